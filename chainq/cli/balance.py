@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -33,6 +34,13 @@ from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
 _HEADER = ("owner", "program", "token", "records", "received", "unspent records", "unspent")
+
+
+class _Scope(NamedTuple):
+    """What a balance is of: the addresses of all keys, sorted, and the first block whose records count."""
+
+    addresses: Sequence[str]
+    start: int
 
 
 def run(given: BalanceCommand) -> None:
@@ -74,7 +82,7 @@ def run(given: BalanceCommand) -> None:
             )
         )
         found.clear()
-        _print_balances(given, service, keeper, kept, end, addresses, reporter)
+        _print_balances(given, service, keeper, kept, end, _Scope(addresses, start), reporter)
         keeper.check()
 
 
@@ -90,7 +98,7 @@ def _print_balances(
     keeper: Bookkeeper,
     kept: Checkpoint,
     end: int | None,
-    addresses: Sequence[str],
+    scope: _Scope,
     reporter: Reporter,
 ) -> None:
     """Print the balance once, or each time that it changes."""
@@ -114,13 +122,13 @@ def _print_balances(
             except ChainqError as error:
                 kept.failed(error.message)
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
-                    out.write(write(book, book.totals(), addresses))
+                    out.write(write(book, book.totals(), scope))
                 raise
             totals = book.totals()
             if shown is None:
-                out.write(write(book, totals, addresses))
+                out.write(write(book, totals, scope))
             elif totals != shown:
-                out.write(write(book, totals, addresses) if given.json else _changes(book, shown, totals, addresses))
+                out.write(write(book, totals, scope) if given.json else _changes(book, shown, totals, scope.addresses))
             shown = totals
             sink.keep()
             if not given.watch:
@@ -132,20 +140,21 @@ def _print_balances(
             time.sleep(interval)
 
 
-def _json(book: Book, _totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
+def _json(book: Book, _totals: Sequence[Total], scope: _Scope) -> bytes:
     """Return the balance as one line of JSON; amounts are strings, for they can have 39 digits."""
     from chainq.client.balances import token_balances
 
-    totals = [one._asdict() for one in token_balances(book, addresses)]
+    totals = [one._asdict() for one in token_balances(book, scope.addresses)]
     for total in totals:
         total |= {name: str(total[name]) for name in ("received", "unspent") if total[name] is not None}
     mark = book.as_of
     height, block_hash, timestamp = (mark.height, mark.hash, mark.time) if mark else (None, None, None)
-    balance = {"height": height, "block_hash": block_hash, "timestamp": timestamp, "totals": totals}
-    return msgspec.json.encode(balance) + b"\n"
+    as_of = {"height": height, "block_hash": block_hash, "timestamp": timestamp}
+    return msgspec.json.encode({**as_of, "start": scope.start, "owners": scope.addresses, "totals": totals}) + b"\n"
 
 
-def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> bytes:
+def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
+    addresses = scope.addresses
     first = 0 if len(addresses) > 1 else 1  # column; of one key nobody asks whose a balance is
     lines = [_HEADER[first:]]
     for total in totals:
@@ -155,8 +164,13 @@ def _table(book: Book, totals: Sequence[Total], addresses: Sequence[str]) -> byt
     columns = enumerate(zip(*lines, strict=True), first)
     lanes = [Lane(cells[0], max(map(width_of, cells)), number > 2) for number, cells in columns]
     rows = [list(map(plain, line)) for line in lines[1:]]
-    text = render([grid(lanes, rows, header=True)], ENDLESS, color=False) if rows else b"no records\n"
-    return text + f"{_as_of(book.as_of)}\n{PUBLIC}\n".encode()
+    text = render([grid(lanes, rows, header=True)], ENDLESS, color=False) if rows else b""
+    owners = {total.owner for total in totals}
+    # A mistyped key may be a valid one that owns nothing: its address shows that.
+    ends = [f"no records of {address}" for number, address in enumerate(addresses) if number not in owners]
+    below = f"; records before block {scope.start} are not counted" if scope.start else ""
+    ends += [f"{_as_of(book.as_of)}{below}", PUBLIC]
+    return text + "".join(f"{line}\n" for line in ends).encode()
 
 
 def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], addresses: Sequence[str]) -> bytes:

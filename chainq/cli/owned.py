@@ -15,6 +15,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
 from chainq.wallet.owned import OwnedService, Wallet, Wanted
+from chainq.wallet.records import NAMED
 from chainq.wallet.shown import Style, totals
 
 
@@ -40,11 +41,13 @@ def run(given: OwnedOptions) -> None:
     reporter = connect.reporter(given)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         method = _method(wanted, given, several=len(found) > 1)
-        key_count = counted(len(found), "key")
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
-        if not wallet.found and format_name == "table":
-            reporter.note(f"compared {counted(wallet.compared, 'row')} with {key_count}: 0 found")
+        if (without := wallet.without_rows) and given.checkpoint is None:
+            # A mistyped key may be a valid one that owns nothing: its address shows that.
+            more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
+            named = f"{', '.join(without[:NAMED])}{more}"
+            reporter.note(f"compared {counted(wallet.compared, 'row')}: none is of {named}")
         if format_name == "table" and given.limit is None and not given.follow:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))

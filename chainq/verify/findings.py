@@ -32,11 +32,15 @@ class Finding(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """A finding without a position: the broken rule, the expected and the actual value."""
+    """A finding without a position: the broken rule, the expected and the actual value.
+
+    `heights`: how many heights are wrong, from the one of the finding on.
+    """
 
     check: str
     expected: str | None
     found: str | None
+    heights: int = 1
 
 
 Located = tuple[int | None, Contradiction]
@@ -52,10 +56,11 @@ class Repair(NamedTuple):
     def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
         """Return a finding about rows of a command, with a shell command line if that can repair it."""
         if height is None or contradiction.check == ANCHOR:
-            return Finding(height, command, *contradiction, None)
-        where = f"--start {height} --end {height + 1}" if BY_COMMAND[command].ranged else str(height)
+            return Finding(height, command, *contradiction[:3], None)
+        end = height + contradiction.heights
+        where = f"--start {height} --end {end}" if BY_COMMAND[command].ranged else str(height)
         url = f" --url {shlex.quote(self.url)}" if self.url else ""
-        return Finding(height, command, *contradiction, f"chainq {command} {where}{url}")
+        return Finding(height, command, *contradiction[:3], f"chainq {command} {where}{url}")
 
 
 class Step(NamedTuple):

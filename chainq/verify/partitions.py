@@ -40,7 +40,7 @@ class PartitionRepair(NamedTuple):
         heights = f"{spec.start}:{spec.end}"
         export = f"chainq export {spec.command} {heights} --to {shlex.quote(self.label)} --repair all"
         repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
-        return Finding(spec.start if height is None else height, spec.command, *contradiction, repair)
+        return Finding(spec.start if height is None else height, spec.command, *contradiction[:3], repair)
 
 
 class Partitions:

@@ -158,7 +158,7 @@ class TableCheck:
         for place in np.flatnonzero(np.diff(edges) > 1):
             gap = HeightRange(int(edges[place]) + 1, int(edges[place + 1]))
             blocks = f"block {gap.start}" if len(gap) == 1 else f"blocks of {gap}"
-            yield gap.start, Contradiction("missing", blocks, None)
+            yield gap.start, Contradiction("missing", blocks, None, len(gap))
 
     def _twice(self, read: Read) -> Found:
         """Yield duplicate rows. Different rows may have equal digests, so these rows are read again."""

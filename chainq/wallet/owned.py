@@ -58,7 +58,7 @@ class Wallet(Closing):
 
     `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
     nobody can say whose they are. `amounts`: what the decrypted records amount to, of the rows that are wanted.
-    `compared`, `found`: the rows that were compared with the keys, and those of them that a key owns.
+    `compared`: the rows that were compared with the keys.
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
@@ -66,13 +66,19 @@ class Wallet(Closing):
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
         self.amounts: dict[Key, Amount] = {}
-        self.compared = self.found = 0
+        self.compared = 0
+        self._owners: set[int] = set()  # numbers of keys that own a row
         self._examiner: Examiner | None = None
 
     def close(self) -> None:
         """End the processes and drop the keys."""
         self._scanner.close()
         self._keys.clear()
+
+    @property
+    def without_rows(self) -> list[str]:
+        """The addresses of the keys that own none of the rows so far."""
+        return [key.address for number, key in enumerate(self._keys) if number not in self._owners]
 
     def owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield the batches with the owned rows only, and of these the wanted ones.
@@ -96,7 +102,7 @@ class Wallet(Closing):
         for scanned in self._scanner.scan(batches):
             self._report(scanned, warn)
             self.compared += len(scanned.batch.rows)
-            self.found += len(scanned.findings.owned)
+            self._owners.update(key for _, key in scanned.findings.owned)
             confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
             rows, count = self._rows(scanned, finder), len(scanned.batch.rows)
             yield scanned.batch._replace(rows=rows, scanned=count, confirmed=confirmed)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import NO_FAULTS, Faults
-from harness.program import Program, Ran, finish, one_line
+from harness.program import Program, Ran, Servers, finish, one_line
 from harness.search import some
 from harness.services import serving
 from harness.wallet import PUBLISHED, VARIABLE, fresh_key, key_file
@@ -273,11 +273,25 @@ def test_several_key_files(chainq: Program) -> None:
     second.chmod(0o600)
     ran = chainq("balance", first, str(second), "--end", "150", url="demo:")
     assert ran.code == 0, ran.err
-    assert ran.out.decode().splitlines()[0].split()[:2] == ["owner", "program"]
+    header, _, without, *_ = ran.out.decode().splitlines()
+    assert header.split()[:2] == ["owner", "program"]
+    assert without == f"no records of {other.address}"
+    found = json.loads(chainq("balance", first, str(second), "--end", "150", "--json", url="demo:").out)
+    assert found["owners"] == sorted([PUBLISHED.address, other.address])
+
+
+def test_what_bounds_leave_out_is_said(chainq: Program, server: Servers) -> None:
+    """Records below `--start`, and that `--end` is above the tip."""
+    ran = balance(chainq, "--start", "100", "--end", "160", url=server("--tip", "150"))
+    assert ran.err == "chainq: warning: --end 160 is not reached: the tip is 150\n"
+    assert ran.out.decode().splitlines()[2].endswith("; records before block 100 are not counted")
+    found = json.loads(balance(chainq, "--start", "100", "--json", url=server("--tip", "150")).out)
+    assert (found["start"], found["height"]) == (100, 150)
 
 
 def test_a_key_without_records(chainq: Program) -> None:
     """There is no table then, and the block is named all the same."""
-    ran = chainq("balance", key_file(chainq.home, fresh_key()), "--end", "50", url="demo:")
+    key = fresh_key()
+    ran = chainq("balance", key_file(chainq.home, key), "--end", "50", url="demo:")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(b"no records\nas of block 49, ")
+    assert ran.out.decode().startswith(f"no records of {key.address}\nas of block 49, ")

@@ -28,10 +28,20 @@ def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None
     assert count == "1 row"
     assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 1 record, 2.000000 credits\n")
     narrow = chainq(*FEW, "--table", url="demo:", env={**ENV, "COLUMNS": "60"}).out.decode()
-    none = chainq("owned", "0:1", "--table", url="demo:", env=ENV)
-    assert re.fullmatch(r"chainq: compared [0-9]+ rows? with 1 key: 0 found\n", none.err), none.err
+    for more in ("--table", "--jsonl"):  # a mistyped key is often a valid one: whose it is shows that
+        none = chainq("owned", "0:1", more, url="demo:", env=ENV)
+        assert re.fullmatch(rf"chainq: compared [0-9]+ rows?: none is of {PUBLISHED.address}\n", none.err), none.err
     assert chainq("owned", "0:1", "-q", url="demo:", env=ENV).err == ""
     assert narrow.splitlines()[1] == "   116  2023-06-01 00:19:21Z  2.000000 credits  credits.aleo"
+
+
+def test_a_key_of_several_that_owns_nothing_is_named(chainq: Program) -> None:
+    """Beside the rows of another key."""
+    other = fresh_key()
+    file = key_file(chainq.home, PUBLISHED, other)
+    ran = chainq(*FEW, "--jsonl", "--view-key-file", file, url="demo:")
+    assert len(ran.rows) == 1
+    assert re.fullmatch(rf"chainq: compared [0-9]+ rows: none is of {other.address}\n", ran.err), ran.err
 
 
 def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) -> None:

@@ -240,6 +240,10 @@ def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], pro
         ("missing", 98, "blocks of heights 98-99"),
         ("missing", 220, "blocks of heights 220-221"),
     ]
+    assert [row["repair"] for row in found] == [
+        "chainq blocks --start 98 --end 100",
+        "chainq blocks --start 220 --end 222",
+    ]
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -99,9 +99,9 @@ def test_whatever_is_done_to_rows_is_named(height: int, command: str, rng: rando
         found += {"missing": [], "doubled": [row, row]}.get(fate, [row])
     rng.shuffle(found)
     seen: dict[str, set[str]] = {check: set() for check in expected}
-    for check, wanted, there in compare_rows(command, due, by_identity(command, found)):
-        words = (there if check == "unexpected" else wanted) or ""
-        seen[check].add(words.split()[1].rstrip(":"))
+    for one in compare_rows(command, due, by_identity(command, found)):
+        words = (one.found if one.check == "unexpected" else one.expected) or ""
+        seen[one.check].add(words.split()[1].rstrip(":"))
     assert seen == expected
 
 
@@ -113,9 +113,9 @@ def test_a_row_of_another_block_is_misplaced(here: int, there: int) -> None:
     if here == there:
         return
     found = list(compare_rows("records", due, by_identity("records", [*rows, stranger]), elsewhere=lambda _: there))
-    ((check, expected, _),) = found
-    assert check == "misplaced"
-    assert (expected or "").endswith(f"at height {there}")
+    (only,) = found
+    assert only.check == "misplaced"
+    assert (only.expected or "").endswith(f"at height {there}")
 
 
 def test_rejected_transactions_made_no_records() -> None:
