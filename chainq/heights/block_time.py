@@ -57,10 +57,8 @@ def parse_time(text: str, now: float) -> float:
     if _AGE.fullmatch(words):
         return now - parse_age(words, "since")
     if match := re.fullmatch(_AGO, words):
-        return (
-            now
-            - (1 if match[1].startswith("a") else float(match[1])) * _UNIT["mo" if match[2] == "month" else match[2][0]]
-        )
+        number = 1 if match[1].startswith("a") else float(match[1])
+        return now - number * _UNIT["mo" if match[2] == "month" else match[2][0]]
     if re.fullmatch(_UNIX, words):
         return float(words)
     if words in _DAYS:
