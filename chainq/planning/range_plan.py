@@ -86,7 +86,9 @@ class RangePlan:
         self.window = 1 if alone else window
         self._chunker = Chunker(method, chunk_rows, known)
         self._sort = Sorter(method)
-        self._links = Links(method, query.reverse) if method.linked and query.verify else None
+        # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
+        linked = method.linked and query.verify and not query.hash_workers
+        self._links = Links(method, query.reverse) if linked else None
         self._waiting: dict[int, Chunk] = {}  # by the number of their request
         self._number = 0
         self.evidence = Evidence(

@@ -67,6 +67,34 @@ def test_the_first_wrong_row_ends_the_output(program: Program, altered: str) -> 
     assert f"resume with {WRONG}:{BLOCKS}" in message
 
 
+@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
+def test_rows_before_the_first_wrong_one_are_printed_although_links_break_after_it(
+    program: Program, chain: SealedChain, command: str
+) -> None:
+    """All in one response: the block of a broken link contradicts its own hash, and the one before it is first."""
+    for plants, wrong in (((Plant("altered-block", 20), Plant("link", 30)), 20), ((Plant("link", 30),), 30)):
+        if command == "full-blocks" and wrong == 20:
+            continue  # this plant is of the summary alone
+        with serving(Service(chain, Faults(plant=plants), DIALECT)) as url:
+            ran = program(command, f"0:{BLOCKS}", *HASHES, url=url)
+        assert ran.code == 6
+        assert len(ran.rows) == wrong
+        assert f"block {wrong} contradicts its own hashes (hash)" in ran.err
+        assert f"resume with {wrong}:{BLOCKS}" in ran.err
+
+
+def test_blocks_that_make_their_hashes_must_be_linked_too(program: Program, chain: SealedChain) -> None:
+    """A block of another chain makes its own hash, and is not printed either."""
+    other = copy(chain)
+    stranger = SealedChain(1, 21).block(20)
+    other.block = lambda height: stranger if height == 20 else chain.block(height)  # type: ignore[method-assign]
+    with serving(Service(other, Faults(), DIALECT)) as url:
+        ran = program("blocks", f"0:{BLOCKS}", *HASHES, url=url)
+    assert ran.code == 6
+    assert ran.rows == []
+    assert "as its previous block" in ran.err
+
+
 def test_the_first_wrong_row_from_the_end(program: Program, altered: str) -> None:
     """`--reverse` prints the blocks above it."""
     ran = program("blocks", f"0:{BLOCKS}", "--reverse", *HASHES, url=altered)
