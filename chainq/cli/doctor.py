@@ -52,7 +52,7 @@ def run(given: DoctorCommand) -> None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None, pager=True) as sink:
         sink.write((_json(diagnosis) if given.json else _table(diagnosis)).encode())
-        saved = save is not None and _save(given, diagnosis, url, options, headers, reporter)
+        saved = save is not None and _save(given, diagnosis, url, options, bool(headers), reporter)
         if not given.json and diagnosis.dialect is not None:
             sink.write(_next(url, options, save if saved else None, default=given.default).encode())
     for check in diagnosis.checks:
@@ -102,7 +102,7 @@ def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool
 
 
 def _save(
-    given: DoctorCommand, diagnosis: Diagnosis, url: str, options: ServiceOptions, headers: object, reporter: Reporter
+    given: DoctorCommand, diagnosis: Diagnosis, url: str, options: ServiceOptions, has_headers: bool, reporter: Reporter
 ) -> bool:
     """Write the profile without anything that may be secret, and warn of what is left out; return whether there is one.
 
@@ -119,6 +119,6 @@ def _save(
     reporter.note(f"saved as {'the default profile' if given.default else '--profile'} {name} in {path}")
     if secret:
         reporter.warn("the URL has credentials and was not saved: set CHAINQ_URL, or add url to the profile")
-    if headers:
+    if has_headers:
         reporter.warn('headers were not saved: add headers = { NAME = "env:VARIABLE" } to the profile')
     return True

@@ -113,7 +113,7 @@ class SingleRun:
             self._warn_unreached(query.bounds, self.read)
 
     def _screenful(self) -> Iterator[Batch]:
-        """Yield the first rows of the list, or its newest ones, and one row more is requested to see if it goes on."""
+        """Yield the first rows of the list, or its newest ones; request one more to see whether the list goes on."""
         left = SCREENFUL
         for batch in self._batches(self.query._replace(limit=SCREENFUL + 1)):
             if left:

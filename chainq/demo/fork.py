@@ -1,7 +1,6 @@
 """Fork: a chain after a reorg."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterable
 
 from chainq.demo.chain import Chain, Row
 from chainq.demo.planted import Input
@@ -40,13 +39,38 @@ class Fork(Chain):
         side = self._branch if number >= self.records.before(self._at) else self._trunk
         return side.record_text(number)
 
+    def block_hash(self, height: int) -> str:
+        """Return the hash of a block."""
+        return self._side(height).block_hash(height)
 
-def _of_side(name: str) -> Callable[..., Any]:
-    return lambda fork, height, *more: getattr(fork._side(height), name)(height, *more)
+    def state_root(self, height: int) -> str:
+        """Return the state root that a block names."""
+        return self._side(height).state_root(height)
 
+    def timestamp(self, height: int) -> int:
+        """Return the time of a block."""
+        return self._side(height).timestamp(height)
 
-for _name in (
-    *("block_hash", "state_root", "timestamp", "transaction_id", "aborted_ids", "transition_word"),
-    *("record_rows", "ownership_rows", "open_rows"),
-):
-    setattr(Fork, _name, _of_side(_name))  # a method of the chain whose block is at that height
+    def transaction_id(self, height: int, index: int) -> str:
+        """Return the ID of a transaction."""
+        return self._side(height).transaction_id(height, index)
+
+    def aborted_ids(self, height: int) -> list[str]:
+        """Return the IDs of a block's aborted transactions."""
+        return self._side(height).aborted_ids(height)
+
+    def transition_word(self, height: int, index: int, call: int) -> int:
+        """Return the word of a transition."""
+        return self._side(height).transition_word(height, index, call)
+
+    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Return records of a block."""
+        return self._side(height).record_rows(height, positions)
+
+    def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Return ownership records of a block."""
+        return self._side(height).ownership_rows(height, positions)
+
+    def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
+        """Return transitions without record inputs of a block."""
+        return self._side(height).open_rows(height, positions)

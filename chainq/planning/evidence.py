@@ -224,11 +224,13 @@ class Evidence:
             rows = [shown.row_heights[at] for shown in self._responses for at in shown.from_height(start)]
             return min(((height, height + 1) for height in rows), default=None)
         found = [r.heights.edges for r in self._responses if r.heights.start >= start]
-        for witness in self._witnesses:
-            lie = (*witness.due.at.values(), *witness.due.shown.values())
-            found += [(height, height + 1) for height in lie if height >= start]
         found += self._spans.from_height(start)
-        return min(found, key=lambda span: (span[1], span[0]), default=None)
+        known = min(found, key=lambda span: (span[1], span[0]), default=None)
+        for witness in self._witnesses:
+            for height in (*witness.due.at.values(), *witness.due.shown.values()):
+                if height >= start and (known is None or height < known[1]):
+                    known = (height, height + 1)
+        return known
 
     def missing(self, heights: HeightRange) -> tuple[int, int]:
         """Return how many rows witnesses name at some heights, and how many of them no response has shown."""

@@ -124,19 +124,19 @@ class Ordered(Equals):
     def __init__(self, name: str, sign: str, number: Decimal) -> None:
         super().__init__(name, sign)
         self._compare = _compared(_ORDERS[sign], number)
+        self._others = False  # a value was there that was not null
 
     def __call__(self, value: Raw | None) -> bool:
         """Return whether a value is a number that compares so."""
         if not self._found and not is_null(value):
-            self._found = number_of(value) is not None
-            self._seen.add("") if not self._found else self._seen.clear()
+            self._found, self._others = number_of(value) is not None, True
         return self._compare(value)
 
     def hint(self) -> str:
         """Return that no value was a number; empty if one was, or there was none."""
-        return (
-            f"no {self._name} is a number, and {self._text} compares numbers" if self._seen and not self._found else ""
-        )
+        if self._found or not self._others:
+            return ""
+        return f"no {self._name} is a number, and {self._text} compares numbers"
 
 
 def is_null(value: Raw | None) -> bool:
