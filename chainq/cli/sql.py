@@ -108,7 +108,7 @@ def _check_gaps(database: Database, label: str, given: "SqlOptions", reporter: R
     lacking = [command for command in database.tables(query) if database.gaps[command]]
     if not lacking:
         return
-    heights = (f"{view_name(command)} lacks heights {listed(database.gaps[command])}" for command in lacking)
+    heights = (f"{view_name(command)} lacks {listed(database.gaps[command])}" for command in lacking)
     words = f"{'; '.join(heights)}: the data set has no whole partition of them"
     if not given.partial:
         gaps = [gap for command in lacking for gap in database.gaps[command]]

@@ -233,7 +233,7 @@ def _missing(status: Status) -> str:
 
     gaps = [HeightRange(*edges) for edges in status.missing]
     writes = export_command(status.command, HeightRange(gaps[0].start, gaps[-1].end), status.target)
-    return f"missing heights {listed(gaps, SHOWN)} ({writes} writes them)"
+    return f"missing {listed(gaps, SHOWN)} ({writes} writes them)"
 
 
 def _prometheus(found: list[Status]) -> str:

@@ -25,10 +25,9 @@ from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.registered import open_table, registered
 from chainq.lake.table import SCHEMAS, check_installed
-from chainq.stored import data_set, index
-from chainq.stored.data_set import Origin, Wanted
+from chainq.stored import data_set, index, last_run
+from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
-from chainq.stored.last_run import recorded
 from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -112,7 +111,9 @@ class Export:
         wanted = Wanted(None, self._query.partition, self._schemas)
         if found is not None:
             data_set.check(self._store, found, wanted)
-        heights = self._heights()
+        seen = look(self._store, listed=listed or self._query.repair)
+        inventory = seen.inventory
+        heights = self._heights(self._bounds(inventory, found))
         if not len(heights):
             return None
         dialect = self._dialect()
@@ -127,8 +128,6 @@ class Export:
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        seen = look(self._store, listed=listed or self._query.repair)
-        inventory = seen.inventory
         before = seen.manifest.registered if seen.manifest and not seen.listed else registered(inventory.others)
         tables = before | {(kind, table) for kind in self._query.register for table in self._tables}
         if self._query.places is not None:
@@ -138,8 +137,8 @@ class Export:
         else:
             todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
-        if write and found is None and any(not name.startswith("_chainq/") for name in inventory.others):
-            self._warn(f"{self._store.label} has other files; the data set is written beside them")
+        if write and found is None:
+            self._begin(inventory)
         if write:
             self._tell_of_gaps(specs, inventory)
             data_set.save(self._store, wanted, origin, found)
@@ -147,6 +146,12 @@ class Export:
         todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
+
+    def _begin(self, inventory: Inventory) -> None:
+        """Begin a new data set, before its `chainq.json` is written."""
+        if any(not name.startswith("_chainq/") for name in inventory.others):
+            self._warn(f"{self._store.label} has other files; the data set is written beside them")
+        last_run.begin(self._store)
 
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
@@ -176,7 +181,7 @@ class Export:
         each partition. `options`: for a worker. Raises ChainqError; BusyError if another export is at work."""
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
-            stack.enter_context(recorded(self._store, self._service.tip_height))
+            stack.enter_context(last_run.recorded(self._store, self._service.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
             made = self.plan(write=True, listed=not lock)
@@ -210,7 +215,7 @@ class Export:
                     wrote(done)
             except BaseException as error:
                 of_all = f"{totals['written']} of {counted(len(made.todo), 'partition')}"
-                error.add_note(f"{of_all} written; run the command again for the rest")
+                error.add_note(f"{of_all} written; {self._rest(made.todo, entries)}")
                 raise
             before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
@@ -270,9 +275,30 @@ class Export:
             if len(near) >= MANY:
                 self._hashes |= self._service.block_hashes(HeightRange(near[0], near[-1] + 1))
 
-    def _heights(self) -> HeightRange:
+    def _rest(self, todo: Sequence[Todo], written: Mapping[Key, Entry]) -> str:
+        """Return how to get what an export that fails has not written."""
+        left = [one.spec for one in todo if (one.spec.command, one.spec.start) not in written]
+        if not self._query.repair or not left:
+            return "run the command again for the rest"
+        return f"the same command would repair these again; the rest is {HeightRange(left[0].start, left[-1].end)}"
+
+    def _bounds(self, inventory: Inventory, found: DataSet | None) -> Bounds:
+        """Return the bounds of the heights to export. A repair without a range is one of what is there.
+
+        Raises UsageError if nothing is.
+        """
+        if found is None or not self._query.repair or self._query.places is not None:
+            return self._query.bounds
+        if self._query.bounds != Bounds(whole=True):
+            return self._query.bounds
+        specs = [spec for spec in inventory.partitions(found.partition) if spec.command in self._tables]
+        if not specs:
+            raise UsageError(f"no partitions of {', '.join(self._tables)} in {self._store.label} to repair")
+        return Bounds(min(spec.start for spec in specs), max(spec.end for spec in specs))
+
+    def _heights(self, bounds: Bounds) -> HeightRange:
         """Return the heights to export. Those beyond the tip, less `--lag`, are left out."""
-        heights = self._service.height_range(self._query.bounds)
+        heights = self._service.height_range(bounds)
         tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
         top = max(0, tip + 1 - self._query.lag)
         if self._query.bounds.end is not None and heights.end > tip + 1:

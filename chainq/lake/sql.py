@@ -18,10 +18,10 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
-from chainq.errors import ChainqError, UsageError, needed
+from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.registry import EXTENSIONS
-from chainq.heights.grid import PARTITION_COLUMN, PartitionSpec
+from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
 from chainq.lake.scan import Files
@@ -29,9 +29,8 @@ from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.stored import data_set
-from chainq.stored.inventory import Inventory, gaps
+from chainq.stored.inventory import export_command, gaps
 from chainq.stored.manifest import look
-from chainq.stored.receipt import parse_entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
@@ -64,6 +63,7 @@ class Database(Closing):
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
+        self._begun: dict[str, str] = {}  # tables of the data set without a whole partition; what writes them
         self._files: list[Files] = []
         self._pool: Pool[None] = Pool(1)
         self._closed = False  # to all but queries over what it has
@@ -83,18 +83,23 @@ class Database(Closing):
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
         inventory = look(store, listed=partial).inventory
         entries = inventory.tables()
-        damaged = list(_damaged(inventory, description.partition))
+        every = list(inventory.partitions(description.partition))
         for command, some in entries.items():
             self._files.append(Files(TABLES[command], some, store))
             rows = self._connection.from_arrow(self._files[-1].table())
             rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
-            specs = [*(entry.spec for entry in some), *(spec for spec in damaged if spec.command == command)]
+            specs = [spec for spec in every if spec.command == command]
             heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
             self.gaps[command] = gaps((entry.spec for entry in some), heights)
         self._held = tuple(command for command in TABLES if command in entries)
+        begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
+        self._begun = {view_name(command): export_command(command, None, store.label) for command in begun}
 
     def tables(self, query: str) -> list[str]:
-        """Return the commands whose views a query names. Raises UsageError for an invalid query and another table."""
+        """Return the commands whose views a query names.
+
+        Raises UsageError for an invalid query and another table, IncompleteError for one without a whole partition.
+        """
         with self._empty() as empty:
             try:
                 named = self._named(empty, self._checked(empty, query).query)
@@ -104,6 +109,9 @@ class Database(Closing):
         if unknown := sorted(named - known.keys()):
             if Path(unknown[0]).suffix in EXTENSIONS:
                 raise UsageError(f"the query names the file {quoted(unknown[0])}: expected tables", SINGLE_FILE)
+            if unknown[0] in self._begun:
+                writes = f"{self._begun[unknown[0]]} writes them"
+                raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", writes)
             where = "tables are" if self._held is None else "data set has"
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
         return [command for view, command in known.items() if view in named]
@@ -270,16 +278,6 @@ class Database(Closing):
 def view_name(command: str) -> str:
     """Return the name of a command in SQL."""
     return command.replace("-", "_")
-
-
-def _damaged(inventory: Inventory, grid: int) -> Iterator[PartitionSpec]:
-    """Yield the partitions that have a file or a receipt and are not whole.
-
-    They end where a receipt says; without one, after `grid` heights.
-    """
-    for key, names in inventory.damaged.items():
-        ends = [entry.spec.end for name in names if (entry := parse_entry(name))]
-        yield PartitionSpec(*key, max(ends, default=key[1] + grid))
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """What a listing of a data set shows: the partitions that are whole, by their receipts, and all else."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
@@ -28,6 +28,16 @@ class Inventory(NamedTuple):
         key = (spec.command, spec.start)
         entry = self.valid.get(key)
         return (entry.name,) if entry else self.damaged.get(key, ())
+
+    def partitions(self, grid: int) -> Iterator[PartitionSpec]:
+        """Yield all partitions, whole or not.
+
+        Damaged ones end at the height that a receipt says; without a receipt, after `grid` heights.
+        """
+        yield from (entry.spec for entry in self.valid.values())
+        for key, names in self.damaged.items():
+            ends = [entry.spec.end for name in names if (entry := parse_entry(name))]
+            yield PartitionSpec(*key, max(ends, default=key[1] + grid))
 
     def tables(self) -> dict[str, list[Entry]]:
         """Return the whole partitions of each table that this version knows, sorted."""
@@ -83,10 +93,13 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     """Return gaps as messages name them, so many at most.
 
     >>> listed([HeightRange(5, 10), HeightRange(20, 30)], 1)
-    '5-9 and 1 gap more'
+    'heights 5-9 and 1 gap more'
+    >>> listed([HeightRange(7, 8)])
+    'height 7'
     """
     more = f" and {counted(len(found) - most, 'gap')} more" if len(found) > most else ""
-    return ", ".join(f"{gap.start}-{gap.end - 1}" for gap in found[:most]) + more
+    word = "height " if len(found) == 1 == len(found[0]) else "heights "
+    return word + ", ".join(str(gap).split()[1] for gap in found[:most]) + more
 
 
 def export_command(tables: str, heights: HeightRange | None, label: str) -> str:

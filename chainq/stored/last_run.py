@@ -47,6 +47,14 @@ def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
     _save(store, replace(read(store), success=time.time(), tip=tip()))
 
 
+def begin(store: Store) -> None:
+    """Record that a new data set has had no successful run yet: the receipts of a killed one look like success.
+
+    Raises OutputError.
+    """
+    _save(store, LastRun())
+
+
 def read(store: Store) -> LastRun:
     """Return the record, an empty one if there is none or none that can be read. Raises OutputError."""
     try:

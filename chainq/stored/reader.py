@@ -204,7 +204,7 @@ class Reader:
                     self.export_hint(lacking or table, heights),
                 )
             raise IncompleteError(
-                f"{self.label} has no whole partition of {table} for heights {listed(missing)}",
+                f"{self.label} has no whole partition of {table} for {listed(missing)}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):

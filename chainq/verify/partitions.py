@@ -6,12 +6,12 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, manifest
-from chainq.stored.inventory import Key, gaps
+from chainq.stored.inventory import Key, export_command, gaps
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -44,7 +44,7 @@ class PartitionRepair(NamedTuple):
 
 
 class Partitions:
-    """The partitions of a data set. Raises UsageError if there is none.
+    """The partitions of a data set. Raises UsageError if there is none, IncompleteError if no export has written any.
 
     `grid`: heights in a partition. `repair`: makes findings. `found`: partitions with a file or a receipt, sorted by
     command and height. `findings`: what is wrong in the listing, by height.
@@ -80,6 +80,9 @@ class Partitions:
         gone = {(one.command or "", one.height or 0) for one in wrong if one.check == "missing"}
         self.findings = sorted([*wrong, *self._not_in_manifest(manifest.read(store), gone)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
+        if not self.found and not self.findings:
+            writes = f"{export_command(' '.join(self._commands), None, store.label)} writes them"
+            raise IncompleteError(f"{store.label} has no partitions: no export has written any", writes)
 
     def uneven(self) -> Iterator[str]:
         """Yield, in words, the commands that cover fewer heights than all commands of the data set together."""

@@ -566,3 +566,41 @@ def test_a_range_apart_from_the_rest_says_what_lies_between(chainq: Program) -> 
         rest = f"missing between this range and the rest of {chainq.home / 'lake'}; "
         wanted = [f"chainq: warning: {missing}: {rest}"] if missing else []
         assert (ran.code, [line[: line.index("export ")] for line in said]) == (0, wanted)
+
+
+def test_a_repair_without_a_range_is_of_what_is_there(chainq: Program, lake: Lake) -> None:
+    """Not of the whole chain: of the heights from the first partition to the last one, also if some are gone."""
+    grid = ("--partition", "50", "--to", "lake", "-w", "1")
+    assert export_demo(chainq, "records", "100:320", *grid).code == 0
+    (lake.root / "records/start=000000150/data.parquet").unlink()
+    ran = export_demo(chainq, "records", "--repair", "all", *grid)
+    assert (ran.code, [(one["start"], one["end"]) for one in lake.receipts("records")]) == (
+        0,
+        [(100, 150), (150, 200), (200, 250), (250, 300), (300, 320)],
+    )
+    assert "5 partitions of heights 100-319 to write" in ran.err
+    line = one_line(export_demo(chainq, "blocks", "--repair", "all", *grid), 2)
+    assert "no partitions of blocks in " in line
+
+
+def export_demo(chainq: Program, *words: str) -> Ran:
+    return chainq("export", *words, url="demo:")
+
+
+def test_a_repair_that_fails_says_what_is_left(chainq: Program, lake: Lake) -> None:
+    """The same command would begin again with what it has repaired."""
+    service = Moving(400)
+    with serving(service) as url:
+        words = ("records", "100:300", "--partition", "50", "-w", "1", "--retries", "0")
+        assert export(chainq, url, *words).code == 0
+        before = {path: path.stat().st_ino for path in lake.files() if path.suffix == ".parquet"}
+
+        def fail(_: str) -> None:
+            if sum(path.exists() and path.stat().st_ino != inode for path, inode in before.items()) >= 2:
+                raise ConnectionError
+
+        service.hook = fail
+        ran = export(chainq, url, *words, "--repair", "all")
+    assert ran.code != 0
+    said = "2 of 4 partitions written; the same command would repair these again; the rest is heights 200-299"
+    assert said in ran.err

@@ -350,6 +350,19 @@ def test_partitions_without_a_receipt_are_not_read(exported: Program) -> None:
     assert ran.out == b'{"n":2}\n', ran.err
 
 
+def test_a_table_without_a_whole_partition(exported: Program) -> None:
+    """It is incomplete, not unknown: an export was to write it and has not, or its files are gone."""
+    shutil.rmtree(exported.home / "lake/full-blocks")
+    shutil.rmtree(exported.home / "lake/_chainq/receipts/full-blocks")
+    for words in ((), ("--partial",)):
+        line = one_line(exported("sql", "lake", "select count(*) from full_blocks", *words), 6)
+        assert "the data set has no whole partition of full_blocks; chainq export full-blocks --to " in line
+    for folder in ("lake/_chainq", "lake/blocks", "lake/records"):
+        shutil.rmtree(exported.home / folder)
+    line = one_line(exported("sql", "lake", "select count(*) from records"), 6)
+    assert "the data set has no whole partition of records; chainq export records --to " in line
+
+
 def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: Truth) -> None:
     """Only the tables that the query names are fetched, and how many calls that takes is said before."""
     with witnessed() as (url, calls):

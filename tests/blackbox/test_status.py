@@ -4,13 +4,14 @@ import json
 import os
 import re
 import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.jobs import Job, said
-from harness.program import Program, Servers, one_line
+from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, serving
 from harness.sockets import server as raw_server
 
@@ -163,6 +164,31 @@ def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> Non
     assert (found["next"], found["success"]) == (200, None)
     assert chainq("status", "lake", "--max-age", "1h").code == 6
     assert "no run went well yet" in chainq("status", "lake").out.decode()
+
+
+def test_a_first_export_that_was_killed(chainq: Program) -> None:
+    """Its receipts are no success either, whether or not it could record how it ended."""
+    service, begun, go = Moving(400), threading.Event(), threading.Event()
+    receipts = chainq.home / "lake/_chainq/receipts/records"
+
+    def hook(_: str) -> None:
+        if receipts.exists():
+            begun.set()
+            go.wait(LONGEST)
+
+    service.hook = hook
+    with serving(service) as url:
+        with chainq.executed():
+            words = ("export", "records", "0:400", "--to", "lake", "--partition", "100", "-w", "1")
+            run = chainq.start(*words, url=url)
+        try:
+            assert begun.wait(LONGEST)
+            run.kill()
+            finish(run)
+        finally:
+            go.set()
+    assert "no run went well yet" in chainq("status", "lake").out.decode()
+    assert chainq("status", "lake", "--max-age", "1d").code == 6
 
 
 def test_prometheus(chainq: Program) -> None:

@@ -187,7 +187,7 @@ def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
         (("records", "2450:2620"), "records for heights 2500-2599"),
         (("records", "2450:2620", "--reverse", "--limit", "1"), "records for heights 2500-2599"),
         (("blocks", "50:2410"), "blocks for heights 100-2399"),
-        (("block", "2300"), "blocks for heights 2300-2300"),
+        (("block", "2300"), "blocks for height 2300;"),
     ):
         ran = chainq(*words, url=lake)
         assert f"no whole partition of {lacking}" in one_line(ran, 6)

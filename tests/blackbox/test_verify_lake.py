@@ -410,6 +410,13 @@ def test_findings_that_cannot_be_repaired(program: Program, server: Servers, exp
     assert "no data set in" in one_line(other, 2)
 
 
+def test_an_export_that_has_written_nothing(exported: Path, program: Program, tmp_path: Path) -> None:
+    """It is incomplete: a check that runs by itself must not take it for good."""
+    shutil.copy(exported / "chainq.json", tmp_path)
+    line = one_line(program("verify", str(tmp_path)), 6)
+    assert "has no partitions: no export has written any; chainq export blocks" in line
+
+
 def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:
     """Another folder, and options that are about a service, are refused."""
     assert "is not a data set that chainq export wrote; it has no chainq.json" in one_line(
