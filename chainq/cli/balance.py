@@ -1,5 +1,6 @@
 """`chainq balance`: what view keys own and have not spent, by program and token, as of a block."""
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -20,7 +21,7 @@ from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableE
 from chainq.fetching.service import Service
 from chainq.formats.cells import plain
 from chainq.formats.drawing import ENDLESS, Lane, grid, render
-from chainq.heights.bounds import parse_height
+from chainq.heights.bounds import parse_height, parse_range
 from chainq.process.pool import cores
 from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
@@ -50,6 +51,7 @@ def run(given: BalanceCommand) -> None:
     """
     for word in given.keys or []:
         refuse_key(word)
+        _refuse_range(word)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")
     start = 0 if given.start is None else parse_height(given.start)
@@ -84,6 +86,17 @@ def run(given: BalanceCommand) -> None:
         found.clear()
         _print_balances(given, service, keeper, kept, end, _Scope(addresses, start), reporter)
         keeper.check()
+
+
+def _refuse_range(word: str) -> None:
+    """Raise UsageError for an argument that is a range of heights, and no file."""
+    try:
+        bounds = parse_range(word)
+    except UsageError:
+        return
+    if not os.path.exists(word):  # noqa: PTH110  # it bears a name that is too long
+        hint = f"use --start {bounds.start} --end {bounds.end}" if bounds.fixed else "use --start and --end"
+        raise UsageError(f"{word} is a range of heights, not a file of view keys", hint)
 
 
 def _keys(given: BalanceCommand) -> list[keys.ViewKey]:

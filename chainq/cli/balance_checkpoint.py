@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from chainq.errors import OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
-from chainq.resume.checkpoint import State
+from chainq.resume.checkpoint import State, other_query
 from chainq.resume.kept_file import locked, replace_file
 from chainq.text.sanitize import excerpt, printable, recordable
 from chainq.wallet.book import Book
@@ -103,10 +103,9 @@ class Checkpoint(Closing):
                 f"checkpoint {self._name} is damaged, or not one of balance: {excerpt(str(error), 80)}",
                 "use another file",
             ) from None
-        if kept.chainq_balance != VERSION or kept.query != identity:
-            different = [key for key in identity if kept.query.get(key) != identity[key]] or ["version"]
-            raise UsageError(
-                f"checkpoint {self._name} was made with other arguments ({', '.join(different)})",
-                "use the arguments of its first run, or another checkpoint",
-            )
+        if kept.chainq_balance != VERSION:
+            raise other_query(self._name, "version", kept.chainq_balance, VERSION)
+        for key in sorted(identity.keys() | kept.query.keys()):
+            if kept.query.get(key) != identity.get(key):
+                raise other_query(self._name, key, kept.query.get(key), identity.get(key))
         return kept

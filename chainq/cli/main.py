@@ -130,7 +130,7 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
 
 
 def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
-    """Return how a range or a function is written with as many arguments as it has; empty for other errors."""
+    """Return how a range, a function or a file of keys is written instead; empty for other errors."""
     if "FUNCTION" in error.format_message():
         from chainq.catalog.kinds import TextKind, kind_of
 
@@ -138,6 +138,9 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return joined and f"use a space: {joined.replace('/', ' ')}"
     end = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]+|latest)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
+    other = None if end else re.search(r"unexpected extra argument.* \((\S+)\)", error.format_message())
+    if other and context and "view_key_file" in context.params:
+        return f"for a file of view keys use --view-key-file {other[1]}"
     start = context and context.params.get("range")
     return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
 

@@ -64,7 +64,8 @@ def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
         )
     plain = owned_method(records=True, plaintext=True, spends=True, amounts=True)
     appended = given.checkpoint is not None or (given.follow and given.output is not None)
-    format_name = output.settings(with_members(plain, requested), given, appended=appended).format
+    settings = output.settings(with_members(plain, requested), given, appended=appended)
+    format_name = settings.format
     readably = format_name == "table" and not given.columns
     decrypt = given.decrypt or named.plaintext or readably
     style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
@@ -72,7 +73,9 @@ def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
         style = Style.MEMBERS
     elif format_name == "table":
         style = Style.TABLE
-    records, amounts = given.records or named.records or decrypt, named.amounts or readably
+    # Ownership rows have no height, records do.
+    records = given.records or named.records or decrypt or settings.can.needs_heights
+    amounts = named.amounts or readably
     return Wanted(records, decrypt, given.spent, given.unspent, style, amounts), format_name
 
 

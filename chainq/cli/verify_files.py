@@ -150,8 +150,8 @@ def _against(
         verdict.compared = f"; all {len(every):,} heights compared with the service{without}"
         return
     lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
-    seen = ", ".join(f"at {counted(number, 'height')} {odds(len(drawn), len(every), number):.1%}" for number in lost)
+    chances = (f"{odds(len(drawn), len(every), number):.1%} at {counted(number, 'height')}" for number in lost)
     verdict.compared = (
-        f"; {len(drawn):,} of {len(every):,} heights compared with the service{without}, odds that rows missing {seen}"
-        " would have been seen"
+        f"; {len(drawn):,} of {len(every):,} heights compared with the service{without}: if rows were missing, the"
+        f" chance of finding that was {', '.join(chances)}"
     )

@@ -110,7 +110,13 @@ class Faults:
     broken_link: int | None = _option(None, "H", "Give a block a wrong previous_hash.", 0)
     deployed_lists: bool = _switch("Leave out of lists what deployed servers do not list.")
     plant: "tuple[Plant, ...]" = _option(  # noqa: RUF009  # a tuple, whose type is not imported at run time
-        (), "KIND:HEIGHT", "Hold one row wrongly, such as lost-record:672; may be repeated."
+        (),
+        "KIND:HEIGHT",
+        "Hold one row wrongly, such as lost-record:672.\f"
+        "KIND is lost, doubled, altered or misplaced, with -record, -transition or -transaction (such as lost-record); "
+        "lost, doubled or altered with -ownership or -block; or a fault of the whole block: link (a wrong previous "
+        "hash), time (older than the block before), round (lower than the one before), checksum (a wrong character in "
+        "an ID) or count (a gap in the numbers of its transactions).",
     )
     lists: tuple[ListFault, ...] = _option(
         (), "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5; may be repeated."

@@ -24,7 +24,7 @@ from chainq.fetching.single_rows import fetch_block
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.rows.sorting import in_place
-from chainq.transport.jsonrpc import decode_rows
+from chainq.transport.jsonrpc import decode_listed, decode_rows
 
 _METHOD = BY_COMMAND["transactions"]
 _DIALECT_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
@@ -62,7 +62,7 @@ class BlockTransactions:
             if row_id is None:
                 raise ResponseError(f"{self._transactions.name} height {height}: the block has no valid row id")
             sent = row_id
-        rows = self._call(_METHOD, {Role.HEIGHT: sent}, height)
+        rows = self._transactions({Role.HEIGHT: sent}, decode_listed, f"height {height}")
         named = {integer_of(self._pick(row)[0]) for row in rows}
         if not (self._proved and named == {height}):
             block = block or self._block(height)

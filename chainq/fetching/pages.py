@@ -6,13 +6,13 @@ from functools import partial
 from msgspec import Raw
 
 from chainq.catalog.methods import Role
-from chainq.errors import ChainqError, OverdueError, ResponseError
+from chainq.errors import ChainqError, OverdueError
 from chainq.fetching.calls import Calls, MethodCall, Say
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
-from chainq.transport.jsonrpc import decode_result, decode_rows
+from chainq.transport.jsonrpc import decode_listed, decode_rows
 
 Send = Callable[[int, int], list[Raw]]
 
@@ -72,12 +72,7 @@ class _Decode:
 
     def __call__(self, text: memoryview, call_id: int) -> list[Raw]:
         """Return the rows. Raises ServiceError and ResponseError."""
-        try:
-            rows = decode_rows(text, call_id)
-        except ResponseError:
-            if not self._shown or bytes(decode_result(text, call_id)) != b"null":
-                raise
-            return []
+        rows = (decode_listed if self._shown else decode_rows)(text, call_id)
         self._shown = self._shown or bool(rows)
         return rows
 

@@ -158,16 +158,24 @@ class Checkpoint(Closing):
         for key in sorted(self.content.query.keys() | content.query.keys()):
             now, then = self.content.query.get(key), content.query.get(key)
             if now != then:
-                raise UsageError(
-                    f"checkpoint {self._name} was made with other arguments"
-                    f" ({key}: {_shown(then)} then, {_shown(now)} now)",
-                    "use the arguments of its first run, or another checkpoint",
-                )
+                raise other_query(self._name, key, then, now)
         self.content = content
 
     def _write(self) -> None:
         replace_file(self.path, msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n", self._name)
         self._noted = True
+
+
+def other_query(name: str, key: str, then: object, now: object) -> UsageError:
+    """Return the error for a checkpoint of another query, which differs in `key`; `owner` is a hash of addresses."""
+    if key == "owner" and then and now:
+        return UsageError(
+            f"checkpoint {name} was made with another view key", "use the keys of its first run, or another checkpoint"
+        )
+    return UsageError(
+        f"checkpoint {name} was made with other arguments ({key}: {_shown(then)} then, {_shown(now)} now)",
+        "use the arguments of its first run, or another checkpoint",
+    )
 
 
 def _shown(value: object) -> str:

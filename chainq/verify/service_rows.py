@@ -25,7 +25,7 @@ from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
 from chainq.rows.full_block import IDENTITY, BlockFacts, read_block
 from chainq.rows.tables import table_rows
-from chainq.transport.jsonrpc import decode_rows
+from chainq.transport.jsonrpc import decode_listed
 
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
@@ -132,7 +132,7 @@ class ListedRows(NamedTuple):
     def _list(self, height: int) -> list[tuple[int | None, Raw]]:
         call = self.service.calls.of(BY_COMMAND["transactions"])
         sent = self.row_ids.get(height) if call.dialect.transactions_by_row_id else height
-        rows = [] if sent is None else call({Role.HEIGHT: sent}, decode_rows, f"height {height}")
+        rows = [] if sent is None else call({Role.HEIGHT: sent}, decode_listed, f"height {height}")
         return [(height, row) for row in rows]
 
 

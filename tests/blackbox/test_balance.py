@@ -179,7 +179,7 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
     text = kept.read_text()
     for secret in (str(key.view_key), str(key.address), str(key.view_key.to_scalar()).removesuffix("scalar")):
         assert secret not in text
-    assert "was made with other arguments (owner)" in one_line(other, 2)
+    assert "was made with another view key; use the keys of its first run" in one_line(other, 2)
 
 
 def test_watch_prints_a_line_for_each_change(chainq: Program) -> None:
@@ -237,6 +237,8 @@ def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Pr
     ("words", "message"),
     [
         (["AViewKey1x"], "a key is on the command line"),
+        (["wallet.key", "0:500"], "0:500 is a range of heights, not a file of view keys; use --start 0 --end 500"),
+        (["100:"], "100: is a range of heights, not a file of view keys; use --start and --end"),
         (["--interval", "3"], "--interval needs --watch"),
         (["--end", "9", "--watch"], "--end cannot be combined with --watch or --checkpoint"),
         (["--start", "9", "--end", "9"], "no heights from 9 to 9"),

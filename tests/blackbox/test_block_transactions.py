@@ -8,7 +8,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
-from harness.program import Program, one_line
+from harness.program import Program, Servers, one_line
 from harness.search import some
 from harness.services import serving
 from harness.truth import Truth
@@ -162,3 +162,10 @@ def test_a_block_that_does_not_exist_is_not_found(chainq: Program) -> None:
         assert ran.code == 1
         assert f"block {TIP + 1} not found" in ran.err
         assert ran.rows
+
+
+def test_null_for_an_empty_list_is_compared_with_the_block(chainq: Program, server: Servers) -> None:
+    """As an empty list is."""
+    ran = chainq("transactions", "12000:12020", url=server("--fault", "null-lists"))
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == chainq("transactions", "12000:12020", url=server()).out

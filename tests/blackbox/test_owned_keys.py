@@ -85,6 +85,18 @@ def test_what_is_no_view_key_is_a_usage_error_that_does_not_repeat_it(
         assert text[9:20] not in message
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["0:500", "w.key"], "unexpected argument w.key; for a file of view keys use --view-key-file w.key"),
+        (["0", "500"], "unexpected argument 500; a range is one argument, 0:500"),
+    ],
+)
+def test_a_file_of_keys_is_an_option(chainq: Program, words: list[str], hint: str) -> None:
+    """As an argument, its name is met by the option."""
+    assert hint in one_line(chainq("owned", *words, url="demo:"), 2)
+
+
 def test_a_key_on_the_command_line_is_refused_and_not_repeated(chainq: Program) -> None:
     """Where a range is expected; it may have been meant as one of the ways to give a key."""
     for key in (PUBLISHED.text, WRONG["private key"][0]):

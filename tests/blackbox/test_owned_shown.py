@@ -35,6 +35,13 @@ def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None
     assert narrow.splitlines()[1] == "   116  2023-06-01 00:19:21Z  2.000000 credits  credits.aleo"
 
 
+def test_a_chart_of_owned_records(chainq: Program) -> None:
+    """It needs heights, which the records have."""
+    ran = chainq("owned", "0:150", "--format", "chart", url="demo:", env=ENV)
+    assert ran.code == 0, ran.err
+    assert ran.out.decode().rstrip().endswith("highest 1 at block 29")
+
+
 def test_a_key_of_several_that_owns_nothing_is_named(chainq: Program) -> None:
     """Beside the rows of another key."""
     other = fresh_key()

@@ -204,9 +204,11 @@ def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> No
             ("--missing-height", "41"),
             ("--broken-link", "41"),
             ("--clamp-heights", "50"),
+            ("--fault", "null-lists"),
         ],
         ("--missing-height", "41"),
         ("--clamp-heights", "50"),
+        ("--fault", "null-lists"),
     ),
 )
 def test_faults_of_calls_end_in_the_truth_or_in_findings(
@@ -220,5 +222,5 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
         assert checks == {(41, "missing")}
     if faults[0] == "--broken-link":
         assert checks == {(41, "link")}
-    if faults[0] in ("--row-cap", "--clamp-heights"):
+    if faults[0] in ("--row-cap", "--clamp-heights", "--fault"):
         assert checks == set()

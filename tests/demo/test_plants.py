@@ -1,6 +1,7 @@
 """Plants: one row is wrong as its kind says, in every call and page alike, and all others are the chain's."""
 
 from collections import Counter
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -79,3 +80,12 @@ def test_a_block_without_the_row_is_refused() -> None:
     """Nothing is planted elsewhere in silence."""
     with pytest.raises(ValueError, match="block 13 has no record"):
         Service(CHAIN, Faults(plant=(Plant("lost-record", 13),)))
+
+
+def test_every_kind_is_named_in_the_manual() -> None:
+    """The text of the option says what a kind is made of."""
+    (text,) = (field.metadata["told"].text for field in fields(Faults) if field.name == "plant")
+    for kind in KINDS:
+        action, _, row = kind.partition("-")
+        assert action in text
+        assert not row or f"-{row}" in text
