@@ -1,8 +1,8 @@
-"""What to make of heights that neither order nor another method proves: responses that agree (docs/completeness.md).
+"""Rows of heights that neither order nor another method proves, if responses agree (docs/completeness.md).
 
 Rule 3 of the kernel. These are the last heights before the tip, and stretches without rows, of a service without full
 blocks; `address-transactions`, of which no other method tells; and servers that do not order rows. Nothing here is a
-proof. What is believed is handed on with that grade.
+proof: such rows are passed on with the grade BELIEF.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from chainq.rows.sorting import Page
 
 
 def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
-    """Look twice at heights, or at the first ones of them, and have the kernel take in what is believed of them.
+    """Request heights, or the first of them, more than once, and record rows that agree as belief in the kernel.
 
     Raises IncompleteError if responses do not agree.
     """
@@ -46,8 +46,8 @@ def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
 
 
 def _window(heights: HeightRange, facts: Facts) -> int:
-    """Return how many heights are looked at in one request: as many as showed a row at their far end, if those are not
-    too many requests. Raises IncompleteError if they are, of a service that was seen to miss rows of wider ones."""
+    """Return how many heights one request covers: the widest range that showed a row at its far end, if that does not
+    take too many requests. Raises IncompleteError if it does and the service was seen to miss rows of wider ranges."""
     width = min(facts.pace.widest, facts.evidence.widest or len(heights))
     if len(heights) > width * tuning.MOST_WINDOWS and facts.misses:
         raise IncompleteError(
@@ -96,8 +96,8 @@ def _agreed_empty(window: HeightRange, facts: Facts) -> Asking[list[Raw] | None]
 
 
 def _learn_width(part: HeightRange, facts: Facts) -> Asking[None]:
-    """Find out how many heights a request may have, of a service that misses rows of wider ones: both halves of so many
-    show the rows of the whole, and the second half some."""
+    """Find out how wide requests may be, for a service that misses rows of wide ranges: a width is accepted if both
+    halves together show the rows of the whole, and the second half shows at least one."""
     while len(part) > 1:
         lower, upper = part.halves()
         whole: Page = yield RowsRequest(part, facts.size)
@@ -110,9 +110,9 @@ def _learn_width(part: HeightRange, facts: Facts) -> Asking[None]:
 
 
 def _further(page: Page, window: HeightRange, facts: Facts) -> Asking[bool]:
-    """Return whether rows follow those of a response: of n rows, page 1 of n - 1 rows holds one if none does.
+    """Return whether more rows follow the n rows of a response. If none does, page 1 of size n - 1 holds one row.
 
-    Of a server that does not page in this way, whether narrower requests show other rows.
+    For a server that does not page in this way: return whether narrower requests show other rows.
     """
     count = len(page.rows)
     size, known = (count - 1, 1) if count > 2 else (count, 0)
@@ -138,7 +138,7 @@ def _parts_differ(page: Page, window: HeightRange) -> Asking[bool]:
 
 
 def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
-    """Return the rows of one height that fills a response: by a larger page, else by walks through its pages.
+    """Return the rows of one height that fills a response: with a larger page, else with walks through its pages.
 
     Raises IncompleteError.
     """
@@ -168,9 +168,9 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
 
 
 def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
-    """Return all rows of one height by its pages: walked until as many rows were seen as the pages add up to.
+    """Return all rows of one height from its pages, walked until as many rows were seen as the pages add up to.
 
-    Rows come in another order in each response, so the pages of one walk repeat some and lack others (about 1/e).
+    Each response has the rows in another order, so the pages of one walk repeat some and miss others (about 1/e).
     """
     seen: dict[bytes, Raw] = {}
     total = walks = idle = 0
@@ -191,8 +191,8 @@ def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
 
 
 def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) -> Asking[tuple[int, int]]:
-    """Request the pages of one height up to the last row, and add their rows to `seen`; return how many came, and the
-    size of a page. `total`: the number of rows, 0 while it is not known. Raises IncompleteError."""
+    """Request the pages of one height up to the last row and add their rows to `seen`. Return how many rows arrived
+    and the page size. `total`: the number of rows, 0 while unknown. Raises IncompleteError."""
     count = 0
     for number in range(tuning.MOST_PAGES):
         page: Page = yield RowsRequest(heights, size, number)
@@ -210,9 +210,9 @@ def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) 
 
 
 def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
-    """Return how many walks must show no further row: none if a page of one row shows the last row at its position.
+    """Return how many walks must show no further row: 0 if a page of one row shows the last row at its position.
 
-    That pages add up to a number does not show that: they may be shorter than the steps between them.
+    The sum of the pages is not enough: pages may be shorter than the steps between them.
     """
     last: Page = yield RowsRequest(heights, 1, max(0, total - 1))
     after: Page = yield RowsRequest(heights, 1, total)

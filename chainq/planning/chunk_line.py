@@ -30,9 +30,9 @@ class Chunk:
 
 
 class ChunkLine:
-    """The chunks of some heights, `rest`: the heights that are in none yet. `edges`: heights that no chunk spans.
+    """The chunks of some heights. `rest`: the heights that are not in a chunk yet. `edges`: heights no chunk spans.
 
-    `window`: requests at one time; `alone`: one chunk after the other.
+    `window`: concurrent requests; `alone`: one chunk at a time.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class ChunkLine:
         self.chunks: list[Chunk] = []
 
     def fit(self) -> None:
-        """Bring the line to the tip as it is known now, and add chunks as far as there is room."""
+        """Extend or shorten the line to the tip known now, and add chunks while the window has room."""
         self._end_at_tip()
         if len(cut_off := self.cut_off()):
             self.chunks.insert(0, Chunk(self._within_edges(cut_off), self._facts.pace.choose()[1]))
         self._extend()
 
     def shorten(self, chunk: Chunk, given: HeightRange) -> None:
-        """Take the heights that were given off the front of the line."""
+        """Remove the heights that were returned from the front of the line."""
         chunk.heights, self._left = (
             HeightRange(heights.start, given.start) if self._reverse else HeightRange(given.end, heights.end)
             for heights in (chunk.heights, self._left)
@@ -60,7 +60,7 @@ class ChunkLine:
         chunk.proved = False
 
     def divide(self, chunk: Chunk, asked: int) -> None:
-        """Cut what was not asked for, or is not proved yet, off a chunk, into chunks of a length that suits now."""
+        """Split off the heights of a chunk that were not requested or proved yet, in chunks of the current length."""
         start, end = chunk.heights.start, chunk.heights.end
         if self._facts.top is not None and end > self._facts.top:  # no blocks there
             end = max(start, self._facts.top)
@@ -92,7 +92,7 @@ class ChunkLine:
             self.chunks[place + 1 : place + 1] = parts
 
     def cut_off(self) -> HeightRange:
-        """Return the heights before the line that an older tip cut off, and which have blocks by now."""
+        """Return the heights before the line that an older tip excluded and that have blocks now."""
         low, high = self._left.edges
         if self._facts.top is not None:
             high = min(high, self._facts.top)
@@ -104,7 +104,7 @@ class ChunkLine:
         return HeightRange(low, max(low, high))
 
     def _end_at_tip(self) -> None:
-        """Leave out heights above the tip, if it is known: there are no blocks."""
+        """Leave out heights above the tip, if it is known: they have no blocks."""
         if (top := self._facts.top) is None or self._facts.end <= top:
             return
         self.rest = HeightRange(min(self.rest.start, top), min(self.rest.end, top))
@@ -116,10 +116,10 @@ class ChunkLine:
         self.chunks = [chunk for chunk in self.chunks if len(chunk.heights)]
 
     def _extend(self) -> None:
-        """Cut new chunks off the rest while the window has room; one after the other while their length still grows."""
+        """Make chunks from the rest while the window has room; one at a time while their length still grows."""
         wanted = self._window if self._facts.pace.settled else 1
-        # Rejected: more, so that none waits for its neighbours: no faster, and each chunk of the line may be 8 MB.
-        # Fewer than requests at a time: a fifth slower at 200 ms a call.
+        # Rejected: more chunks, so that none waits for its neighbors: no faster, and each chunk may be 8 MB.
+        # Rejected: fewer chunks than concurrent requests: a fifth slower at 200 ms per call.
         while len(self.rest) and len(self.chunks) < max(self._window, tuning.FRONT):
             if sum(not chunk.answered for chunk in self.chunks) >= wanted or (self._alone and self.chunks):
                 return

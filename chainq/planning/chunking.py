@@ -1,4 +1,4 @@
-"""How long chunks are: as many heights as fill a response, by what earlier responses held."""
+"""The length of chunks: as many heights as fill a response, estimated from earlier responses."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from chainq.query import Query
 def page_sizes(query: Query) -> tuple[int | None, float | None]:
     """Return the page size that requests ask for, and the rows that a chunk should hold; None without pages.
 
-    The user's own is asked for as it is. Else chunks hold the documented page size, and requests ask for more: how many
-    rows the next heights hold is an estimate.
+    A page size that the user sets is requested unchanged. Otherwise chunks hold the documented page size, and requests
+    ask for more, because the number of rows in the next heights is an estimate.
     """
     method = query.method
     if method.page_size is None:
@@ -26,9 +26,9 @@ def page_sizes(query: Query) -> tuple[int | None, float | None]:
 
 
 class Chunker:
-    """Chooses the lengths of chunks. `rows`: that a chunk should hold, None for methods without pages.
+    """Chooses the lengths of chunks. `rows`: how many a chunk should hold, None for methods without pages.
 
-    What is `known` of ranges before counts as one response: whatever the next ones show has the same weight.
+    `known`, from earlier ranges, counts as one response: the next responses have the same weight.
     """
 
     def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
@@ -52,7 +52,7 @@ class Chunker:
 
     @property
     def rows_per_height(self) -> float:
-        """Return the density of rows: the median over the recent responses, weighed by heights; 0 before the first.
+        """Return rows per height: the median over the recent responses, weighted by heights; 0 before the first.
 
         Rejected: the mean. One height with 25,000 rows raised it so much that the next chunks were too short.
         """
@@ -101,7 +101,7 @@ class Chunker:
         return min(aim, max(1.0, tuning.AIM_BYTES * rows / max(1, size))) if rows else aim
 
     def learn(self, heights: HeightRange, rows: int, size: int, *, complete: bool) -> None:
-        """Take in a response: it covered `heights`, with so many rows and bytes. `complete`: it was not cut."""
+        """Record that a response covered `heights` with `rows` rows, `size` bytes. `complete`: it was not truncated."""
         if len(heights):
             self._seen.append((len(heights), rows, size))
             self._longest = max(self._longest, len(heights))
@@ -109,9 +109,9 @@ class Chunker:
             self._ceiling = min(self._page_rows if self._cap is None else self._cap, self._ceiling * 1.25)
 
     def cut(self, heights: HeightRange, rows: int) -> None:
-        """Take in that the server cut a response after so many rows, those of `heights`.
+        """Record that the server truncated a response after `rows` rows, which cover `heights`.
 
-        What earlier responses seemed to tell of the density is wrong then: they may have been cut as well.
+        The density from earlier responses is dropped, because they may have been truncated as well.
         """
         cap = max(1.0, 0.9 * rows)
         self._cap = cap if self._cap is None else min(self._cap, cap)
@@ -121,11 +121,11 @@ class Chunker:
         self.learn(heights, rows, size, complete=False)
 
     def longest(self) -> int:
-        """Return how many heights a chunk may have that was cut before the server was seen to cut responses."""
+        """Return how many heights a chunk may have that was made before the server was seen to truncate responses."""
         return self._limit if self._cap is None else 2 * self.choose()[0]
 
     def too_heavy(self, heights: HeightRange) -> None:
-        """Take in that a response to so many heights failed for its size."""
+        """Record that a response for `heights` failed because of its size."""
         expected = self.rows_per_height * len(heights)
         if expected:
             self._ceiling = max(1.0, min(self._ceiling, expected / 2))
@@ -134,7 +134,7 @@ class Chunker:
             self._needed, self._grown = self._needed * (1 + self._grown), False
 
     def came(self, heights: HeightRange) -> None:
-        """Take in that a response to so many heights came: after some of the widest, twice as many are tried."""
+        """Record that a response for `heights` arrived. After some of the widest width, twice that width is tried."""
         self._came = max(self._came, len(heights))
         self._fine += len(heights) >= self.widest
         if self._fine >= self._needed:
@@ -142,7 +142,7 @@ class Chunker:
 
 
 def within_limit(query: Query, heights: HeightRange) -> HeightRange:
-    """Return the heights that rows up to the limit can be of: fewer only if each height has one row, or for 0."""
+    """Return the heights that rows up to the limit can have: fewer only if each height has one row, or for 0."""
     limit = query.limit
     if limit is None or limit >= len(heights) or (limit and not query.method.linked):
         return heights
@@ -154,7 +154,7 @@ def within_limit(query: Query, heights: HeightRange) -> HeightRange:
 def first_requests(query: Query, heights: HeightRange) -> Iterator[RowsRequest]:
     """Yield the first request of each chunk of a range, as if nothing were learned from responses.
 
-    With a limit only those that are sure to be sent: if heights may have any number of rows, that is the first.
+    With a limit, only requests that are certain to be sent: the first one, if heights may have any number of rows.
     """
     heights = within_limit(query, heights)
     page_size, chunk_rows = page_sizes(query)

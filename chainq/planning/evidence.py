@@ -1,19 +1,20 @@
 """The proof kernel: takes every response of a run as evidence, and is the only maker of a proof.
 
-Everything else in `chainq/planning/` chooses what to request next, and may choose badly without harm: what is printed
-is what `Evidence.prove` returns. Its three rules, and the assumption under each (docs/completeness.md has examples):
+Everything else in `chainq/planning/` chooses what to request next. A bad choice does no harm, because only rows that
+`Evidence.prove` returns are printed. It has three rules, each with an assumption (examples in docs/completeness.md):
 
-1.  Order. Assumption A: page 0 of a range is a prefix of the rows due, in order of height, of whatever length.
-    Assumption B: rows lie in the range that was requested. So page 0 that shows a row known to lie at height m or above
-    holds every row below m. That is all a response proves: never its own last height, nothing if it is empty,
-    and pages above 0 prove nothing. Of blocks each height has one: a height that is shown is complete.
-2.  Witness. Assumption C: two methods of the service tell of the same chain. If another method names the rows that
-    are due at a height, that height is complete when all of them were shown, in whatever response.
-3.  Belief. What `belief.py` found by looking twice. It is handed on as what it is.
+1.  Order. Assumption A: page 0 of a range is a prefix of the due rows, in order of height, of any length.
+    Assumption B: rows are in the range that was requested. So if page 0 shows a row known to be at height m or above,
+    it holds every row below m. A response proves nothing else: never its own last height, nothing if it is empty,
+    and pages above 0 prove nothing. Each height has exactly one block, so a block that is shown completes its height.
+2.  Witness. Assumption C: two methods of the service describe the same chain. If another method names the rows that
+    are due at a height, that height is complete once all of them were shown, in any responses.
+3.  Belief. What `belief.py` found with repeated requests. It keeps that grade.
 
-Where evidence contradicts itself or an assumption, `see` and `witness` raise IncompleteError.
+If evidence contradicts itself or an assumption, `see` and `witness` raise IncompleteError.
 
-Rejected: to compare numbers of rows or bytes of responses, and "two responses alike": a server may cut both alike.
+Rejected: comparing row counts or byte counts of responses, and "two equal responses": a server may truncate both
+in the same way.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,8 +37,8 @@ _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 
 class Proved(NamedTuple):
-    """All rows of `heights`, in order of height, and on what that rests. `row_heights` is empty if rows of the
-    method carry none. `beyond`: the next row of the same response, and its height."""
+    """All rows of `heights`, in order of height, and the grade of that. `row_heights` is empty if rows of the method
+    have no height. `beyond`: the next row of the same response, and its height."""
 
     heights: HeightRange
     rows: list[Raw]
@@ -49,8 +50,8 @@ class Proved(NamedTuple):
 class Evidence:
     """All that a run has seen of one method.
 
-    `heights`: whether rows carry their height; `linked`: whether each height has exactly one row. `names`: returns what
-    identifies rows in other methods; `block_hash`: the block that a row names, empty if it names none.
+    `heights`: whether rows have a height; `linked`: whether each height has exactly one row. `names`: returns what
+    identifies rows in other methods; `block_hash`: returns the block that a row names, empty if it names none.
     """
 
     def __init__(
@@ -72,17 +73,17 @@ class Evidence:
         self.order = Order(linked)
         self.widest = 0  # heights of the widest request that showed a row at its far end
 
-    # What comes in
+    # Input
 
     def see(self, request: RowsRequest, page: Page) -> None:
-        """Take in a response. Raises IncompleteError if it contradicts what was seen before."""
+        """Record a response. Raises IncompleteError if it contradicts earlier responses."""
         shown = Shown(request.heights, page.rows, page.heights)
         if self.with_heights:
             self._see_heights(shown, page, first=not request.page)
         else:
             self._see_rows(shown)
         before = [*self._responses, *self._beliefs]
-        if page.rows and not request.page:  # if nothing came, nothing is shown; and what contradicts is kept, too
+        if page.rows and not request.page:  # an empty response shows nothing; one that contradicts is kept, too
             self._responses.append(shown)
         for witness in self._witnesses:
             self._match(witness, shown)
@@ -92,7 +93,7 @@ class Evidence:
             self._check_due(complete, shown)
 
     def _see_heights(self, shown: Shown, page: Page, *, first: bool) -> None:
-        """Take in rows that carry their height. `first`: of page 0."""
+        """Record rows that have a height. `first`: whether they are from page 0."""
         self._check_hashes(page.rows, page.heights)
         if page.ordered:
             self.order.note(page.heights)
@@ -104,7 +105,7 @@ class Evidence:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
 
     def _see_rows(self, shown: Shown) -> None:
-        """Take in rows without heights: one that two responses show lies in the heights of both."""
+        """Record rows without heights: a row that two responses show is in the heights of both."""
         rows = list(map(bytes, shown.rows))
         shown.keys = {row: place for place, row in enumerate(rows)}
         shown.rows = list(map(Raw, rows))  # a row of a body keeps all of it in memory
@@ -121,10 +122,10 @@ class Evidence:
             self._spans.narrow(row, *shown.heights.edges)
 
     def witness(self, due: Due, *, by_order: bool = False) -> None:
-        """Take in what another method says, `by_order` of its own rows. Raises IncompleteError if it contradicts the
-        rows shown, or another one.
+        """Record which rows another method names, `by_order` of its own rows. Raises IncompleteError if it contradicts
+        the rows shown, or another witness.
 
-        It is kept when responses contradict each other: of the two it does not depend on the page that was asked for.
+        It is kept when responses contradict each other, because it does not depend on the requested page.
         """
         witness = Said(due, by_order)
         for other in self._witnesses:
@@ -144,7 +145,7 @@ class Evidence:
                 self._check_due(complete, shown)
 
     def locate(self, request: DueRequest, located: Located) -> None:
-        """Take in a page of another method whose rows carry heights, one for each row of this one (rules 1 and 2)."""
+        """Record a page of another method that has a row with a height for each row of this one (rules 1 and 2)."""
         if not located.ordered:  # nor are rows that show no height
             self.order.broken(as_text=False)
             self._out_of_order()
@@ -171,13 +172,13 @@ class Evidence:
         self.witness(Due(complete, inside, shown=at), by_order=True)
 
     def know_hashes(self, hashes: Mapping[int, str]) -> None:
-        """Take in the hashes of blocks by height: rows that name another block there are of another chain."""
+        """Record block hashes by height: a row that names another block at that height is of another chain."""
         self._hashes.update(hashes)
         for shown in self._responses if hashes else ():
             self._check_hashes(shown.rows, shown.row_heights)
 
     def believe(self, heights: HeightRange, rows: list[Raw], row_heights: list[int]) -> None:
-        """Take in that these are all rows of the heights, as far as can be found out without a proof (rule 3)."""
+        """Record that these are all rows of the heights, as far as can be found out without a proof (rule 3)."""
         believed = Shown(
             heights, rows, row_heights if self.with_heights else [], keys=dict.fromkeys(map(bytes, rows), 0)
         )
@@ -185,10 +186,10 @@ class Evidence:
         self._beliefs.append(believed)
 
     def forget(self, heights: HeightRange) -> None:
-        """Drop what was seen and believed of these heights, which contradicts itself, so that it is asked for again.
+        """Drop contradictory responses and beliefs for these heights, so that the heights are requested again.
 
-        A row that was seen must come again: else a response that lacks it would only have to come twice. If other
-        rows lie without a height may rest on what is wrong: all of it is dropped.
+        Rows seen before must be shown again; otherwise a response without them would only have to come twice. Rows
+        without heights may have been located with wrong data, so all their locations are dropped.
         """
         self._beliefs = [one for one in self._beliefs if not one.heights.overlaps(heights)]
         if self.with_heights:
@@ -197,7 +198,7 @@ class Evidence:
         else:
             self._responses, self._spans = [], Spans()
 
-    # What goes out
+    # Output
 
     def prove(self, heights: HeightRange, *, reverse: bool = False) -> Proved | None:
         """Return all rows of some heights, the first ones of these (in reverse the last ones); None if no rule
@@ -213,13 +214,13 @@ class Evidence:
         return best
 
     def reach(self, start: int, end: int) -> int:
-        """Return up to which height, `end` at most, all rows from `start` on can be proved."""
+        """Return the height, at most `end`, up to which all rows starting at `start` can be proved."""
         while start < end and (proof := self.prove(HeightRange(start, end))) is not None:
             start = proof.heights.end
         return start
 
     def known_row(self, start: int) -> tuple[int, int] | None:
-        """Return between which heights [low, high) the lowest known row lies that is not below `start`, if any."""
+        """Return heights [low, high) that contain the lowest known row not below `start`, or None if there is none."""
         if self.with_heights:
             rows = [shown.row_heights[at] for shown in self._responses for at in shown.from_height(start)]
             return min(((height, height + 1) for height in rows), default=None)
@@ -233,21 +234,21 @@ class Evidence:
         return known
 
     def missing(self, heights: HeightRange) -> tuple[int, int]:
-        """Return how many rows witnesses name at some heights, and how many of them no response has shown."""
+        """Return how many rows witnesses name at these heights, and how many of them no response has shown."""
         witnesses = [witness for witness in self._witnesses if witness.due.heights.overlaps(heights)]
         named = {key for witness in witnesses for _, key in witness.named(heights)}
         return len(named), len(named.difference(*(witness.found for witness in witnesses)))
 
     def requested(self, heights: HeightRange) -> bool:
-        """Return whether one response is to some heights and others."""
+        """Return whether one response covers these heights and others."""
         return any(r.heights.start <= heights.start and heights.end <= r.heights.end for r in self._responses)
 
     def due(self, height: int) -> list[Due]:
-        """Return what other methods have said of a height."""
+        """Return what other methods named at a height."""
         return [witness.due for witness in self._witnesses if height in witness.due.heights]
 
     def given(self, heights: HeightRange, *, reverse: bool, edge: int = 16) -> None:
-        """Drop responses to heights that were handed on, but for `edge` heights which the next ones may show again."""
+        """Drop responses for heights that were returned, except `edge` heights that the next ones may show again."""
         low, high = (0, heights.start + edge) if reverse else (heights.end, 1 << 63)
         self._responses = [r for r in self._responses if r.heights.end > low and r.heights.start < high]
         self._spans.keep(set().union(*(response.keys for response in self._responses)))
@@ -277,9 +278,9 @@ class Evidence:
     # Rule 1 for rows without heights
 
     def _points(self, shown: Shown) -> Points | None:
-        """Return where rows of a response lie; None while it is not known whether the order is numeric.
+        """Return where the rows of a response are, or None while it is not known whether the order is numeric.
 
-        A row that is missing where another response or method holds all rows does not lie there; and rows are in order.
+        A row is not at heights for which another response or method is complete without it; and rows are in order.
         """
         if shown.points is not None:
             return shown.points
@@ -310,20 +311,20 @@ class Evidence:
         return shown.far
 
     def _names_of(self, shown: Shown) -> dict[Key, Raw]:
-        """Return the rows of a response without heights by what identifies each, and keep that."""
+        """Return the rows of a response without heights by identity, and cache the result."""
         if shown.names is None:
             shown.names = self._named(shown, shown.rows)
         return shown.names
 
     def _named(self, shown: Shown, rows: list[Raw]) -> dict[Key, Raw]:
-        """Return rows of a response by what identifies each. Raises IncompleteError for two that have the same."""
+        """Return rows of a response by identity. Raises IncompleteError if two rows have the same identity."""
         named = dict(zip(self._names(rows), rows, strict=True))
         if len(named) < len(rows):
             raise IncompleteError(f"{shown.heights}: two rows of a response have the same identity", AGAIN)
         return named
 
     def _cut_without_heights(self, shown: Shown, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
-        """Yield the rows of a response in the widest heights whose edges no row may lie across."""
+        """Yield the rows of a response in the widest heights with edges that no row's possible heights cross."""
         points = self._points(shown)
         start = max(heights.start, shown.heights.start)
         since = points.first_from(start, len(shown.rows)) if points else None
@@ -340,7 +341,7 @@ class Evidence:
     # Rule 2
 
     def _match(self, witness: Said, shown: Shown) -> None:
-        """Hold the rows of a response against those that are due, and keep these. Raises IncompleteError."""
+        """Compare the rows of a response with the due rows, and keep the due ones. Raises IncompleteError."""
         due = witness.due
         if self.with_heights:
             part = shown.at(due.heights)
@@ -367,14 +368,14 @@ class Evidence:
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
 
     def _check_due(self, complete: HeightRange, shown: Shown) -> None:
-        """Raise IncompleteError if a row is known at heights of which a response holds all, and is none of its rows."""
+        """Raise IncompleteError if a response that is complete for some heights lacks a row known to be there."""
         for witness in self._witnesses:
             for height, key in witness.known(complete) if witness.due.strict else ():
                 if key not in (witness.found if self.with_heights else self._names_of(shown)):
                     raise IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
 
     def _witnessed(self, witness: Said, heights: HeightRange, *, reverse: bool) -> Proved:
-        """Return the rows of the heights that a witness names, up to the first one of which a row was not shown."""
+        """Return the rows that a witness names, up to the first height with a row that was not shown."""
         low, high = heights.common(witness.due.heights).edges
         due = witness.named(HeightRange(low, high))
         lacking = [height for height, key in due if key not in witness.found]
@@ -400,7 +401,7 @@ class Evidence:
 
 
 def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:
-    """Return the rows of a response at those of some heights of which it holds all."""
+    """Return the rows of a response at the part of `heights` for which it is complete."""
     part = heights.common(complete)
     rows = shown.at(part)
     beyond = (shown.row_heights[rows.stop], shown.rows[rows.stop]) if rows.stop < len(shown.rows) else None

@@ -1,4 +1,4 @@
-"""Asks for blocks: every height up to the tip has one, so what is missing is seen."""
+"""Requests blocks: every height up to the tip has exactly one, so a missing block is noticed."""
 
 from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
@@ -11,9 +11,9 @@ NO_VERIFY = Phrase("blocks and full-blocks skip this check with {verify}", verif
 
 
 def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[int]:
-    """Ask for blocks until every height up to the tip is there once; return where the others are handed back.
+    """Request blocks until every height up to the tip is there once; return the first height that is handed back.
 
-    Without `verify` what is missing or doubled is noted and passed on. Raises IncompleteError.
+    Without `verify`, missing and duplicate blocks are noted and passed on. Raises IncompleteError.
     """
     end, ev = heights.end, facts.evidence
     for _ in range(tuning.BLOCK_ATTEMPTS):
@@ -36,7 +36,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
 
 
 def _request(start: int, end: int) -> Asking[tuple[int, Page]]:
-    """Request blocks, fewer of them if a response fails for its size."""
+    """Request blocks; request fewer if a response fails because of its size."""
     while True:
         try:
             page: Page = yield RowsRequest(HeightRange(start, end))
@@ -49,7 +49,7 @@ def _request(start: int, end: int) -> Asking[tuple[int, Page]]:
 
 
 def _fault(page: Page, heights: HeightRange, reach: int, facts: Facts) -> str:
-    """Return what is wrong with a response, in words that follow its heights."""
+    """Return what is wrong with a response, as text to append to its heights."""
     if len(page.heights) < len(page.rows):
         return "a block has no valid height, so no height can be proved present"
     doubled = sorted({a for a, b in zip(page.heights, page.heights[1:], strict=False) if a == b})
@@ -61,7 +61,7 @@ def _fault(page: Page, heights: HeightRange, reach: int, facts: Facts) -> str:
 
 
 def listed(heights: list[int]) -> str:
-    """Return heights in words: `height 5`, `heights 5, 7, 9 and 40 more`."""
+    """Return heights as text: `height 5`, `heights 5, 7, 9 and 40 more`."""
     shown = ", ".join(map(str, heights[:5]))
     more = f" and {len(heights) - 5} more" if len(heights) > 5 else ""
     return f"{'height' if len(heights) == 1 else 'heights'} {shown}{more}"

@@ -1,6 +1,6 @@
-"""The values that planning exchanges with whoever sends requests: requests, what answers them, proofs.
+"""The values that planning exchanges with the code that sends requests: requests, their outcomes, proofs.
 
-All of them are plain and can be pickled, so that another process or machine can fetch and prove a range.
+All are plain and can be pickled, so another process or machine can fetch and prove a range.
 """
 
 from collections.abc import Generator, Mapping
@@ -22,14 +22,14 @@ from chainq.heights.range import HeightRange
 DIVISIBLE = (TooHeavyError, GatewayError, BrokenBodyError)
 """Failures that a request for fewer rows may avoid."""
 UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
-"""Failures of another method, without which rows can be had."""
+"""Failures of another method that is not needed to read the rows."""
 
 Key = tuple[str, ...]
 """What identifies a row in every method that has it: the values of `Method.identity`."""
 
 
 class RowsRequest(NamedTuple):
-    """One call of the method: its heights, and the page of `page_size` rows where the method has pages."""
+    """One call of the method: its heights, and the page of `page_size` rows if the method has pages."""
 
     heights: HeightRange
     page_size: int | None = None
@@ -41,8 +41,8 @@ class TipRequest(NamedTuple):
 
 
 class DueRequest(NamedTuple):
-    """What another method says of these heights: the full blocks which rows are due, or, of `located`, `records` where
-    some rows lie: its page of `page_size` rows."""
+    """What another method shows for these heights: full blocks name the due rows. If `located`, a page of `page_size`
+    rows of `records` shows the heights of some rows."""
 
     heights: HeightRange
     located: bool = False
@@ -51,21 +51,21 @@ class DueRequest(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """Nothing to send: resume when other responses have come, or when none is under way."""
+    """Nothing to send: resume when other responses have arrived, or when no request is in progress."""
 
 
 class HandBack(NamedTuple):
-    """Nothing to send: the heights from `end` on are not asked for, and are a chunk of their own."""
+    """Nothing to send: heights starting at `end` are not requested here and become a separate chunk."""
 
     end: int
 
 
 class Due(NamedTuple):
-    """What another method says of the rows of these heights.
+    """The rows that another method names at these heights.
 
-    `at`: the height of every row that is due. `shown`: of rows elsewhere, which are there, though not all of them may
-    be named. `hashes`: of blocks. `strict`: a row that is due and missing contradicts the other method; else the server
-    may not list it.
+    `at`: the height of every due row. `shown`: the heights of rows at other heights, which may not be all of them.
+    `hashes`: of blocks. `strict`: whether a due row that is missing contradicts the other method; if not, the server
+    may leave it out of its list.
     """
 
     heights: HeightRange
@@ -76,7 +76,7 @@ class Due(NamedTuple):
 
 
 class Located(NamedTuple):
-    """Rows of `records` in some heights: what identifies each, its height, and whether they came in order."""
+    """Rows of `records` at some heights: the identity and height of each, and whether they were in order."""
 
     keys: list[Key]
     heights: list[int]
@@ -86,14 +86,14 @@ class Located(NamedTuple):
 class Grade(StrEnum):
     """What a proof rests on (docs/completeness.md)."""
 
-    ORDER = "order"  # a response shows a row beyond; or, of blocks, every height once
+    ORDER = "order"  # a response shows a row beyond; for blocks, every height once
     WITNESS = "witness"  # another method of the service names the rows that are due
     BELIEF = "belief"  # neither: several responses agree
     HASH = "hash"  # order, and each block makes its own hash (`chainq.fetching.hashed`, not the kernel)
 
 
 class Proof(NamedTuple):
-    """What the completeness of rows rests on, and from how many responses."""
+    """The grade of the proof that rows are complete, and from how many responses."""
 
     grade: Grade
     responses: int = 1
@@ -103,7 +103,7 @@ class Proof(NamedTuple):
 
 
 class ChunkResult(NamedTuple):
-    """All rows of `heights`. `row_heights`: the height of each row, empty if rows carry none. `confirmed`: these are
+    """All rows of `heights`. `row_heights`: the height of each row, empty if rows have none. `confirmed`: these are
     the last rows, and all rows are of the chain of the last block (`one_chain`)."""
 
     heights: HeightRange
@@ -114,10 +114,10 @@ class ChunkResult(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a range teaches about the next ones of the same method and run, as plain values; 0 for nothing.
+    """What a range learned that the next ranges of the same method and run use, as plain values; 0 if unknown.
 
-    `rows_per_height` and `row_bytes` decide how long chunks are at first. `shown_width`: the widest request, in
-    heights, that showed a row at its far end.
+    `rows_per_height` and `row_bytes` set the first chunk lengths. `shown_width`: the widest request, in heights, that
+    showed a row at its far end.
     """
 
     rows_per_height: float = 0.0
@@ -129,4 +129,4 @@ NOTHING_KNOWN = Known()
 
 T = TypeVar("T")
 Asking = Generator[RowsRequest | TipRequest | DueRequest | Wait | HandBack, Any, T]
-"""Yields requests; is sent what answers each, or has its failure thrown in; and returns a T."""
+"""A generator that yields requests, receives each outcome (failures are thrown in) and returns a T."""

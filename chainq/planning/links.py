@@ -15,7 +15,7 @@ from chainq.text.sanitize import excerpt
 
 
 class Links:
-    """Checks, as blocks pass in order, that each names the hash of the one before; across chunk edges too."""
+    """Checks that each block in order names the hash of the previous block, also across chunk edges."""
 
     def __init__(self, method: Method, reverse: bool = False) -> None:
         self._name = method.name
@@ -26,10 +26,10 @@ class Links:
         self._last: tuple[int, tuple[str, ...]] | None = None  # height, and block_hash with previous_hash
 
     def check(self, rows: Sequence[Raw], heights: Sequence[int]) -> None:
-        """Raise IncompleteError at the first block that is not linked to its neighbour."""
+        """Raise IncompleteError at the first block that is not linked to the previous block."""
         try:
             hashes: list[tuple[str, ...]] = list(map(self._take, map(self._decode, rows)))
-        except msgspec.DecodeError:  # one is missing, or no string
+        except msgspec.DecodeError:  # one is missing, or not a string
             hashes = [tuple(map(text_of, self._pick(row))) for row in rows]
         if self._last is not None:
             hashes, heights = [self._last[1], *hashes], [self._last[0], *heights]

@@ -1,4 +1,4 @@
-"""Rule 2 as questions: has another method name the rows that are due at some heights, and every one of them shown."""
+"""Rule 2 as questions: request the rows due at some heights from another method, then request each of them."""
 
 from math import ceil
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
-    """Return what full blocks say of heights; None if they do not come, or are too many for a response."""
+    """Return the due rows from full blocks, or None if these do not arrive or are too many for a response."""
     try:
         due: Due = yield DueRequest(heights)
     except DIVISIBLE:
@@ -30,7 +30,7 @@ def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
 
 
 def collect(start: int, end: int, facts: Facts) -> Asking[None]:
-    """Have another method name the rows that are due at the first of some heights, and the rows shown; else believe."""
+    """Request the due rows of the first heights from another method, then all of these rows; else rely on belief."""
     ev, width, most = facts.evidence, tuning.NAMED_BLOCKS, tuning.MOST_EMPTY
     facts.named = HeightRange(start, end)
     while facts.blocks and not ev.due(start) and (end - start <= most or facts.empty < most):
@@ -42,9 +42,9 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
 
 
 def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
-    """Have every row shown that is due at some heights: by fewer and fewer heights, then by the pages of one.
+    """Request every due row of some heights: with fewer and fewer heights, then with the pages of one height.
 
-    The rows of a page come in another order each time, so the pages of a height are requested again and again.
+    The rows of a height are in another order in each response, so its pages are requested repeatedly.
     """
     ev = facts.evidence
     left = [heights]
@@ -61,8 +61,8 @@ def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
 
 
 def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
-    """Have the rows of one height shown by its pages. Raises BehindError if they do not come, and what requests
-    raise if pages are too heavy."""
+    """Request the rows of one height through its pages. Raises BehindError if some do not arrive, and the errors of
+    requests if pages are too heavy."""
     size, failures, idle, enough = facts.size or due, 0, 0, 1
     strict = all(said.strict for said in facts.evidence.due(heights.start))  # else rows may never come
     while missing and idle < enough:
@@ -91,8 +91,8 @@ def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> A
 
 
 def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tuple[int, int]]:
-    """Request the pages of a height, until all rows were shown; return the most rows that one had, which is the
-    server's own size if it is lower than `size`, and how many rows came."""
+    """Request the pages of a height until all rows were shown. Return the most rows in one page (the server's own
+    page size, if lower than `size`) and how many rows arrived."""
     number = came = longest = 0
     left = facts.evidence.missing(heights)[1]
     while left > 0 and number * (longest or size) < due:

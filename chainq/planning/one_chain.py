@@ -1,12 +1,12 @@
-"""Finds out whether all rows of a run are of one chain, which a reorg meanwhile may prevent. Pure.
+"""Finds out whether all rows of a run are of one chain, although a reorg may happen during the run. Pure.
 
-The run is given the hash of its last block before any row was requested. It is the last block still
+The run knows the hash of its last block before it requests any row. That block is still the last one
 
--   if another method names it in a response that was requested after all rows had come, or
+-   if another method names it in a response that was requested after all rows had arrived, or
 -   if the rows name it: a response is of the chain of each block that it names. So are the rows before, if each
-    response showed the block that the rows after it begin with, and the last row is of the last block.
+    response showed the first block of the rows after it, and the last row is of the last block.
 
-Otherwise that block must be requested once more.
+Otherwise that block must be requested again.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest, TipReq
 
 
 class OneChain:
-    """What the responses of a run that ends at height `end` tell of this. `block_hash`: the block that a row names.
+    """The evidence from the responses of a run that ends at height `end`. `block_hash`: the block that a row names.
 
-    `last`: the hash of the last block, empty if it is not known; then nothing is found out.
+    `last`: the hash of the last block. If it is unknown (empty), the chain is not checked.
     """
 
     def __init__(self, end: int, block_hash: Callable[[Raw], str] | None) -> None:
@@ -30,20 +30,20 @@ class OneChain:
         self._next: tuple[int, str] | None = None  # the block that their last response showed next
 
     def waits(self, request: RowsRequest | TipRequest | DueRequest, *, under_way: bool) -> bool:
-        """Return whether a request is better sent when no other is under way: its response names the last block."""
+        """Return whether a request should wait until no other is in progress: its response names the last block."""
         return bool(self.last) and under_way and self._names_last(request)
 
     def sent(self, number: int, request: RowsRequest | TipRequest | DueRequest, *, under_way: bool) -> None:
-        """Take in that a request is sent. `under_way`: beside others."""
+        """Record that a request is sent. `under_way`: whether others are in progress."""
         self._asked, self._named = number if self._names_last(request) and not under_way else 0, False
 
     def came(self, number: int, outcome: object) -> None:
-        """Take in what answers a request."""
+        """Record the outcome of a request."""
         if number == self._asked and isinstance(outcome, Due):
             self._named = outcome.hashes.get(self._end - 1) == self.last
 
     def given(self, proved: Proved) -> bool:
-        """Take in the rows that are handed on, in order of height; return whether these are the last ones, and all
+        """Record the rows that are returned next, in order of height. Return whether they are the last ones and all
         rows are of the chain of the last block."""
         if not self.last:
             return False
@@ -57,7 +57,7 @@ class OneChain:
         return isinstance(request, DueRequest) and not request.located and request.heights.end == self._end
 
     def _follow(self, proved: Proved) -> bool:
-        """Return whether rows begin with the block that the response before showed next."""
+        """Return whether rows begin with the next block that the previous response showed."""
         first, before = self._next, self._next
         beyond = None if proved.beyond is None else (proved.beyond[0], self._hash_of(proved.beyond[1]))
         if proved.rows and proved.row_heights:
@@ -65,7 +65,7 @@ class OneChain:
         elif not proved.rows:
             first = beyond
         self._next = beyond
-        # One response: what another method or belief puts together may be of several. A row may name no block.
+        # From one response: rows from another method or belief may be from several. A row may not name a block.
         return proved.grade is Grade.ORDER and beyond is not None and bool(beyond[1]) and before in (None, first)
 
     def _hash_of(self, row: Raw) -> str:

@@ -1,10 +1,10 @@
-"""Which rows of pages are of one block, and how the rows of a block are collected if no response has them together.
+"""Finds the rows of one block in pages, and collects the rows of a block if no response has all of them.
 
 Every response has the rows of a block at the block's positions in another order (docs/protocol.md, "Pagination"), so
-that several responses repeat some rows and lack others. How many rows are due is known: one for each position between
-the blocks before and after. They are all there if one response shows as many; or as many distinct ones were seen; or
-the transitions of the distinct transactions that call the function add up to that number, for a service that pages by
-transition returns a transaction once for each of them.
+several responses repeat some rows and miss others. The number of due rows is known: one for each position between
+the blocks before and after. The rows are complete if one response shows as many, or if as many distinct rows were
+seen. They are also complete if the matching transitions of the distinct transactions add up to that number, because a
+service that pages by transition returns a transaction once for each transition that calls the function.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 
 Time = int | None
-"""When a row was finalized, in seconds since 1970; None for a row that does not say so."""
+"""When a row was finalized, in seconds since 1970; None for a row without that time."""
 
 _pick_time = Picker(["finalizedAt"])
 
@@ -37,7 +37,7 @@ def times_of(rows: Sequence[Raw]) -> list[Time]:
 
 
 def in_order(times: Sequence[Time]) -> bool:
-    """Return whether no row was finalized before one that precedes it, as far as rows say when."""
+    """Return whether no row was finalized before a row that precedes it. Rows without a time are skipped."""
     known = [time for time in times if time is not None]
     return known == sorted(known)
 
@@ -50,7 +50,7 @@ def blocks_of(times: Sequence[Time]) -> list[slice]:
 
 
 class Calls:
-    """Counts how often a transaction calls one function: in its execution and in its fee."""
+    """Counts the calls of one function in a transaction: in its execution and in its fee."""
 
     def __init__(self, program: str, function: str) -> None:
         self._called = [program, function]
@@ -59,14 +59,14 @@ class Calls:
         self._pick_called = Picker(["program", "function"])
 
     def __call__(self, row: bytes) -> int:
-        """Return the number of matching transitions of a row; 0 for a rejected one, which has them elsewhere."""
+        """Return the number of matching transitions of a row; 0 for a rejected row, which has them elsewhere."""
         transitions, fee = self._pick(row)
         called = map(self._pick_called, [*array_of(transitions), fee or b""])
         return sum([*map(text_of, names)] == self._called for names in called)
 
 
 class Block:
-    """The rows of a block as responses show them: at its positions, from `position` on, and the distinct ones.
+    """The rows of a block as responses show them: by position, starting at `position`, and the distinct ones.
 
     `together`: whether `rows` came in one response.
     """
@@ -84,7 +84,7 @@ class Block:
         return self.position + len(self.rows)
 
     def add(self, rows: Sequence[Raw], times: Sequence[Time]) -> None:
-        """Add the rows of the next positions, from one response. Raises IncompleteError if rows repeat for ever."""
+        """Add the rows of the next positions, from one response. Raises IncompleteError if rows repeat endlessly."""
         self.together = not self.rows
         self.rows += rows
         self.times += times
@@ -96,7 +96,7 @@ class Block:
             )
 
     def see(self, page: Sequence[Raw]) -> None:
-        """Add what one more response shows of the rows at these positions: those of the block's times."""
+        """Record the rows with the block's times from another response for these positions."""
         times = {*self.times}
         inside = [row for row, time in zip(page, times_of(page), strict=True) if time in times]
         self._show(inside)
@@ -114,7 +114,7 @@ class Block:
         return self._weights().total() == len(self.rows)
 
     def repeats(self) -> bool:
-        """Return whether a row came twice in a response. Raises IncompleteError if it cannot call as often."""
+        """Return whether a response has a row twice. Raises IncompleteError if the row has fewer calls than that."""
         repeated = {row: count for row, count in self._distinct.items() if count > 1}
         for row, count in repeated.items():
             if 0 < (most := self._calls(row) or row.count(self._calls.name)) < count:
@@ -127,8 +127,8 @@ class Block:
     def collected(self, *, by_transition: bool | None) -> list[Raw] | None:
         """Return the rows of all positions, from all responses; None if some may be missing.
 
-        `by_transition`: whether the service returns a transaction once for each matching transition, None if other
-        blocks do not tell. Raises IncompleteError if there are more distinct rows than positions.
+        `by_transition`: whether the service returns a transaction once for each matching transition, None if no other
+        block has shown that. Raises IncompleteError if there are more distinct rows than positions.
         """
         count, distinct = len(self.rows), self._distinct
         if len(distinct) > count:
@@ -148,9 +148,9 @@ class Block:
 
 
 def whole_block(block: Block, facts: PageFacts) -> PageAsking[list[Raw]]:
-    """Return all rows of a block, whose pages are requested until they are there; learn how transactions repeat.
+    """Return all rows of a block: request its pages until all are there; record how transactions repeat.
 
-    Raises IncompleteError if a response repeats rows, or no number of responses shows all.
+    Raises IncompleteError if a response repeats rows, or if repeated requests do not show all of them.
     """
     for size in _sizes(block, facts):
         last = not size  # pages of one row never show that rows repeat
@@ -173,8 +173,8 @@ def whole_block(block: Block, facts: PageFacts) -> PageAsking[list[Raw]]:
 
 
 def _sizes(block: Block, facts: PageFacts) -> Iterator[int]:
-    """Yield the sizes of the pages to look into, then 0: the smallest page that frames the block, the lightest for the
-    service; then other sizes, for the order of rows may depend on the size."""
+    """Yield the page sizes to try, then 0: first the smallest page that frames the block, the lightest for the service,
+    then other sizes, because the order of rows may depend on the size."""
     sizes = range(len(block.rows) + 1, 1 if facts.fixed else facts.largest + 1)
     yield from [size for size in sizes if block.position // size == block.end // size][:1]
     for walk in range(int(3 * log(len(block.rows))) + 10):

@@ -1,16 +1,16 @@
-"""Plans the pages of a method that has no heights (`chainTransactionsForProgram`), and says what their rows rest on.
+"""Plans the pages of a method that has no heights (`chainTransactionsForProgram`), and grades the proof of their rows.
 
-The service's list is ordered by block, oldest first, and nothing says how long it is. The rows of one block change
-positions from response to response (docs/protocol.md, "Pagination"), while the block as a whole keeps its positions. So
-one rule decides everything here: known rows before and after it frame what is complete.
+The service's list is ordered by block, oldest first, and its length is unknown. The rows of one block change
+positions from response to response (docs/protocol.md, "Pagination"), but the block as a whole keeps its positions. So
+one rule decides everything here: a block is complete if known rows before and after it frame it.
 
-- Page 0 that shows a row of a later block holds all blocks before it (rule 1 of `evidence`). All else is belief:
+- If page 0 shows a row of a later block, it holds all blocks before that (rule 1 of `evidence`). The rest is belief:
 - a block fills all positions between the blocks before and after it; `page_blocks` collects its rows;
-- pages begin where their numbers say if a page of another size shows known rows in their places;
-- the list ends after its last rows if a page of another size shows them and none after them, and pages further on are
-  empty. Else a short page was cut, or lacks rows: it is requested again, then smaller.
+- page numbers are right if a page of another size shows known rows at the expected positions;
+- the list ends after its last rows if a page of another size shows them and none after them, and later pages are
+  empty. Else a short page was truncated or misses rows: it is requested again, then with a smaller size.
 
-Pure, as `range_plan` is: generators that yield requests and are sent their rows, or have failures thrown in.
+Pure, like `range_plan`: generators that yield requests and receive their rows, or have failures thrown in.
 """
 
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class PagePlan:
     """One run of a query without heights.
 
     `largest`: the most rows that the service allows in a page, None if no limit is known. `window`: pages to request
-    ahead. `strict`: rows that rest on belief are an error. `facts` has what the pages have shown of the service,
-    `believed` the positions of the rows that rest on belief: none if the list is believed to be empty, None for no
-    belief.
+    ahead. `strict`: raise an error for rows that rest on belief. `facts`: what the pages have shown about the service.
+    `believed`: the positions of the rows that rest on belief; an empty range if the list is believed to be empty, None
+    if nothing rests on belief.
     """
 
     def __init__(self, query: Query, *, largest: int | None = None, window: int = 10, strict: bool = False) -> None:
@@ -56,7 +56,7 @@ class PagePlan:
         return self._read(0)
 
     def _read(self, start: int) -> PageSteps:
-        """Give the list from position `start` on; above 0 without the block there, of which rows may come before."""
+        """Yield the list starting at position `start`; above 0 without the block there, which may begin before it."""
         block = Block(start, self._calls)
         ends: bool | None = False
         while ends is False and (self._limit is None or block.position < self._limit):
@@ -102,9 +102,9 @@ class PagePlan:
         self.believed = range(self.believed.start if self.believed else positions.start, positions.stop)
 
     def _next_page(self, block: Block) -> PageAsking[tuple[list[Raw], list[Time], bool | None]]:
-        """Request the page after a block's rows until it comes full, is the last, or holds what --limit wants.
+        """Request the page after a block's rows until it is full, is the last, or holds the rows that --limit needs.
 
-        Return its rows, and whether the list ends with them; None if rows come faster than they are read.
+        Return its rows and times, and whether the list ends with them; None if rows are added faster than read.
         """
         facts, longest, grew = self.facts, -1, False
         for attempt in range(tuning.LIST_ATTEMPTS + 2):
@@ -119,7 +119,7 @@ class PagePlan:
                 return rows, times, False
             if end >= longest and (yield from self._list_ends(end, [*block.times, *times])):
                 return rows, times, True
-            # Rows follow: the page was cut, or lacks rows that the next response may show; or the list has grown.
+            # Rows follow: the page was truncated or misses rows that the next response may show; or the list has grown.
             grew = end > longest >= 0
             if end <= longest:
                 facts.cut_at(sent if attempt == 1 else min(sent, facts.size // 2))
@@ -133,8 +133,8 @@ class PagePlan:
     def _page(self, block: Block) -> PageAsking[tuple[list[Raw], list[Time], int, bool]]:
         """Request the page with the position after a block's rows, a smaller one after failures.
 
-        Return its rows from there on, none if it does not go on where those end; how many it had in all; and whether
-        that is as many as requested. Raises IncompleteError for such a page that does not go on there.
+        Return its rows starting there, none if it does not continue the block's rows; their times; how many rows it had
+        in total; and whether it is full. Raises IncompleteError if a full page does not continue the block's rows.
         """
         facts, position, sent = self.facts, block.end, None
         while sent is None:
@@ -155,7 +155,7 @@ class PagePlan:
         return sent[known:], times[known:], len(sent), full
 
     def _check_numbers(self, times: Sequence[Time]) -> PageAsking[None]:
-        """Have page 1 of a smaller size begin with a row of page 0, the last of its block: the next one would show."""
+        """Check that page 1 of a smaller size begins with the last row of a block in page 0: a shift would show."""
         if len(times) < tuning.SHORT <= self.facts.largest:
             times = times_of((yield from self.facts.ask(PageRequest(0, tuning.SHORT))) or [])
         ends = [place.stop - 1 for place in blocks_of(times)[:-1] if place.stop > 2]
@@ -164,7 +164,7 @@ class PagePlan:
             yield from self._shown_again(len(times[: 2 * size]), times[: 2 * size], size)
 
     def _list_ends(self, end: int, times: Sequence[Time]) -> PageAsking[bool]:
-        """Return whether the list has no rows from position `end` on. `times`: of the last rows before it.
+        """Return whether the list has no rows starting at position `end`. `times`: of the last rows before it.
 
         Raises IncompleteError if these rows are not shown again, and the failures of requests.
         """
@@ -172,7 +172,7 @@ class PagePlan:
         if facts.fixed is None and (yield from facts.ask(PageRequest(0, 1))):
             facts.fixed = bool(facts.fixed)
         if end and not facts.fixed:
-            # It begins as short before the end as can be, so that what follows is shown even if responses are cut, and
+            # It begins as close before the end as possible, so following rows show even if responses are truncated, and
             # ends two rows or more after it: a service may leave out the last row of a full page.
             sizes = [
                 n for n in range(3, min(tuning.PROBE, facts.largest) + 1) if n != facts.size and 0 < end % n <= n - 2
@@ -180,7 +180,7 @@ class PagePlan:
             if (yield from self._shown_again(end, times, min(sizes, key=lambda size: end % size, default=1))):
                 return False
         size = max(facts.size, min(tuning.SHORT, facts.largest))
-        following = PageRequest(ceil(end / size), size)  # where a service goes on that ignores the page size
+        following = PageRequest(ceil(end / size), size)  # the next page of a service that ignores the page size
         singles = [PageRequest(end + more, 1) for more in tuning.BEYOND]
         for look in [following] * tuning.NEXT_PAGES if facts.fixed else [following, *singles]:
             if (yield from facts.ask(look)) != []:
@@ -190,9 +190,9 @@ class PagePlan:
         return True
 
     def _shown_again(self, end: int, times: Sequence[Time], size: int) -> PageAsking[bool]:
-        """Have the last rows before position `end` shown again by a page of `size` rows; return whether it has more.
+        """Request the last rows before position `end` again with a page of `size` rows; return whether it has more.
 
-        `times`: of the last rows before `end`. Raises IncompleteError if no page shows them in their places.
+        `times`: of the last rows before `end`. Raises IncompleteError if no page shows them at their positions.
         """
         for _ in range(tuning.LIST_ATTEMPTS):
             number = (end - 1) // size
@@ -211,12 +211,11 @@ class PagePlan:
 
 
 class NewestPlan(PagePlan):
-    """One run of a query for the newest `query.limit` rows, newest first. All else is as of PagePlan.
+    """One run of a query for the newest `query.limit` rows, newest first. Otherwise like PagePlan.
 
-    Pages of one row are requested, further and further along, until one is empty; then the gap between the last row
-    seen and that page is halved until it is no longer than what is to be read. That is about 20 calls for a million
-    rows, each as light as the service has them. An empty page that should have had a row does no harm: what is read
-    from there on goes to the end of the list.
+    It requests pages of one row at growing positions until one is empty, then halves the gap between the last row
+    seen and that page until the gap is no longer than the part to read. A million rows take about 20 of the lightest
+    calls. An empty page that should have had a row does no harm, because reading goes on to the end of the list.
     """
 
     def __init__(self, query: Query, *, largest: int | None = None, strict: bool = False) -> None:
@@ -240,16 +239,16 @@ class NewestPlan(PagePlan):
             yield PageResult(self._kept[::-1], Proof(Grade.BELIEF, self.facts.responses))
 
     def _give(self, rows: list[Raw], end: int, grade: Grade) -> PageSteps:
-        """Keep the last rows; give none yet."""
-        del grade  # where a list ends is believed in any case
+        """Keep the last rows; yield none yet."""
+        del grade  # the end of a list rests on belief in any case
         self._kept = [*self._kept, *rows][-self._wanted :]
-        self.believed = None  # rows before these are not given
+        self.believed = None  # rows before these are not returned
         if self._kept:
             self._believe(range(end - len(self._kept), end))
         yield from ()
 
     def _near_end(self, near: int) -> PageAsking[int]:
-        """Return a position after which few rows follow: `near` of them at most, as far as empty pages tell."""
+        """Return a position after which at most `near` rows follow, judging by empty pages."""
         known = beyond = 0
         while not beyond or beyond - known > near:
             position = (known + beyond) // 2 if beyond else max(near, known * tuning.STRIDE)

@@ -1,6 +1,6 @@
-"""Requests for pages of a list: what is sent and handed back, and how many rows a page is asked for.
+"""Requests for pages of a list: requests, results, and the choice of the page size.
 
-A page that is too heavy or too slow is requested again, smaller; pages grow again when all is well.
+A page that is too heavy or too slow is requested again with a smaller size; the size grows again after full pages.
 """
 
 from collections.abc import Generator
@@ -14,7 +14,7 @@ from chainq.planning.exchange import DIVISIBLE, Proof
 
 
 class PageRequest(NamedTuple):
-    """One call: page `number` of `size` rows. `ahead`: how many pages after it are wanted next, as far as is known."""
+    """One call: page `number` of `size` rows. `ahead`: how many pages after it are expected to be needed next."""
 
     number: int
     size: int
@@ -22,7 +22,7 @@ class PageRequest(NamedTuple):
 
 
 class PageResult(NamedTuple):
-    """Rows of whole blocks in the order of the output, and what their completeness rests on."""
+    """Rows of complete blocks in the order of the output, and the grade of their proof."""
 
     rows: list[Raw]
     proof: Proof
@@ -30,18 +30,18 @@ class PageResult(NamedTuple):
 
 T = TypeVar("T")
 PageAsking = Generator[PageRequest, Any, T]
-"""Yields requests, is sent their rows or has their failures thrown in, and returns a T."""
+"""A generator that yields requests, receives their rows (failures are thrown in) and returns a T."""
 PageSteps = Generator[PageRequest | PageResult, Any, None]
 """The same for a whole run, with results in between."""
 
 
 class PageFacts:
-    """What the pages of one run have shown of the service.
+    """What the pages of one run have shown about the service.
 
-    `size`: rows of a page now. `largest`: the most rows that a single page may be asked for. `window`: the most pages
-    to request ahead. `fixed`: whether the service ignores the page size, `by_transition`: whether it returns a
-    transaction once for each transition that calls the function; both None if nothing has shown that. `responses`: so
-    far, for a proof. `notes`: what the user should hear of.
+    `size`: the current page size in rows. `largest`: the largest allowed page size. `window`: the most pages to
+    request ahead. `fixed`: whether the service ignores the page size, `by_transition`: whether it returns a
+    transaction once for each transition that calls the function; both None while unknown. `responses`: the number so
+    far, for a proof. `notes`: notes for the user.
     """
 
     def __init__(self, size: int, largest: int, window: int, responses: int = 0) -> None:
@@ -55,7 +55,7 @@ class PageFacts:
         self._full, self._needed = 0, tuning.GROW_AFTER  # full pages since the last change, and before they grow
 
     def ask(self, request: PageRequest) -> PageAsking[list[Raw] | None]:
-        """Return the rows of a page; None if it failed, and a smaller one, or fewer at a time, may not."""
+        """Return the rows of a page, or None if it failed but a smaller page or fewer concurrent ones may not."""
         self.responses += 1
         try:
             rows: list[Raw] = yield request
@@ -71,17 +71,17 @@ class PageFacts:
         return rows
 
     def worked(self, position: int) -> None:
-        """Record that a page came full; the next one begins at `position`."""
+        """Record that a page was full; the next one begins at `position`."""
         self._full += 1
         larger = min(self._most, 2 * self.size)
-        if self._full >= self._needed and position % larger == 0:  # else it would show rows once more
+        if self._full >= self._needed and position % larger == 0:  # else it would repeat rows
             self._alone = self._alone and self.size < self._most
             self.size, self._full = larger, 0
         if not self._alone:
             self.ahead = min(self.window, 2 * self.ahead + 1)  # page 0 alone: most lists have no more
 
     def failed(self, failure: ChainqError | None = None) -> bool:
-        """Record that a page was too heavy or too slow; return whether a smaller one, or fewer at once, may come."""
+        """Record that a page was too heavy or too slow; return whether a smaller one or fewer at once may succeed."""
         slow = isinstance(failure, GatewayError)
         if (self.fixed or self.size == 1) and not (slow and self.ahead):
             return False
@@ -93,7 +93,7 @@ class PageFacts:
         return True
 
     def cut_at(self, rows: int) -> None:
-        """Record that a page was cut to so many rows: no later one asks for more. An empty page may be a chance."""
+        """Record that a page was truncated to `rows` rows: later ones request no more. One empty page may be chance."""
         if not rows:
             self.failed()
         elif not self.fixed:

@@ -1,15 +1,15 @@
 """Chooses what to request next, so that the kernel (`evidence.py`) can prove more. It may choose badly without harm.
 
-`pursue` is a generator for some heights: it yields requests until the kernel can prove these heights from their start
-on, and returns where it hands the rest back. In this order:
+`pursue` is a generator for some heights. It yields requests until the kernel can prove the first of these heights,
+and returns the first height that it hands back. It requests, in this order:
 
 1.  The heights and a few beyond. A row there proves them.
-2.  Where none is there: wait for the responses to the heights above, and request up to a row that they show.
-3.  Where that does not show this row: narrow from the row downwards. What makes the server fail is found, or shown to
-    be a single height, or more heights than it looks at.
-4.  Another method names the rows that are due: at a single height that fills a response, at heights that the server
-    does not show, at the tip, and everywhere if rows are not in order.
-5.  Belief, if there is no such method.
+2.  If no row is there: the heights up to a row that responses for the heights above show, after these arrived.
+3.  If that does not show this row: narrower ranges from the row downwards. They find the cause of the failure, or show
+    that it is a single height, or more heights than the server reads.
+4.  The due rows, from another method: at a single height that fills a response, at heights that the server does not
+    show, at the tip, and everywhere if rows are not in order.
+5.  Without such a method, repeated responses (belief).
 """
 
 from math import ceil
@@ -33,9 +33,9 @@ from chainq.rows.sorting import Page
 
 
 def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[int]:
-    """Ask until the kernel proves some of the heights from their start on; return where the others are handed back.
+    """Request until the kernel proves the first of the heights; return the first height that is handed back.
 
-    `rest`: a response has shown where their first row lies, and nothing beyond. Raises IncompleteError if nothing
+    `rest`: a response has shown where their first row is, and nothing beyond. Raises IncompleteError if no request
     helps, and the failures of requests.
     """
     start, end, ev = heights.start, heights.end, facts.evidence
@@ -69,7 +69,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
 
 
 def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[int | None]:
-    """Ask for heights of which a request is known to prove nothing; return up to where, None for others."""
+    """Request the rows of heights that a plain request is known not to prove; return their end, None for others."""
     if not facts.evidence.order.usable:
         yield from _unordered(start, end, facts)
     elif facts.named.start <= start < facts.named.end:
@@ -87,15 +87,15 @@ def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[in
 
 
 def _ends_shown(heights: HeightRange, facts: Facts) -> bool:
-    """Return whether heights are the last ones, few, and of a response before: only other methods tell more of them,
-    since the rows carry no height."""
+    """Return whether heights are the last ones, few, and from an earlier response: only other methods can show more
+    about them, because the rows have no height."""
     ev, last = facts.evidence, heights.end == facts.end == facts.top
     few = len(heights) <= tuning.SEVERAL
     return facts.blocks and last and few and not ev.with_heights and ev.requested(heights)
 
 
 def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
-    """Make sure of what the response alone does not show: rows of the first height, and whether order is numeric."""
+    """Check what the response alone does not show: the rows of the first height, and whether order is numeric."""
     if start == facts.start and not facts.checked:
         yield from _check_start(start, end, page, facts)
     elif facts.locate:
@@ -103,14 +103,14 @@ def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None
 
 
 def _unordered(start: int, end: int, facts: Facts) -> Asking[None]:
-    """Ask of a service that does not order rows by height."""
+    """Request rows from a service that does not order rows by height."""
     facts.note("the service does not order rows by height: its full blocks name the rows that are due")
     yield from collect(start, end, facts)
 
 
 def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
-    """Have another method say what is due from the first height of the run to the first row shown, or to some heights
-    above if none is: a service may leave out rows of `start`, or its first rows."""
+    """Request, from another method, the due rows from the first height of the run to the first row shown (if none is
+    shown, to some heights above): a service may leave out rows of `start`, or its first rows."""
     facts.checked = True
     ev = facts.evidence
     if facts.locate:
@@ -126,7 +126,7 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
     width = min(tuning.NAMED_BLOCKS, end - start, width)
     while facts.blocks and not seen and width:
         due = yield from due_rows(HeightRange(start, start + width), facts)
-        if due and not due.strict and start in due.at.values():  # it may list these: does it list some by themselves?
+        if due and not due.strict and start in due.at.values():  # it may list these: does it list some separately?
             yield from shown(HeightRange(start, start + 1), facts)
         width = 0 if due else width // 2
     if start and ev.with_heights and not seen and not ev.due(start):
@@ -134,12 +134,12 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
 
 
 def _spot_check(heights: HeightRange, end: int, page: Page | None, facts: Facts) -> Asking[None]:
-    """Have another method name the rows of the last few of some heights that order proves, once in a run.
+    """Compare the last few heights that order proves with another method, once per run.
 
-    Order cannot show that a service leaves out the same rows of every response. It is done with those below the tip,
-    which another method must name anyhow; or in a long run, when chunks have their length, so that it is one request
-    beside ten or more, and before most rows are printed, but not before the first ones; or in the first chunk of a
-    strict run. At the end of a chunk, since a service that puts the parts of shards together lacks rows there first.
+    Order cannot show that a service leaves out the same rows of every response. The heights are at the end of a
+    chunk, because a service that merges shards misses rows there first. They are the ones below the tip, which
+    another method must name anyhow; or, in a long run, those of a chunk of final length, so the check is one request
+    among ten or more, before most rows are printed but not before the first; or, in a strict run, the first chunk's.
     """
     if not facts.blocks or facts.spot_checked:
         return
@@ -158,8 +158,8 @@ def _spot_check(heights: HeightRange, end: int, page: Page | None, facts: Facts)
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
-    """Request heights and their overlap, fewer of them if a response fails for its size; no page if that of one
-    height does."""
+    """Request heights and their overlap, or fewer if a response fails because of its size. Return no page if a
+    response for one height fails."""
     while True:
         end = min(end, start + facts.pace.widest)
         reach = _clip(start, end + overlap, facts)
@@ -185,7 +185,7 @@ def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[P
 
 
 def _locate_rows(heights: HeightRange, rows: int) -> Asking[int]:
-    """Have `records` tell where the rows of a full response lie; return the height at which it ends, -1 if unknown."""
+    """Find the heights of the rows of a full response with `records`; return the last one, -1 if unknown."""
     try:
         located: Located = yield DueRequest(heights, located=True, page_size=rows)
     except UNAVAILABLE:
@@ -194,7 +194,7 @@ def _locate_rows(heights: HeightRange, rows: int) -> Asking[int]:
 
 
 def _clip(start: int, reach: int, facts: Facts) -> int:
-    """Return up to where heights from `start` on may be requested at once."""
+    """Return the end of the heights starting at `start` that one request may cover."""
     top = facts.top
     return min(reach, start + facts.pace.widest, reach if top is None else max(facts.end, top))
 
@@ -207,7 +207,7 @@ def _top(facts: Facts) -> Asking[int]:
 
 
 def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
-    """Request from a height up to a row that is known beyond it, or to the tip if none is."""
+    """Request heights up to a row that is known beyond them, or to the tip if none is known."""
     ev = facts.evidence
     width = max(1, end - start)
     while (known := _known_beyond(start, facts)) is None:
@@ -229,7 +229,7 @@ def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
 
 
 def _known_beyond(start: int, facts: Facts) -> tuple[int, int] | None:
-    """Return where the lowest known row above a height lies; None also while rows have shown no order to prove by."""
+    """Return where the lowest known row above a height is; also None while rows have not shown a usable order."""
     return facts.evidence.known_row(start + 1) if facts.evidence.order.seen else None
 
 
@@ -245,7 +245,7 @@ def _shown_or_dense(heights: HeightRange, overlap: int, facts: Facts) -> Asking[
 
 
 def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Asking[None]:
-    """Find the lowest height from which a request shows a row known beyond; have the rows below it named otherwise."""
+    """Find the lowest height whose requests show a known row beyond; request the rows below with another method."""
     ev = facts.evidence
     bad, good = start, known[0]
     while good - bad > 1:
@@ -267,7 +267,7 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
 
 
 def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
-    """Have all rows of a height shown that fills a response: by larger pages, else by name."""
+    """Request all rows of a height that fills a response: with larger pages, else by name."""
     size = facts.size or 1
     known = facts.evidence.known_row(start + 1)
     reach = min(known[1] if known else start + 1 + max(1, overlap), start + 1 + max(1, overlap))
@@ -286,13 +286,13 @@ def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
 
 
 def _spread(page: Page | None, heights: int) -> int:
-    """Return how many heights hold a few rows, by a response to so many."""
+    """Return how many heights hold a few rows, estimated from a response for `heights` heights."""
     rows = len(page.rows) if page is not None else 0
     return max(1, min(heights, ceil(tuning.OVERLAP_ROWS * heights / rows))) if rows else heights
 
 
 def _locate(start: int, facts: Facts, width: int) -> Asking[None]:
-    """Have `records` tell where the first rows from a height on lie."""
+    """Find where the first rows starting at a height are, with `records`."""
     ev = facts.evidence
     while facts.locate:
         top = yield from _top(facts)
@@ -306,8 +306,8 @@ def _locate(start: int, facts: Facts, width: int) -> Asking[None]:
 
 
 def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Asking[bool]:
-    """Have `records` tell where rows around a power of ten lie, if heights cross one and their order is not known to be
-    numeric; return whether that was so."""
+    """Find where rows around a power of ten are, with `records`, if heights cross one and their order is not known to
+    be numeric; return whether that was so."""
     power = 10 ** len(str(start))
     if facts.evidence.order.numeric or power >= end:
         return False
@@ -317,7 +317,7 @@ def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Ask
 
 
 def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Asking[None]:
-    """Have a response show rows on both sides of the end of some heights."""
+    """Request a response that shows rows on both sides of the end of some heights."""
     ev = facts.evidence
     top = yield from _top(facts)
     if end >= top:
@@ -340,7 +340,7 @@ def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Ask
 
 
 def _is_cut(start: int, end: int, rows: int, facts: Facts) -> Asking[bool]:
-    """Have `records` tell how far a response goes that shows no row near its end; return whether that proves some."""
+    """Find the end of a response that shows no row near its end, with `records`; return whether that proves some."""
     last = yield from _locate_rows(HeightRange(start, end), rows)
     if facts.evidence.reach(start, end) == start:
         return False
@@ -349,7 +349,7 @@ def _is_cut(start: int, end: int, rows: int, facts: Facts) -> Asking[bool]:
 
 
 def _tail(start: int, top: int, page: Page, facts: Facts) -> Asking[None]:
-    """Have full blocks name the last rows before the tip, from the tip downwards."""
+    """Request the full blocks of the last rows before the tip, from the tip downwards."""
     ev, at = facts.evidence, top
     width = min(tuning.NAMED_BLOCKS, _spread(page, top - start))
     while facts.blocks and at > start and ev.reach(start, top) == start and top - at < tuning.MOST_EMPTY:

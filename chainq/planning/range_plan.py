@@ -1,8 +1,8 @@
 """Plans one run over a height range: which requests to send next, and which rows the kernel has proved complete.
 
-A pure state machine, in the manner of sans-I/O protocol libraries: no threads, no clock, no network. Whoever drives it
-sends what `requests` gives, has the rows of each response put in order by `page`, hands each outcome to `receive`, and
-takes what is proved from `ready`:
+A pure state machine, like sans-I/O protocol libraries: no threads, no clock, no network. The caller sends the requests
+that `requests` yields, sorts the rows of each response with `page`, passes each outcome to `receive`, and takes the
+proved rows from `ready`:
 
     plan = RangePlan(query, HeightRange(0, 5000), ...)
     while not plan.done:
@@ -11,10 +11,10 @@ takes what is proved from `ready`:
         plan.receive(number, outcome)
         yield from plan.ready()
 
-The range is a line of chunks in the order of the output. Each has a generator that asks for it (`questions`,
-`exact_heights`); every response becomes evidence, and what the kernel (`evidence`) proves at the front of the line is
-handed on, whichever chunk's response showed it. An error is raised when its turn comes: whatever can be printed before
-it is printed, in every run alike.
+The range is a line of chunks in the order of the output. Each has a generator that requests it (`questions`,
+`exact_heights`). Every response becomes evidence, and `ready` yields the heights at the front of the line that the
+kernel (`evidence`) has proved, whichever chunk's response showed them. An error is raised in its turn, so all rows
+before it are printed, the same in every run.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,11 +58,11 @@ from chainq.text.sanitize import printable
 
 
 class RangePlan:
-    """One run of a query over `heights`, to which its bounds come down.
+    """One run of a query over `heights`, the range that its bounds resolve to.
 
-    `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: requests at one
-    time. `known`: by ranges before. `witness`: whether other methods may be asked what is due. `strict`: rows that rest
-    on belief are an error. `edges`: heights that no result spans.
+    `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
+    requests. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
+    raise an error for rows that rest on belief. `edges`: heights that no result spans.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RangePlan:
         self._method, self._reverse, self._verify, self._strict = method, query.reverse, query.verify, strict
         heights = within_limit(query, heights)
         size, chunk_rows = page_sizes(query)
-        # With a limit, one after the other: a request too many would be one that was not needed.
+        # With a limit, one at a time: an extra request would be wasted.
         alone = query.limit is not None and not method.linked
         self.window = 1 if alone else window
         self._chunker = Chunker(method, chunk_rows, known)
@@ -118,12 +118,12 @@ class RangePlan:
 
     @property
     def done(self) -> bool:
-        """Return whether nothing is left: no chunk to send, to wait for, or to give."""
+        """Return whether no chunk is left to send, to wait for, or to return."""
         return not self._line.chunks and not len(self._line.rest) and not len(self._line.cut_off())
 
     @property
     def known(self) -> Known:
-        """Return what this range teaches about the next ones."""
+        """Return what the next ranges can use from this one."""
         return Known(self._chunker.rows_per_height, self._chunker.row_bytes, self.evidence.widest)
 
     @property
@@ -132,12 +132,12 @@ class RangePlan:
         return bool(self._waiting)
 
     def know_hashes(self, hashes: Mapping[int, str]) -> None:
-        """Take in the hashes of blocks by height, of one chain, before the first response. Raises IncompleteError."""
+        """Record block hashes by height, of one chain, before the first response. Raises IncompleteError."""
         self._chain.last = "" if self._reverse else hashes.get(self.facts.end - 1, "")
         self.evidence.know_hashes(hashes)
 
     def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
-        """Yield the requests to send now, each with the number under which `receive` wants its outcome."""
+        """Yield the requests to send now, each with the number to pass to `receive` with its outcome."""
         self._line.fit()
         # Nothing beyond an error is printed.
         line = list(takewhile(lambda chunk: chunk.error is None, self._line.chunks))
@@ -156,7 +156,7 @@ class RangePlan:
             if isinstance(chunk.request, RowsRequest | TipRequest | DueRequest):
                 yield from self._send(chunk, chunk.request)
         if not self._waiting and (stuck := next((c for c in line if isinstance(c.request, Wait)), None)):
-            self._step(stuck)  # nothing is under way that it could wait for
+            self._step(stuck)  # no request is in progress that it could wait for
             yield from self.requests()
 
     def _send(
@@ -172,7 +172,7 @@ class RangePlan:
         yield self._number, request
 
     def _has_waited(self, place: int, chunk: Chunk) -> bool:
-        """Return whether the responses are there that a chunk waits for, or have become needless."""
+        """Return whether the responses that a chunk waits for have arrived or are not needed any more."""
         if self._above_answered(place):
             return True
         if place:
@@ -184,7 +184,7 @@ class RangePlan:
         return reach == chunk.heights.end or (self.evidence.with_heights and reach > chunk.heights.start)
 
     def _above_answered(self, place: int) -> bool:
-        """Return whether the responses are there that a chunk may wait for."""
+        """Return whether the responses that a chunk may wait for have arrived."""
         chunks, wanted = self._line.chunks, 1 if self.evidence.with_heights else tuning.NEIGHBOURS
         above = chunks[max(0, place - wanted) : place] if self._reverse else chunks[place + 1 :][:wanted]
         if (
@@ -192,11 +192,11 @@ class RangePlan:
             and len(above) < wanted
             and (len(self._line.rest) or (above and above[-1].steps is not None))
         ):
-            return False  # the last chunk has the tip tell where its rows lie, and so do those of others
+            return False  # the last chunk locates its rows with the tip and with the rows of others
         return all(chunk.answered or chunk.error for chunk in above)
 
     def _tip_requested(self, chunk: Chunk) -> bool:
-        """Return whether the tip is known, and the chunk goes on with it, or another chunk waits for it already."""
+        """Return whether the tip is known (the chunk then goes on with it) or another chunk already waits for it."""
         if self.facts.tip is not None:
             self._step(chunk, self.facts.tip)
             return not isinstance(chunk.request, RowsRequest | DueRequest)
@@ -205,12 +205,12 @@ class RangePlan:
     def page(self, request: RowsRequest, rows: list[Raw]) -> Page:
         """Return the rows of a response to a request in order, for `receive`. Raises IncompleteError or ResponseError.
 
-        It changes nothing, and any thread may call it: the one that has decoded the rows has them in its cache.
+        It changes nothing, and any thread may call it: the thread that decoded the rows has them in its cache.
         """
         return self._sort(rows, request.heights, verify=self._verify)
 
     def receive(self, number: int, outcome: object) -> None:
-        """Take in the outcome of a request: a page, what is due, a tip height, or the failure."""
+        """Record the outcome of a request: a page, the due rows, a tip height, or the failure."""
         self._chain.came(number, outcome)
         chunk = self._waiting.pop(number)
         request, chunk.sent = chunk.request, False
@@ -243,7 +243,7 @@ class RangePlan:
 
     def _learn(self, chunk: Chunk, request: RowsRequest, page: Page) -> None:
         """Learn from the first response to a chunk how long chunks should be."""
-        if page.rows:  # of rows without heights each lies at `start` at least
+        if page.rows:  # each row without a height is at `start` at least
             self.facts.highest = max(self.facts.highest, *page.heights[-1:], request.heights.start)
         if chunk.answered or request.page or chunk.rest:
             return
@@ -254,7 +254,7 @@ class RangePlan:
         self._chunker.learn(covered, len(page.rows), _bytes(page.rows), complete=not full)
 
     def _contradicted(self, chunk: Chunk, error: IncompleteError) -> None:
-        """Ask for a chunk anew whose responses contradict others, or end in an error if they do so again."""
+        """Request a chunk again if its responses contradict others; if they do so again, end in an error."""
         chunk.steps = chunk.request = None
         chunk.retries += 1
         if chunk.retries > tuning.CONTRADICTIONS:
@@ -265,10 +265,10 @@ class RangePlan:
                 other.proved, other.rounds = False, 0
 
     def ready(self) -> Iterator[ChunkResult]:
-        """Yield what is proved and whose turn it is, in the order of the output. Raises an error in its turn."""
+        """Yield the proved rows that are next in the order of the output. Raises an error in its turn."""
         while self._line.chunks:
             chunk = self._line.chunks[0]
-            if chunk.steps is not None or len(self._line.cut_off()):  # it goes on from what is not given yet
+            if chunk.steps is not None or len(self._line.cut_off()):  # it continues with the heights not returned yet
                 return
             wrong = isinstance(chunk.error, IncompleteError) and not isinstance(chunk.error, BehindError)
             if chunk.error is not None and wrong and not chunk.sent:  # then what proves its first rows may be wrong too
@@ -292,7 +292,7 @@ class RangePlan:
             return None
 
     def _hand_on(self, chunk: Chunk, proved: Proved) -> ChunkResult:
-        """Return what is proved at the front of the line, in the order of the output, and take it off there.
+        """Return the proved rows at the front of the line, in the order of the output, and remove them from the line.
 
         Raises IncompleteError.
         """
@@ -314,7 +314,7 @@ class RangePlan:
         return result
 
     def _believe(self, heights: HeightRange) -> None:
-        """Note that heights rest on belief. Raises IncompleteError if that is not enough."""
+        """Record that heights rest on belief. Raises IncompleteError if a proof is required."""
         if self._strict:
             raise IncompleteError(
                 f"{heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
@@ -323,7 +323,7 @@ class RangePlan:
         self.believed.append(heights)
 
     def _begin(self, chunk: Chunk) -> bool:
-        """Start asking for a chunk; return whether the kernel can prove it by now, or its beginning."""
+        """Start requesting a chunk; return whether the kernel can already prove it or its beginning."""
         chunk.rounds += 1
         try:
             start = self.evidence.reach(chunk.heights.start, chunk.heights.end)
@@ -341,7 +341,7 @@ class RangePlan:
         return False
 
     def _step(self, chunk: Chunk, value: Any = None, failure: BaseException | None = None) -> None:
-        """Let the questions of a chunk take their next step."""
+        """Advance the questions of a chunk by one step."""
         if chunk.steps is None:
             return
         chunk.request = None
@@ -364,7 +364,7 @@ class RangePlan:
 
 
 def _hash_reader(method: Method) -> Callable[[Raw], str] | None:
-    """Return what reads the block that a row names; None for methods whose rows name none."""
+    """Return a function that reads the block that a row names, or None for methods whose rows name none."""
     if not method.names_block:
         return None
     pick = Picker(["block_hash"])

@@ -1,4 +1,4 @@
-"""What the kernel (`evidence`) keeps of responses, and of what other methods said. Nothing here proves anything."""
+"""The data that the kernel (`evidence`) keeps from responses and from other methods. Nothing here proves anything."""
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ AGAIN = "the data changed while it was read, or the service contradicts itself; 
 class Shown:
     """Page 0 of a range, or what is believed of one.
 
-    `complete`: the heights whose rows it holds, of rows with heights. Of rows without: `keys`, the place of each;
-    `points`: where they lie, and `far`: the highest height that one has at least, None if these are to be found out
-    (again); `names`: the rows by what identifies each, once that is asked for.
+    For rows with heights, `complete`: the heights whose rows it holds. For rows without heights, `keys`: the index of
+    each row; `points`: their possible heights, and `far`: the highest lower bound of a row's height, both None until
+    computed (again); `names`: the rows by identity, once they were needed.
     """
 
     heights: HeightRange
@@ -32,20 +32,20 @@ class Shown:
     names: dict[Key, Raw] | None = None
 
     def at(self, heights: HeightRange) -> slice:
-        """Return which rows lie at some heights."""
+        """Return the slice of the rows at these heights."""
         return slice(*(bisect_left(self.row_heights, edge) for edge in heights.edges))
 
     def from_height(self, start: int) -> range:
-        """Return the place of the first row that is not below `start`; none if there is no such row."""
+        """Return the index of the first row not below `start`, as a range that is empty if there is no such row."""
         at = bisect_left(self.row_heights, start)
         return range(at, len(self.row_heights))[:1]
 
     def narrows(self, other: "Shown") -> bool:
-        """Return whether it says more of the rows of another response."""
+        """Return whether it locates the rows of another response more closely."""
         return self.heights.start == other.heights.start and self.heights.end <= other.heights.end and bool(self.rows)
 
     def check(self, other: "Shown") -> None:
-        """Raise IncompleteError if one of two has a row at heights of which the other, without it, holds all."""
+        """Raise IncompleteError if one response has a row that the other, complete for its height, does not have."""
         if not self.heights.overlaps(other.heights):
             return
         for whole, some in ((self, other), (other, self)):
@@ -60,7 +60,7 @@ class Shown:
 
 @dataclass(slots=True, eq=False)
 class Said:
-    """What another method said, and the rows shown so far that it names."""
+    """The rows that another method names, and those of them that were shown so far."""
 
     due: Due
     by_order: bool = False
@@ -77,7 +77,7 @@ class Said:
         return _within(self._due, heights)
 
     def known(self, heights: HeightRange) -> list[tuple[int, Key]]:
-        """Return the rows that are there at some heights, of which not all may be named."""
+        """Return the rows known to be at some heights, which may not be all of them."""
         return _within(self._known, heights)
 
 

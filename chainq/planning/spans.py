@@ -1,4 +1,4 @@
-"""Where rows without heights lie, for rule 1 of the kernel: [low, high) for each, as narrow as responses tell."""
+"""Possible heights of rows without heights, for rule 1 of the kernel: the narrowest [low, high) that responses show."""
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from chainq.heights.range import HeightRange
 
 
 class Whole(NamedTuple):
-    """Heights of which all rows are known. A row that is none of them lies elsewhere."""
+    """Heights whose rows are all known. Any other row is at another height."""
 
     start: int
     end: int
@@ -21,9 +21,9 @@ class Whole(NamedTuple):
 
 
 class Points(NamedTuple):
-    """Between which heights rows of a response lie: lows and highs, both rising, of the rows at these places.
+    """Bounds of the heights of a response's rows: lows and highs, both rising, of the rows at these indexes.
 
-    A row between two places lies at or above the low before it, and below the high after it.
+    A row between two indexes is at or above the low before it, and below the high after it.
     """
 
     places: list[int]
@@ -31,8 +31,8 @@ class Points(NamedTuple):
     highs: list[int]
 
     def first_from(self, height: int, rows: int) -> int | None:
-        """Return from which place on rows lie at a height or above it, if all before lie below; None if that is
-        not known, and `rows` if none is known to lie so high."""
+        """Return the index of the first row at or above a height, if all rows before are below it. Return None if that
+        is not known, and `rows` if no row is known to be so high."""
         at = bisect_left(self.lows, height)
         place = self.places[at] if at < len(self.places) else rows
         below = not at or (self.places[at - 1] == place - 1 and self.highs[at - 1] <= height)
@@ -40,13 +40,13 @@ class Points(NamedTuple):
 
 
 class Spans:
-    """Where each row lies that is known better than by one response."""
+    """The possible heights of each row that more than one response has narrowed down."""
 
     def __init__(self) -> None:
         self._spans: dict[bytes, tuple[int, int]] = {}
 
     def narrow(self, row: bytes, low: int, high: int) -> None:
-        """Take in that a row lies in [low, high). Raises IncompleteError if it lies at no height then."""
+        """Record that a row is in [low, high). Raises IncompleteError if that leaves no height for it."""
         known = self._spans.get(row, (low, high))
         low, high = max(low, known[0]), min(high, known[1])
         if low >= high:
@@ -57,19 +57,19 @@ class Spans:
         self._spans[row] = low, high
 
     def shared(self, rows: Mapping[bytes, int]) -> set[bytes]:
-        """Return those of some rows of which more is known."""
+        """Return the given rows that have narrowed heights."""
         return rows.keys() & self._spans.keys()
 
     def far(self, rows: Mapping[bytes, int]) -> int:
-        """Return the highest height that a row is known to have or exceed; -1 if nothing is known of them."""
+        """Return the highest height that a row is known to have or exceed; -1 if no row has narrowed heights."""
         return max((self._spans[row][0] for row in self.shared(rows)), default=-1)
 
     def from_height(self, start: int) -> Iterable[tuple[int, int]]:
-        """Return where the rows lie that are not below a height."""
+        """Return the possible heights of the rows that are not below a height."""
         return [span for span in self._spans.values() if span[0] >= start]
 
     def exact(self, rows: Iterable[bytes]) -> list[int]:
-        """Return the heights of those of some rows of which they are known, in the order of the rows."""
+        """Return the heights of the given rows whose heights are known, in the order of the rows."""
         known = (self._spans.get(row, (0, 0)) for row in rows)
         return [low for low, high in known if high - low == 1]
 
@@ -80,10 +80,10 @@ class Spans:
     def points(
         self, rows: Sequence[Raw], keys: Mapping[bytes, int], heights: HeightRange, whole: list[Whole]
     ) -> Points:
-        """Return where the rows of a response to `heights` lie. Raises IncompleteError if one lies at no height.
+        """Return where the rows of a response for `heights` are. Raises IncompleteError if a row has no height left.
 
-        `keys`: the places of the rows. `whole`: other heights of which all rows are known. Of rows side by
-        side that nothing else shows, all say the same: the first and the last of them have a place.
+        `keys`: the indexes of the rows. `whole`: other heights whose rows are all known. Adjacent rows that no other
+        response shows have the same bounds: only the first and the last of them get an index.
         """
         whole = sorted((known for known in whole if known.start < known.end), key=lambda known: known.start)
         spans = {keys[row]: self._spans[row] for row in keys.keys() & self._spans.keys()}
@@ -92,7 +92,7 @@ class Spans:
         places = sorted(spans)
         lows, highs = _in_order([spans[place] for place in places])
         open_ = {place for place, low, high in zip(places, lows, highs, strict=True) if high - low > 1}
-        for known in whole:  # of rows at one height there is more to say only if they do not lie there
+        for known in whole:  # rows at one height can be narrowed only if they are not there
             inside = places[bisect_left(lows, known.start) : bisect_left(lows, known.end)]
             open_.update(place for place in inside if bytes(rows[place]) not in known.rows)
         whole += reversed(whole)  # one may end where another begins
@@ -110,7 +110,7 @@ class Spans:
         return Points(places, lows, highs)
 
     def _narrowed(self, row: bytes, low: int, high: int, whole: Sequence[Whole]) -> tuple[int, int]:
-        """Return where a row of [low, high) lies that is not in other heights if it is none of the rows there."""
+        """Return the possible heights of a row in [low, high), without other heights whose rows do not include it."""
         for known in whole:
             if row not in known.rows:
                 low, high = _without(low, high, known)
@@ -120,13 +120,13 @@ class Spans:
 
 
 def _in_order(spans: Sequence[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Return lows and highs that also say that each row lies no lower than the one before."""
+    """Return lows and highs tightened so that each row is no lower than the previous row."""
     lows = list(accumulate((low for low, _ in spans), max))
     return lows, list(accumulate((high for _, high in reversed(spans)), min))[::-1]
 
 
 def _without(low: int, high: int, whole: Whole) -> tuple[int, int]:
-    """Return where a row of [low, high) lies that is not in other heights: the same, if that is in two parts."""
+    """Return [low, high) without the heights of `whole`: unchanged if two parts would remain."""
     if whole.start <= low < whole.end:
         low = whole.end
     elif whole.start < high <= whole.end:
