@@ -1,14 +1,14 @@
-"""Looks up the transactions of blocks, and holds them against their blocks.
+"""Looks up the transactions of blocks, and compares them with their blocks.
 
-`transactions` takes a block's height on some servers and its row id on others. Given the wrong one of the two, a server
-returns the transactions of another block, or none, and no error; and `block_id` in its rows is the number that was
-sent, whichever it takes it for (docs/protocol.md, "Results"). So once a run the rows of a block are compared with what
-another method says of that block. An empty list is compared each time, for a replica that is behind returns one, too;
-but not where the block's `transactions_root` is that of a block which was seen to be empty.
+`transactions` takes a block's height on some servers and its row id on others. If it gets the wrong one, a server
+returns the transactions of another block, or none, without an error, and `block_id` in its rows is the number that was
+sent, however the server read it (docs/protocol.md, "Results"). So once per run, the rows of a block are compared with
+another method. An empty list is compared each time, because a lagging replica also returns one, unless the block's
+`transactions_root` is the root of a block that was seen to be empty.
 
-Of a range the blocks are requested as far as `blocks` gives them, for their row ids and roots: one call for many.
+For a range, one call of `blocks` returns the row ids and roots of many blocks.
 
-Rejected: to rely on the dialect, which is detected by the names of methods. Servers may share names and differ in this.
+Rejected: relying on the dialect, which is detected by method names. Servers may share names and differ in this.
 """
 
 from threading import Lock
@@ -38,20 +38,20 @@ class BlockTransactions:
         self._calls, self._transactions = calls, calls.of(_METHOD)
         self._pick = Picker(["block_id", "transaction_id"])
         self._lock = Lock()
-        self._proved = False  # whether the server takes the number that is sent for what it is
+        self._proved = False  # whether the server reads the number that is sent as intended
         self._empty_root = ""  # of the transactions of a block without any
         self._ahead = HeightRange(0, 0)
         self._summaries: dict[int, list[Raw]] = {}
 
     def expect(self, heights: HeightRange) -> None:
-        """Take in that all these heights will be looked up."""
+        """Record that all these heights will be looked up."""
         self._ahead = heights
 
     def fetch(self, height: int) -> list[Raw] | None:
         """Return the transactions of a block by index, None if there is no such block.
 
-        Raises IncompleteError if they are not shown to be of that block, ResponseError for a block without a row id
-        if that is to be sent, and what `Connection.call` raises.
+        Raises IncompleteError if they cannot be matched to the block, ResponseError if the call needs a row id and the
+        block has none, and the errors of `Connection.call`.
         """
         block, sent = None, height
         if self._transactions.dialect.transactions_by_row_id:
@@ -79,7 +79,7 @@ class BlockTransactions:
         row_id = _row_id(block)
         for block_id in named - {height, row_id, None}:
             raise self._mismatch(height, f"a row has block_id {block_id}, expected {height} or row id {row_id}")
-        if named and not named & {sent, None}:  # of height and row id the one that was not sent: both are as they must
+        if named and not named & {sent, None}:  # the height or row id that was not sent: both are right
             self._proved = True
         elif not rows:
             root = text_of(Picker(["transactions_root"])(block)[0])
@@ -93,7 +93,7 @@ class BlockTransactions:
                     self._proved = True
 
     def _compare(self, height: int, rows: list[Raw]) -> None:
-        """Compare rows with the block by another method. Raises IncompleteError if they have nothing in common."""
+        """Compare rows with the block from another method. Raises IncompleteError if they have nothing in common."""
         shown = {text_of(self._pick(row)[1]) for row in rows}
         due, all_of_them = self._due(height)
         if shown & due or (all_of_them and not shown and not due):
@@ -106,11 +106,11 @@ class BlockTransactions:
         )
 
     def _due(self, height: int) -> tuple[set[str], bool]:
-        """Return the IDs of transactions that a block has, and whether these are all."""
+        """Return the IDs of a block's transactions, and whether these are all."""
         heights: dict[Role, Value] = {Role.START: height, Role.END: height + 1}
         try:
             blocks = self._call(BY_COMMAND["full-blocks"], heights, height)
-        except (ServiceError, GatewayError, BrokenBodyError):  # it may be called otherwise there, or be too large
+        except (ServiceError, GatewayError, BrokenBodyError):  # has another name there, or is too large
             blocks = []
         for block in blocks:
             at, transactions = Picker(["header.metadata.height", "transactions"])(block)
@@ -128,8 +128,8 @@ class BlockTransactions:
         return found or fetch_block(self._calls.of(BY_COMMAND["block"]), height)
 
     def _blocks(self, height: int) -> dict[int, list[Raw]]:
-        """Return the blocks by height that one request gives: the first from the first height that will be looked up
-        on, whichever thread comes first, later ones from a height on."""
+        """Return the blocks by height from one request. The first request starts at the first height to be looked up,
+        whichever thread sends it; later ones start at `height`."""
         start = height if self._summaries else self._ahead.start
         end = min(self._ahead.end, start + (BY_COMMAND["blocks"].max_heights or 1))
         try:

@@ -1,4 +1,4 @@
-"""How the methods of one service are called: the same for whatever fetches their rows."""
+"""The calls of one service's methods, shared by all code that fetches rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -31,14 +31,14 @@ class MethodCall(NamedTuple):
     def __call__(
         self, arguments: Mapping[Role, Value], decode: Decode[T], where: str = "", *, divisible: bool = False
     ) -> T:
-        """Make a call as `Connection.call` does, and return what `decode` returns. Raises ChainqError."""
+        """Make a call like `Connection.call` and return the result of `decode`. Raises ChainqError."""
         name, params = self.dialect.call(self.method, arguments)
         return self.connection.call(name, params, decode, where, divisible=divisible)
 
 
 class Calls(NamedTuple):
-    """What fetches rows needs of its service. `dialect_for` returns the dialect in which to call a method, detected if
-    it is not known; `warn` takes what the user should know of the service, `trace` what the proof of rows rests on."""
+    """The access of row fetchers to their service. `dialect_for` returns the dialect in which to call a method, and
+    detects it if unknown; `warn` takes warnings about the service, `trace` the grade of each proof."""
 
     connection: Connection
     dialect_for: Callable[[Method], Dialect]
@@ -51,18 +51,18 @@ class Calls(NamedTuple):
         return MethodCall(self.connection, self.dialect_for(method), method)
 
     def tell(self, method: Method, notes: Sequence[str], told: int) -> int:
-        """Warn of notes on a method, of which so many were told; return how many are now."""
+        """Warn about the notes on a method after the first `told`, which were shown before; return the new number."""
         for note in notes[told:]:
             self.warn(f"{method.name}: {note}")
         return len(notes)
 
 
 class Asked(NamedTuple):
-    """What else is known, and asked, of a range.
+    """Further facts and requirements for a range.
 
-    `concurrency`: requests at a time, if fewer than the service's are enough. `known`: by ranges of the same method
-    before; `learned` is called at the end with that for the next one. `hashes`: returns those of blocks by height,
-    which rows must be of; called once the first requests are sent. `compared`: heights whose rows must be those of
+    `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from earlier ranges of the
+    same method; `learned` is called at the end with the value for the next range. `hashes`: returns the block hashes
+    by height that rows must match; called once the first requests are sent. `compared`: heights whose rows must match
     their full blocks, if the service has these. `edges`: heights that no batch spans.
     """
 
@@ -75,4 +75,4 @@ class Asked(NamedTuple):
 
 
 ROWS = Asked()
-"""The rows of a range, and nothing else."""
+"""Only the rows of a range."""

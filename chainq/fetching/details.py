@@ -1,4 +1,4 @@
-"""Adds to transaction IDs what one lookup each can tell, for a person who reads a list of them."""
+"""Adds details to transaction IDs, from one lookup each, for a person who reads a list of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -19,9 +19,9 @@ from chainq.text.humanize import counted
 def joined(service: Service, batches: Iterator[Batch], warn: Callable[[str], None]) -> Iterator[Batch]:
     """Yield the batches, the first rows of all, up to `tuning.DETAILED`, with the details of their transactions.
 
-    `warn` is told once each: that later rows have none, which transactions the service does not find, and why no
-    further row has any if the service cannot look one up. Raises ResponseError and IncompleteError for a lookup
-    whose response is invalid or of another transaction, as `fetch_lookups` does: what is wrong is no detail.
+    `warn` is called once for each of these: later rows have no details; which transactions the service does not find;
+    and why no further row has any, if a lookup fails. Raises ResponseError and IncompleteError like `fetch_lookups`, if
+    a response is invalid or of another transaction: wrong data must not pass as a missing detail.
     """
     left = tuning.DETAILED
     missing: list[str] = []
@@ -38,7 +38,7 @@ def joined(service: Service, batches: Iterator[Batch], warn: Callable[[str], Non
                 warn(Phrase("the table has no details: {}; {details} omits them", error, details=False))
                 details, left = {}, 0
             batch = batch._replace(rows=[*(_with(row, details) for row in some), *batch.rows[len(some) :]])
-            if not left and missing:  # now, since a reader who has its rows does not come back for the end
+            if not left and missing:  # now, because a reader that has its rows does not read to the end
                 _warn_missing(missing, warn)
                 missing = []
         yield batch
@@ -51,7 +51,7 @@ def _warn_missing(missing: Sequence[str], warn: Callable[[str], None]) -> None:
 
 
 def _id_of(row: Raw) -> str:
-    """Return the transaction ID of a row; empty for what is none, which no service could look up."""
+    """Return the transaction ID of a row; empty for an invalid ID, which no service could look up."""
     text = text_of(object_of(row).get("transaction_id"))
     return text if kind_of(text) is TextKind.TRANSACTION else ""
 

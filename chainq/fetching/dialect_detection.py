@@ -1,6 +1,6 @@
-"""Detects which dialect a server speaks, by a few harmless calls, and remembers it for each URL (`--dialect auto`).
+"""Detects a server's dialect with a few harmless calls, and caches it for each URL (`--dialect auto`).
 
-What is remembered saves calls and nothing else: a cache that cannot be read or written is no error.
+The cache only saves calls: a cache that cannot be read or written is not an error.
 """
 
 from collections.abc import Callable
@@ -20,16 +20,16 @@ Call = Callable[[str, Any], Raw]
 """Makes a call with a method name and `params` as they are sent; returns its `result`. Raises ServiceError for a
 JSON-RPC error."""
 
-# One block's summary, and no full block at all (`start` equal to `end` gives an empty array). Rejected: to call names
-# only, since deployed servers know `getBlocks` too, and the published samples call a full-block method `blocks`; what
-# tells dialects apart is whether a name, its parameters and the rows fit together.
+# One block's summary, and an empty range of full blocks (`start` equal to `end` gives an empty array). Rejected: to
+# check names only. Deployed servers have `getBlocks` too, and the published samples call a full-block method `blocks`.
+# A dialect is recognized by a name, its parameters and the rows together.
 _PROBES = (("blocks", {Role.START: 0, Role.END: 1}), ("full-blocks", {Role.START: 0, Role.END: 0}))
 
 
 def dialect_of(url: str, call: Call, names: Names = NO_NAMES) -> Dialect:
-    """Return the dialect of the server at `url`, remembered or detected through `call`, and remember it.
+    """Return the dialect of the server at `url`, cached or detected with `call`, and cache it.
 
-    `names`: the server's own beside it. Raises ServiceError if it cannot be detected, and what `call` raises.
+    `names`: the server's own method names. Raises ServiceError if it cannot be detected, and the errors of `call`.
     """
     name = remembered(url)
     if name is None:
@@ -39,10 +39,10 @@ def dialect_of(url: str, call: Call, names: Names = NO_NAMES) -> Dialect:
 
 
 def detect(call: Call, names: Names = NO_NAMES) -> str:
-    """Return the name of the one dialect whose calls the server understands, by at most two calls for each dialect.
+    """Return the name of the one dialect whose calls the server accepts, with at most two calls for each dialect.
 
-    Raises ServiceError if it understands none, or several alike, and what `call` raises for other reasons (HTTP
-    statuses, query timeouts, no connection).
+    Raises ServiceError if it accepts none or several, and the errors of `call` for other reasons (HTTP statuses, query
+    timeouts, no connection).
     """
     candidates = [dialect.with_names(names) for dialect in DIALECTS.values()]
     refusals: list[str] = []
@@ -60,10 +60,10 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
 
 
 def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, shared: bool) -> None:
-    """Say in an error that the server speaks another dialect, if that is what it means, and what to do.
+    """Add to an error that the server has another dialect, if the error means that, and what to do.
 
-    `stated`: whether the user chose the dialect; else it was detected, now or earlier. `shared`: whether the method is
-    called alike in all dialects.
+    `stated`: whether the user chose the dialect; else it was detected, now or earlier. `shared`: whether the method has
+    the same name in all dialects.
     """
     if not is_misunderstood(error.code, error.message):
         return
@@ -83,7 +83,7 @@ def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, in
     name, params = dialect.call(method, arguments)
     try:
         result = bytes(call(name, params))
-    except (IncompleteError, LackingError):  # an export that lacks this height knows the method
+    except (IncompleteError, LackingError):  # an export without this height has the method
         return True
     except TooHeavyError:
         raise
@@ -93,7 +93,7 @@ def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, in
         refusals.append(error.message)
         return False
     pick = fields.Picker([method.height or ""])
-    # A server that includes `end` may return its block too: that is for doctor to report, and no other dialect.
+    # A server that includes `end` may return its block too: doctor reports that; it does not mean another dialect.
     inside = range(arguments[Role.START], arguments[Role.END] + 1)
     with suppress(ValueError):
         if all(fields.integer_of(pick(row)[0]) in inside for row in raw_json.items(result)):

@@ -1,4 +1,4 @@
-"""Blocks whose hashes are recomputed as they come: what `--hashes` adds to a range of `blocks` or `full-blocks`."""
+"""Recomputes the hashes of blocks as they arrive: the `--hashes` option of `blocks` and `full-blocks` ranges."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt
 
 TIERS = {"blocks": "summary", "full-blocks": "full"}
-"""What a block hash is recomputed from, by command: the summary alone, or the contents of the block as well."""
+"""The source of a recomputed block hash, by command: the summary alone, or the contents of the block as well."""
 
 
 def hashed(

@@ -1,8 +1,8 @@
-"""`--lake`: a data set in front of a service. What it proves is read from there, and only the rest is requested.
+"""`--lake`: reads rows that a data set proves from there, and requests only the rest from the service.
 
-The rows of one run must be of one chain. Partitions are linked to each other by hashes, but nothing links a stored one
-to a response. So once a run requests anything, the last block of each stretch that is read must be the service's own,
-by a request for its hash. A run that reads only files requests nothing.
+The rows of one run must be of one chain. Hashes link partitions to each other, but not to responses. So once a run
+requests anything, it also requests the hash of the last block of each stretch that it reads, and compares it. A run
+that reads only files requests nothing.
 """
 
 from bisect import bisect_left
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Part(NamedTuple):
-    """Heights that are read together. `last`: the last of the partitions that hold them, None if none does."""
+    """Heights that are read together. `last`: the last of the partitions that hold them, None if not stored."""
 
     heights: HeightRange
     last: Entry | None
@@ -43,18 +43,18 @@ class Lake:
 
     def __init__(self, destination: str, hash_of: Callable[[int], str | None], *, strict: bool) -> None:
         self.reader, self._hash_of, self._strict = Reader(destination, quick=False), hash_of, strict
-        self.reader.tip = HIGHEST  # where the chain ends, the service says
+        self.reader.tip = HIGHEST  # the service decides where the chain ends
         self._lock = Lock()  # of what follows
         self._asked = False  # the run requests something
         self._pending: dict[str, Entry] = {}  # read while nothing was requested, by name
         self._checked: set[str] = set()
 
     def has_block(self, height: int) -> bool:
-        """Return whether the data set shows that there is a block of this height."""
+        """Return whether the data set shows that a block of this height exists."""
         return self.reader.has_block(height)
 
     def ask(self) -> None:
-        """Note that the run requests something. Raises IncompleteError if what it read is of another chain."""
+        """Record that the run requests something. Raises IncompleteError if the rows read are of another chain."""
         with self._lock:
             self._asked = True
             while self._pending:
@@ -80,8 +80,8 @@ class Lake:
     ) -> Iterator[Batch]:
         """Yield every row of a height range, exactly once, in height order.
 
-        `read` yields the rows of a part that is stored, and `ask` requests those of another one, each with what the
-        part before it taught. Raises IncompleteError before rows of another chain.
+        `read` yields the rows of a stored part, and `ask` requests the rows of any other, each with what the previous
+        part learned. Raises IncompleteError before rows of another chain.
         """
         parts, left, known = self._parts(query, heights, asked), query.limit, asked.known
 
@@ -119,7 +119,7 @@ class Lake:
         return [_Part(part, entries[at(part.end) - 1] if entries and part not in missing else None) for part in places]
 
     def _take(self, entry: Entry) -> None:
-        """Note that rows of a partition, and of those that it is linked to, are read."""
+        """Record that rows of a partition, and of the partitions linked to it, are read."""
         with self._lock:
             if self._asked:
                 self._check(entry)

@@ -1,6 +1,6 @@
 """Lookups, a few calls each: blocks and transactions by height, transactions by ID.
 
-Rows come in the order of the lookups. What does not exist is an error at the end, after all that does.
+Rows are in the order of the lookups. Keys that do not exist raise an error at the end, after all rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,11 +23,11 @@ Fetch = Callable[[Any], list[Raw] | None]
 def fetch_lookups(
     calls: Calls, method: Method, keys: Iterable[Lookup | HeightRange | None], stored: Fetch = lambda _: None
 ) -> Iterator[Batch]:
-    """Yield one batch for each height or ID that exists, in their order; of a height it names the height.
+    """Yield one batch per existing height or ID, in input order. A batch for a height records that height.
 
-    A range stands for each of its heights. A key of None means that the next one is not known yet. `stored` returns the
-    rows that need no request, None if one is needed. Raises NotFoundError after the last batch if a key does not exist,
-    ResponseError or IncompleteError for rows that are not those of their key, and what calls raise.
+    A range means each of its heights. A key of None means that the next one is not known yet. `stored` returns the rows
+    that need no request, or None if one is needed. Raises NotFoundError after the last batch if a key does not exist,
+    ResponseError or IncompleteError for rows that do not belong to their key, and the errors of calls.
     """
     missing: list[str] = []
     fetch, expect = _fetcher(calls, method)
@@ -50,7 +50,7 @@ def fetch_lookups(
 def _single(
     keys: Iterable[Lookup | HeightRange | None], expect: Callable[[HeightRange], None]
 ) -> Iterator[Lookup | None]:
-    """Yield each key by itself. `expect` is called with each range before its first height."""
+    """Yield each key separately. `expect` is called with each range before its first height."""
     for key in keys:
         if isinstance(key, HeightRange):
             expect(key)
@@ -60,7 +60,7 @@ def _single(
 
 
 def _fetcher(calls: Calls, method: Method) -> tuple[Fetch, Callable[[HeightRange], None]]:
-    """Return what fetches the rows of one height or ID, and what to call before all heights of a range are fetched."""
+    """Return a function that fetches the rows of one height or ID, and one to call before a range is fetched."""
     if method.shape is Shape.ROWS:
         from chainq.fetching.block_transactions import BlockTransactions
 

@@ -1,4 +1,4 @@
-"""Drives a page plan: sends its requests, requests ahead from threads what it will want next, hands on its results."""
+"""Drives a page plan: sends its requests, requests the next pages ahead from threads, and yields its results."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,10 +18,10 @@ Send = Callable[[int, int], list[Raw]]
 
 
 def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> Iterator[Batch]:
-    """Yield every row of a method that has pages but no heights, exactly once, in batches of whole blocks.
+    """Yield every row of a method that has pages but no heights, exactly once, in batches of complete blocks.
 
-    `believed` is called at the end with the rows that rest on belief, in words, which is an error if the options say
-    `strict`. Raises ChainqError.
+    `believed` is called at the end with a text that names the rows that rest on belief; with `strict` these raise an
+    error. Raises ChainqError.
     """
     method, decode = query.method, _Decode()
 
@@ -54,7 +54,7 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
                 step = None
             warned = calls.tell(method, plan.facts.notes, warned)
     except ChainqError as error:
-        if not error.message.startswith(call.name):  # planning knows pages, not methods
+        if not error.message.startswith(call.name):  # planning has pages, not methods
             error.message = f"{call.name} " + error.message  # which may be a phrase
         raise
     finally:
@@ -65,7 +65,7 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
 
 
 class _Decode:
-    """Decodes the rows of responses. Of a service that has shown rows, null is an empty page, which proves nothing."""
+    """Decodes the rows of responses. Once a service has shown rows, null is an empty page, which proves nothing."""
 
     def __init__(self) -> None:
         self._shown = False
@@ -78,7 +78,7 @@ class _Decode:
 
 
 class _ReadAhead:
-    """Sends requests and those that will follow them; keeps what came early until it is wanted."""
+    """Sends requests and the ones expected to follow; keeps early responses until they are needed."""
 
     def __init__(self, send: Send, size: int) -> None:
         self._send = send
@@ -87,7 +87,7 @@ class _ReadAhead:
         self._kept: dict[tuple[int, int], object] = {}
 
     def get(self, request: PageRequest) -> list[Raw] | ChainqError:
-        """Return the rows of a page, or the failure of its request. Raises what is no failure of the service."""
+        """Return the rows of a page, or the failure of its request. Raises errors that are not service failures."""
         wanted = [(number, request.size) for number in range(request.number, request.number + request.ahead + 1)]
         self._kept = {page: outcome for page, outcome in self._kept.items() if page in wanted}
         for page in wanted:

@@ -1,4 +1,4 @@
-"""Drives a range plan: sends its requests from threads, and hands complete chunks on as batches."""
+"""Drives a range plan: sends its requests from threads, and yields complete chunks as batches."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -45,10 +45,9 @@ def fetch_range(
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
-    `tip`: the tip height if it is known already; else `tip_height` is called if the range turns out to need it.
-    `believed` is called with the heights of a batch that rests on belief, which is an error if the options say
-    `strict`. `witness`: the other methods that say which rows are due, None if they are not to be asked. Raises
-    ChainqError, and what `asked.hashes` raises.
+    `tip`: the tip height if it is known; else `tip_height` is called if the range turns out to need it. `believed` is
+    called with the heights of a batch that rests on belief; with `strict` it raises an error. `witness`: the other
+    methods that name the due rows, None to use none. Raises ChainqError, and the errors of `asked.hashes`.
     """
     most = calls.options.concurrency
     plan = RangePlan(
@@ -92,7 +91,7 @@ def fetch_range(
             warned = calls.tell(query.method, plan.facts.notes, warned)
         asked.learned(plan.known)
     except ChainqError as error:
-        if not error.message.startswith((query.method.name, call.name)):  # planning knows the published name at most
+        if not error.message.startswith((query.method.name, call.name)):  # planning has at most the published name
             error.message = f"{call.name} " + error.message  # which may be a phrase
         raise
     finally:
@@ -108,10 +107,10 @@ def _next(pool: Pool[int]) -> tuple[int, object]:
 
 
 class _HungCheck:
-    """Ends a run against a server that answers nothing, whose every request would be divided down to a single height.
+    """Ends a run if the server does not respond, since every request would be divided down to a single height.
 
-    After the first request that fails so, if nothing was ever answered, else after tuning.FAILED_IN_A_ROW of them, it
-    sends the narrowest one: a row of the first of its heights. If that fails in the same way, no other can do better.
+    After the first request that fails so (or tuning.FAILED_IN_A_ROW of them, if the server has responded before), it
+    sends the narrowest one: one row of the first height. If that fails in the same way, no other can do better.
     """
 
     def __init__(self, send: Callable[[RowsRequest], object]) -> None:
@@ -120,7 +119,7 @@ class _HungCheck:
         self._answered, self._failed = False, 0
 
     def take(self, number: int, outcome: object) -> None:
-        """Take in the outcome of a request. Raises GatewayError."""
+        """Record the outcome of a request. Raises GatewayError."""
         request = self.sent.pop(number)
         if not isinstance(outcome, GatewayError):
             self._answered, self._failed = True, 0
@@ -147,7 +146,7 @@ def _sender(
     page: Callable[[RowsRequest, list[Raw]], Page],
     witness: "Witness | None",
 ) -> Callable[[RowsRequest | TipRequest | DueRequest], Page | Due | Located | int]:
-    """Return what sends a request of the plan and gives the outcome that the plan wants."""
+    """Return a function that sends a request of the plan and returns its outcome for the plan."""
 
     def send(request: RowsRequest | TipRequest | DueRequest) -> Page | Due | Located | int:
         if isinstance(request, TipRequest):

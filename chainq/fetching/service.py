@@ -39,15 +39,15 @@ _NO_BLOCK = "the chain has no blocks yet"
 class Service(Closing):
     """One service at a URL (`demo:` is the sample chain), or a data set that answers as one. A context manager.
 
-    Not to be shared between threads, but for `tip_height` and `tip_for`, which the threads of several ranges may call,
-    and for batches whose dialect is known (`dialect_for`).
+    Not thread-safe, except for `tip_height` and `tip_for`, which the threads of several ranges may call, and for
+    batches whose dialect is known (`dialect_for`).
 
-    `report`: called after every attempt of a request. `warn`: called with what the user should know of the server;
-    `trace`: with how each chunk was proved complete.
+    `report`: called after every attempt of a request. `warn`: called with warnings about the server; `trace`: with how
+    each chunk was proved complete.
     Raises UsageError for an unknown dialect.
 
-    `believed`: heights whose rows rest on belief, by the name of the method; `believed_lists`: rows of lists, in words.
-    `unhashed`: what the hashes of a query could not be checked of, counted.
+    `believed`: heights whose rows rest on belief, by method name; `believed_lists`: the same for lists, as text.
+    `unhashed`: counts of what the hash checks of a query could not cover.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Service(Closing):
         if dialect not in (AUTO, *DIALECTS):
             raise UsageError(f"unknown dialect {quoted(dialect)}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
         self.options, self.url, self.names = options, options.url, options.names or NO_NAMES
-        self.transport: Transport | None = None  # but the network
+        self.transport: Transport | None = None  # None for the network
         if self.url == "demo:":
             from chainq.demo.chain import Chain
             from chainq.demo.service import Service as DemoService
@@ -92,17 +92,17 @@ class Service(Closing):
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
 
     def use_lake(self, destination: str) -> None:
-        """Read from now on what a data set has from there, as it is now. Raises UsageError if there is none."""
+        """From now on, read stored rows from a data set, in its present state. Raises UsageError if there is none."""
         from chainq.fetching.lake import Lake
 
         self._lake = Lake(destination, self._own_hash, strict=self.options.strict)
 
     def close(self) -> None:
-        """Cancel the requests under way and close the sockets."""
+        """Cancel the requests in progress and close the sockets."""
         self.connection.close()
 
     def dialect_for(self, method: Method) -> Dialect:
-        """Return the dialect in which to call a method, detected here if it is not known and makes a difference.
+        """Return the dialect in which to call a method. Detect it if it is unknown and makes a difference.
 
         Raises ChainqError if detection fails.
         """
@@ -131,7 +131,7 @@ class Service(Closing):
         return DIALECTS["chain"].with_names(self.names)
 
     def _explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Pass batches on, and say so if an error means that the server speaks another dialect."""
+        """Yield the batches; add a hint to an error that means that the server has another dialect."""
         try:
             yield from batches
         except ServiceError as error:
@@ -143,18 +143,18 @@ class Service(Closing):
             raise
 
     def tip_height(self) -> int:
-        """Return the height of the tip, -1 for a chain without blocks; requested once and then kept."""
+        """Return the tip height, -1 for a chain without blocks; requested once and then cached."""
         return self.tip().height
 
     def tip(self, *, refresh: bool = False) -> Tip:
-        """Return the tip. It is requested once and then kept, so that a run has one end, until a `refresh`."""
+        """Return the tip. It is requested once and then cached until a `refresh`, so a run has one end."""
         with self._tip_lock:
             if self._tip is None or refresh:
                 self._tip = self._read_tip()
             return self._tip
 
     def _read_tip(self) -> Tip:
-        """Request the tip; keeps its summary and its time as well."""
+        """Request the tip, and cache its summary and time as well."""
         if self._lake is not None:
             self._lake.ask()
         found = self._latest()
@@ -177,13 +177,13 @@ class Service(Closing):
         return self._tip_block
 
     def know_tip(self, tip: Tip) -> None:
-        """Take over the tip that another process has requested for the same run."""
+        """Record the tip that another process has requested for the same run."""
         self._tip = tip
 
     def tip_for(self, end: int) -> int:
-        """Return the height of the tip, as far as it matters to a range that ends before `end`.
+        """Return the tip height, as far as it matters to a range that ends before `end`.
 
-        One response of latest/block may be stale, and must not cut the range: that no block follows is looked up.
+        A response of latest/block may be stale and must not shorten the range: a lookup checks that no block follows.
         """
         tip = self.tip_height()
         if tip < end - 1:
@@ -191,7 +191,7 @@ class Service(Closing):
         return tip
 
     def hash_of(self, height: int) -> str | None:
-        """Return the hash of a block, None if it does not exist; the tip knows its own and the one below it."""
+        """Return the hash of a block, None if it does not exist; the tip has its own hash and the previous one."""
         tip = self.tip()
         if height == tip.height and tip.hash:
             return tip.hash
@@ -206,7 +206,7 @@ class Service(Closing):
         return self._own_hash(height)
 
     def _own_hash(self, height: int) -> str | None:
-        """Return the same; what the lake has does not count."""
+        """Return the same, ignoring the lake."""
         method = BY_COMMAND["block"]
         try:
             (found,) = lookups.fetch_lookups(self.calls, method, [height])
@@ -215,9 +215,9 @@ class Service(Closing):
         return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
 
     def block_hashes(self, heights: HeightRange) -> dict[int, str]:
-        """Return the hashes of blocks by height, of one chain: of the last one that exists, and of those it links to.
+        """Return block hashes by height, of one chain: of the last existing block, and of the blocks it links to.
 
-        By one request; if the service does not answer it, only the last height is looked up.
+        Uses one request; if that fails, only the last height is looked up.
         """
         links: dict[int, tuple[str, str]] = {}
         rows = self._summaries(heights)
@@ -230,7 +230,7 @@ class Service(Closing):
             if height is not None and heights.start <= height < heights.end:
                 links[height] = hash_text(sent[1]), hash_text(sent[2])
         at = max(links, default=-1)
-        if at < heights.end - 1 and (found := self.block_hash(heights.end - 1)) is not None:  # a list may be cut
+        if at < heights.end - 1 and (found := self.block_hash(heights.end - 1)) is not None:  # a list may be truncated
             return {heights.end - 1: found}
         hashes = {at: links[at][0]} if links else {}
         while at - 1 in links and links[at][1] == links[at - 1][0] != "":
@@ -239,10 +239,10 @@ class Service(Closing):
         return hashes
 
     def _summaries(self, heights: HeightRange) -> list[Raw] | None:
-        """Return the summaries of blocks, by one request of at most 1,000; None if the service does not have it.
+        """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method.
 
-        `blocks` differs between dialects. So that commands that do not are spared its detection, the published name is
-        tried if no dialect is known.
+        `blocks` differs between dialects. If no dialect is known, this tries the published name, so commands that are
+        the same in all dialects need no detection.
         """
         method = BY_COMMAND["blocks"]
         arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
@@ -291,9 +291,9 @@ class Service(Closing):
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield every row of a height range (what the query's bounds resolve to), exactly once, in height order.
 
-        Also those that do not meet the query's `where`: that is for the caller to apply (`query.matching`).
+        This includes rows that do not match the query's `where`; the caller applies that (`query.matching`).
         """
-        if query.where is not None:  # how many rows a limit of those that pass needs, only they tell
+        if query.where is not None:  # the number of rows to read is unknown until rows pass
             query = query._replace(limit=None)
         if self._stored is not None:
             batches = self._read_range(self._stored.reader, asked, query, heights)
@@ -310,7 +310,7 @@ class Service(Closing):
         return batches
 
     def density(self, query: Query, heights: HeightRange) -> "Known":
-        """Return what one request tells of how long those for a range that begins with these heights should be."""
+        """Return what one request shows about the right length of requests for a range that begins here."""
         from chainq.planning.exchange import NOTHING_KNOWN, Known
 
         size = query.page_size or query.method.page_size or 0
@@ -326,7 +326,7 @@ class Service(Closing):
         return Known(rows / len(heights), sum(len(bytes(row)) for row in batch.rows[:64]) / min(64, rows))
 
     def fetch_known(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
-        """Yield what is known of the rows of a range: of a data set without their table, what other tables tell."""
+        """Yield the rows of a range as far as known: if a data set lacks their table, from its other tables."""
         if self._stored is not None:
             from chainq.stored.stand_ins import stand_ins
 
@@ -336,7 +336,7 @@ class Service(Closing):
         return self.fetch_range(query, heights)
 
     def has_index(self, table: str) -> bool:
-        """Return whether `find` can look up rows of a table: in a data set that has it."""
+        """Return whether `find` can look up rows of a table, which a data set must have."""
         return self._stored is not None and self._stored.reader.can_find(table)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:
@@ -379,7 +379,7 @@ class Service(Closing):
         return self._explained(query.method, batches)
 
     def _witness(self, method: Method) -> "Witness | None":
-        """Return what asks other methods which rows of this one are due; None if no other tells."""
+        """Return a `Witness` that requests the due rows of this method from others, or None if none has them."""
         if not method.identity:
             return None
         from chainq.fetching.witness import Witness
@@ -419,8 +419,8 @@ class Service(Closing):
         yield Batch(self.calls.of(query.method)(arguments, decode_rows, str(heights or "")))
 
     def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | HeightRange | None]) -> Iterator[Batch]:
-        """Yield the rows of each height or ID, in the order given; a range stands for all its heights, None for a
-        lookup that is not known yet.
+        """Yield the rows of each height or ID, in the order given; a range means all its heights, None a lookup that is
+        not known yet.
 
         Raises NotFoundError after the last one if some do not exist.
         """
@@ -428,7 +428,7 @@ class Service(Closing):
         return self._explained(method, lookups.fetch_lookups(self.calls, method, wanted, stored))
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
-        """Yield the summary of the tip; with `known` that of `tip`, if it was requested before.
+        """Yield the summary of the tip. With `known`, reuse the summary of an earlier request, if there is one.
 
         Raises NotFoundError for a chain without blocks.
         """
@@ -454,6 +454,6 @@ def hash_text(value: Raw | None) -> str:
 
 
 def _seconds(value: Raw | None) -> int | None:
-    """Return a block time; None for what is no whole number, or one beyond any time."""
+    """Return a block time, or None if it is not a whole number or is out of range."""
     seconds = fields.integer_of(value)
     return seconds if seconds is not None and abs(seconds) <= bounds.HIGHEST else None

@@ -14,7 +14,7 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 
 
 def fetch_latest(latest: MethodCall) -> list[Raw]:
-    """Return the summary of the block at the tip as one row; none on an empty chain (docs/protocol.md, "Methods")."""
+    """Return the summary of the tip block as one row; none on an empty chain (docs/protocol.md, "Methods")."""
     return _object(latest({}, decode_result), latest.name)
 
 

@@ -1,4 +1,4 @@
-"""Ranges of a data set: its receipts prove them, so nothing is requested or proved again."""
+"""Ranges of a data set. Its receipts prove them, so nothing is requested or proved again."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -24,8 +24,8 @@ def fetch_stored(
 ) -> Iterator[Batch]:
     """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
 
-    `believed` is called with the heights of a batch that rests on belief, which is an error if the options say
-    `strict`. Raises IncompleteError for heights that the data set lacks, before the first row.
+    `believed` is called with the heights of a batch that rests on belief; with `strict` it raises an error. Raises
+    IncompleteError before the first row if the data set lacks heights.
     """
     from chainq.stored.lookups import address_transactions
 

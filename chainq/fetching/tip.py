@@ -36,7 +36,7 @@ def check_age(tip: Tip, max_age: float) -> None:
 def highest_block(known: int, most: int, exists: Callable[[int], bool]) -> int:
     """Return the height of the highest block from `known`, which exists, up to `most`.
 
-    `exists` looks a block up: once if `known` is the highest one, else in steps that double, and then halve.
+    `exists` looks up a block: once if `known` is the highest, else in steps that double and then halve.
     """
     step = 1
     while known + step <= most and exists(known + step):

@@ -1,4 +1,4 @@
-"""Asks other methods of the service which rows are due: full blocks, and for `ownership` the records."""
+"""Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
 
 from collections.abc import Callable, Iterator
 
@@ -21,10 +21,10 @@ _BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
 
 
 class Witness:
-    """What other methods say of the rows of one method.
+    """The due rows of one method, read from other methods.
 
-    `dialect` returns that of the server, None if it is not known. Then the name of the method for full blocks is
-    tried in each: a command that is the same in all dialects needs no detection.
+    `dialect` returns the server's dialect, None if unknown. Then the full-block name of each dialect is tried, so a
+    command that is the same in all dialects needs no detection.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Witness:
         self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
-        """Return the rows that are due, from the first height to the last one before a block that does not come.
+        """Return the due rows, from the first height to the last one before a block that does not arrive.
 
         Raises ServiceError if the service has no full blocks, and the other failures of a request.
         """
@@ -54,7 +54,7 @@ class Witness:
         return Due(covered, _by_key(named, lambda block: block.outputs), hashes=hashes)
 
     def blocks_of(self, heights: HeightRange) -> Iterator[Due]:
-        """Yield what is due at heights, as far as the service has full blocks; fewer at a time if they are too many."""
+        """Yield the due rows, as far as the service has full blocks; with fewer heights per request if too many."""
         left = [heights] if len(heights) else []
         while left:
             part = left.pop()
