@@ -1,16 +1,16 @@
 """The built-in sample chain: `demo:` in process and `chainq serve` on a socket.
 
-It holds a chain that is computed and never stored, and a service that responds for it as deployed servers do, faults
-included. Nothing here may import the client but the plain values of `transport.base`, and of the client only
-`fetching.service` makes the service and its transport: the two sides meet in bytes only, so that neither can hide a
-mistake of the other.
+It contains a chain that is computed and never stored, and a service that responds like deployed servers, faults
+included. Nothing here may import the client except the plain values of `transport.base`, and in the client only
+`fetching.service` makes the service and its transport. The two sides exchange only bytes, so neither can hide the
+other's mistakes.
 
 ```
 ids.py             numbers -> bech32m texts and field elements, and back
 programs.py        the programs of the chain: their functions and source texts
-layout.py          Layout: which transactions each height has; counting them without walking
+layout.py          Layout: which transactions each height has, and their counts in closed form
 pattern.py         the sample chain's own layout: ordinary blocks and special heights
-callers.py         which address is in which call
+callers.py         which address occurs in which call
 chain.py           Chain: the rows of every method, from a height alone
 fork.py            Fork: the chain after a reorg
 deployed.py        Deployed: the chain as deployed servers list it
@@ -19,14 +19,14 @@ wire.py            the methods of each dialect, as data: names, parameters, limi
 samples.py         sample results of methods that have no handler yet
 results.py         Results: arguments -> the rows of a result; slices and the order of rows
 faults.py          Faults: what a server can do wrong
-plants.py          Plant: one row that a service holds wrongly; PlantedResults: the results with them
+plants.py          Plant: one wrong row; PlantedResults: the results with plants
 list_faults.py     the faults of lists, by name; faulty_lists.py: applies them to the rows of a range
-sealed.py          Sealed: a chain whose hashes, roots and IDs are true ones
-planted.py         records that a published test key owns; curve.py: points for the nonces of others
-faulty_results.py  FaultyResults: the results with the faults of arguments and rows
+sealed.py          Sealed: a chain with true hashes, roots and IDs
+planted.py         records that a published test key owns; curve.py: points for all other nonces
+faulty_results.py  FaultyResults: the results with faults in arguments and rows
 service.py         Service: the JSON-RPC envelope, errors and their faults; bytes in, Reply out
 transport.py       DemoTransport: the service as a transport of the client, without a socket
 http_server.py     serve: the service behind HTTP/1.1
 ```
-This package imports nothing when it is imported, since start-up time counts for every command.
+Importing this package imports nothing else, because start-up time counts for every command.
 """

@@ -1,6 +1,6 @@
 """Bodies: full transactions and full blocks of a Chain.
 
-Every ID, ciphertext and time in them is the one that the rows of `chain.py` show. No order, no limits, no bytes here.
+Every ID, ciphertext and time in them equals the one in the rows of `chain.py`. Order, limits and bytes are elsewhere.
 """
 
 from chainq.demo import ids
@@ -25,7 +25,7 @@ _BITS = {"u32": 20, "u64": 40, "u128": 52}  # of the amounts
 
 
 class Bodies:
-    """Makes the large rows of a chain; holds nothing but the chain."""
+    """Makes the large rows of a chain; stores only the chain."""
 
     def __init__(self, chain: Chain) -> None:
         """Takes the chain."""
@@ -36,7 +36,7 @@ class Bodies:
     def transaction(self, height: int, index: int) -> Row:
         """Return a transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
 
-        A rejected one has `rejected` (what it wanted to do) instead of `finalize`, and only its fee as `transaction`.
+        A rejected one has `rejected` (its failed calls) instead of `finalize`, and only its fee as `transaction`.
         """
         row = {**self._confirmed(height, index), "finalizedAt": str(self._chain.timestamp(height))}
         return self._chain.sealed(row)
@@ -67,7 +67,7 @@ class Bodies:
 
     def _rejected(self, height: int, index: int, plan: TransactionPlan) -> Row:
         wanted = [self._transition(height, index, 32 + number, call) for number, call in enumerate(plan.calls)]
-        for transition in wanted:  # it created nothing, so no record of it may be found
+        for transition in wanted:  # it created nothing, so its records must not be found
             transition["outputs"] = []
         return {"transitions": wanted, "global_state_root": self._chain.state_root(height)}
 
@@ -135,10 +135,10 @@ class Bodies:
         return row
 
     def _record(self, height: int, index: int, number: int, position: int, word: int) -> Row:
-        """Return an output that is a record; a planted one has the commitment and the sender of that."""
+        """Return an output that is a record; a planted record has its own commitment and sender."""
         block = self._chain.layout.plan(height)
         plan = block.transactions[index]
-        if number >= len(plan.transitions):  # wanted by a rejected transaction: no record of the chain
+        if number >= len(plan.transitions):  # from a rejected transaction: not a record of the chain
             return _output("record", word, position, ids.RECORD.text(self._chain.word(position, 5)))
         record = self._chain.records.before(height) + block.first_record[index]
         record += sum(len(call.function.records) for call in plan.transitions[:number])
@@ -154,7 +154,7 @@ class Bodies:
     # --- blocks
 
     def block(self, height: int) -> Row:
-        """Return a full block as its era has it; older ones have other fields (docs/protocol.md, "Values")."""
+        """Return a full block with the fields of its era; older blocks have others (docs/protocol.md, "Values")."""
         chain = self._chain
         summary = chain.block(height)
         count = chain.transactions.count(height)
@@ -263,7 +263,7 @@ def _output(kind: str, word: int, position: int, value: str | None) -> Row:
 
 
 def _make_dynamic(parts: list[Row], word: int) -> None:
-    """Turn the records of every fourth transition into those of one that was called by dynamic dispatch."""
+    """Turn the records of every fourth transition into records of a dynamically dispatched call."""
     for part in () if word % 4 else parts:
         if part["type"] == "external_record" and not word % 8:
             part["type"] = "record_dynamic"

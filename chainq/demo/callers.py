@@ -1,7 +1,7 @@
 """Which address is in the public inputs of which call, and where on the chain an address occurs.
 
-Most calls have another address in each period of their stretch, in rotation; so the heights of an address follow from
-its number without reading the blocks between.
+The addresses of most calls rotate from one period of their stretch to the next, so the heights of an address follow
+from its number without reading the blocks between.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,12 @@ from chainq.demo.layout import Call, Layout, Stretch
 ADDRESSES = 100
 """How many addresses occur on the chain."""
 
-_STEP = 7  # from period to period; has no factor in common with ADDRESSES, so that every call meets every address
+_STEP = 7  # per period; coprime to ADDRESSES, so that every call gets every address
 _BACK = pow(_STEP, -1, ADDRESSES)
 
 
 def address_of(layout: Layout, height: int, index: int, number: int, call: Call) -> int:
-    """Return the number of the address in the public inputs of a call: `number`-th of transaction `index` at
-    `height`."""
+    """Return the number of the address in the public inputs of call `number` of transaction `index` at `height`."""
     if call.address >= 0:
         return call.address
     stretch, offset = layout.locate(height)
@@ -27,8 +26,8 @@ def address_of(layout: Layout, height: int, index: int, number: int, call: Call)
 
 
 def occurrences(layout: Layout, address: int, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield height and transaction index for each public input that carries the address, for heights from `start` up to
-    but without `end`, in that order; the same pair comes again if a transaction carries it several times."""
+    """Yield height and transaction index for each public input with the address, in order, from `start` up to `end`
+    (excluded). A transaction with the address in several inputs repeats its pair."""
     stretches = layout.stretches
     for at, stretch in enumerate(stretches):
         low = max(start, stretch.start)
@@ -43,7 +42,7 @@ def _first(rest: int, index: int, number: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _turns(layout: Layout, address: int, at: int) -> dict[int, list[tuple[int, int]]]:
-    # cycle modulo ADDRESSES -> offset in the period and transaction index, in that order, once for each public input
+    # cycle modulo ADDRESSES -> offset in the period and transaction index, in that order, once per public input
     turns: dict[int, list[tuple[int, int]]] = {cycle: [] for cycle in range(ADDRESSES)}
     for rest, block in enumerate(layout.stretches[at].pattern):
         for index, plan in enumerate(block.transactions):

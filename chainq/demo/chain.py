@@ -1,8 +1,7 @@
 """Chain: the rows of the sample chain, each computed from its height alone.
 
-No memory and no start-up cost: a chain of millions of blocks is as cheap as one of ten. The
-transactions of each height are those of `pattern.py`; `bodies.py` makes full transactions and full blocks; order and
-slices belong to `results.py`.
+It needs no memory and no start-up time: millions of blocks are as cheap as ten. `pattern.py` decides the transactions
+of each height; `bodies.py` makes full transactions and full blocks; `results.py` orders and slices.
 """
 
 from collections.abc import Iterable, Sequence
@@ -50,11 +49,11 @@ _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
 
 class Chain:
-    """A chain of `tip + 1` blocks. The same `seed` makes the same chain, another one the same shapes with other
-    values.
+    """A chain of `tip + 1` blocks. The same `seed` makes the same chain; another seed changes the values but not the
+    shapes.
 
-    Rows are made for any height from 0 on, also above `tip`: the caller decides what is beyond the tip. `tip` -1 is an
-    empty database. Nothing in a Chain changes, so threads may share it.
+    Rows exist for any height of 0 or more, even above `tip`: the caller decides what is beyond the tip. `tip` -1 is an
+    empty database. A Chain is immutable, so threads may share it.
     """
 
     bare_era, object_era, outlier, dynamic_from = BARE_ERA, OBJECT_ERA, WEIGHT_OUTLIER, DYNAMIC_FROM
@@ -79,7 +78,7 @@ class Chain:
 
     @cached_property
     def addresses(self) -> list[str]:
-        """The addresses that occur on the chain. Number 0 is a busy one, number 1 comes twice in some transactions."""
+        """The addresses on the chain. Number 0 is a busy one; number 1 occurs twice in some transactions."""
         return [ids.ADDRESS.text(mix(number, self._owner)) for number in range(ADDRESSES)]
 
     @cached_property
@@ -94,7 +93,7 @@ class Chain:
 
     @cached_property
     def planted(self) -> dict[int, planted.Planted]:
-        """Number of a record -> the planted one that stands in its place."""
+        """Number of a record -> the planted record that replaces it."""
         return planted.places(self.layout, self.owned)
 
     @cached_property
@@ -106,7 +105,7 @@ class Chain:
         return self._tags.get(place)
 
     def sealed(self, row: Row) -> Row:
-        """Return a full transaction or a full block as this chain has it: here as it was made."""
+        """Return a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
         return row
 
     # --- blocks
@@ -123,7 +122,7 @@ class Chain:
         return height if height >= 0 and self.block_row(height) == row else None
 
     def block_hash(self, height: int) -> str:
-        """Return the hash of a block; for -1 the hash that block 0 names as its predecessor."""
+        """Return the hash of a block; for -1, the previous hash of block 0."""
         return ids.BLOCK.text(mix(height, self._block) if height >= 0 else 0)
 
     def state_root(self, height: int) -> str:
@@ -148,7 +147,7 @@ class Chain:
         return height * 4_095
 
     def block(self, height: int) -> Row:
-        """Return a block summary (docs/reference.md). In `bare_era` it lacks two fields and has another one."""
+        """Return a block summary (docs/reference.md). In `bare_era` it lacks two fields and has one other."""
         word = self.word(height, 2)
         row = {
             "id": self.block_row(height),
@@ -184,7 +183,7 @@ class Chain:
         return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self._transaction))
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
-        """Return height and index of a transaction by decoding its ID; None if the chain can never have it."""
+        """Return height and index of a transaction, decoded from its ID; None if the chain can never have it."""
         word = ids.TRANSACTION.word(transaction_id)
         if word is None:
             return None
@@ -197,11 +196,11 @@ class Chain:
         return [ids.TRANSACTION.text(word ^ i) for i in range(1 + height % 2)] if height % 25 == 24 else []
 
     def transition_id(self, height: int, index: int, call: int) -> str:
-        """Return the ID of transition `call` (the fee comes last) of transaction `index` of a block."""
+        """Return the ID of transition `call` (the fee is last) of transaction `index` of a block."""
         return ids.TRANSITION.text(self.transition_word(height, index, call))
 
     def transition_word(self, height: int, index: int, call: int) -> int:
-        """Return the word from which everything in a transition derives."""
+        """Return the word from which all values of a transition are derived."""
         number = (self.transactions.before(height) + index) * _PER_TRANSACTION + call
         return mix(number, self._transition)
 
@@ -220,7 +219,7 @@ class Chain:
     # --- records and transitions
 
     def record_text(self, number: int) -> str:
-        """Return the ciphertext of a record; `number`: the records before it on the chain."""
+        """Return the ciphertext of a record; `number`: how many records precede it on the chain."""
         owned = self.planted.get(number)
         return owned.record_ciphertext if owned else ids.RECORD.text(mix(number, self._record))
 
@@ -262,9 +261,8 @@ class Chain:
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the ownership records (docs/reference.md) at the same positions as `record_rows`.
 
-        The nonces are real points and `owner_x` are field elements, but no view key is known to own them, apart from
-        the planted ones. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md,
-        "Ownership rows").
+        The nonces are real points and `owner_x` are field elements, but no known view key owns them, except the planted
+        records. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
         first, nonces, rows = self.records.before(height), curve.nonces(), []
         slots, transitions = self._slots(height, positions)
@@ -311,5 +309,5 @@ class Chain:
 
 
 def outer_type(plan: TransactionPlan) -> str:
-    """Return the `type` beside `status`: a rejected transaction is still an `execute` there, its inner one a `fee`."""
+    """Return the `type` beside `status`: for a rejected transaction `execute`, while its inner one is a `fee`."""
     return "execute" if plan.kind == "rejected" else plan.kind

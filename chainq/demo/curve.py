@@ -1,4 +1,4 @@
-"""Points of the curve on which nonces lie, so that the nonces of the sample chain are real ones.
+"""Points of the nonces' curve, so that the nonces of the sample chain are real.
 
 The twisted Edwards curve -x² + y² = 1 + 3021 x² y² over the field of `ids.FIELD_ORDER`; points are pairs (x, y).
 """
@@ -16,7 +16,7 @@ GENERATOR: Point = (
 """The generator of accounts and nonces: the address of the view key 1."""
 
 _D = 3021
-POOL = 127  # a prime, so that the nonces of neighbouring records differ
+POOL = 127  # a prime, so that the nonces of neighboring records differ
 
 
 def add(one: Point, other: Point) -> Point:
@@ -43,7 +43,7 @@ def multiple(scalar: int) -> Point:
 
 @lru_cache
 def nonces() -> tuple[tuple[str, str], ...]:
-    """Return `POOL` points as decimal digits. Real nonces never repeat; a chain of millions cannot afford its own."""
+    """Return `POOL` points as decimal digits. Real nonces never repeat; millions of them would cost too much."""
     point, made = multiple(0x5EED), []
     for _ in range(POOL):
         point = add(point, GENERATOR)

@@ -10,8 +10,8 @@ UNLISTED = "tile_gallery.aleo"
 
 
 class Deployed(Chain):
-    """The rows of `chain`, of which lists leave out what deployed servers do: transitions of a fee, without any input,
-    or of the program UNLISTED. A rejected transaction is of the type `Fee` in a list, as its inner one is."""
+    """The rows of `chain`. Lists omit the same rows as on deployed servers: transitions of a fee, without any input, or
+    of the program UNLISTED. A rejected transaction has the type `Fee` in a list, like its inner one."""
 
     def __init__(self, chain: Chain) -> None:
         super().__init__(chain.seed, chain.tip, chain.dense, chain.owned)
@@ -29,7 +29,7 @@ class Deployed(Chain):
 
 
 def _listed(block: BlockPlan) -> Sequence[int]:
-    """Return the places in `open_calls` of the transitions that are listed."""
+    """Return the positions in `open_calls` of the listed transitions."""
     return [
         place
         for place, (_, _, function) in enumerate(block.open_calls)

@@ -1,8 +1,7 @@
 """Faults: what a server can do wrong, as values.
 
-Nothing here acts: `faulty_results.py` applies the faults of arguments and rows, `service.py` those of the envelope, the
-two transports those of time. Each fault was seen on a deployed server (docs/protocol.md) or comes from a proxy in front
-of one.
+`faulty_results.py` applies faults in arguments and rows, `service.py` faults in the envelope, and the two transports
+delays. Each fault was seen on a deployed server (docs/protocol.md) or comes from a proxy in front of one.
 """
 
 from dataclasses import dataclass, field
@@ -22,9 +21,9 @@ STALE_BLOCKS = 10
 
 
 class Told(NamedTuple):
-    """How a fault is asked for (`chainq serve`): the metavar of its value, empty for a switch, and the help.
+    """The `chainq serve` option for a fault: the metavar of its value, empty for a switch, and the help.
 
-    `low`, `high`: bounds of the value, of its type. `shown`: the help shows the default.
+    `low`, `high`: bounds of the value, in its type. `shown`: the help shows the default.
     """
 
     metavar: str
@@ -35,7 +34,7 @@ class Told(NamedTuple):
 
 
 def _option(default: object, *told: Any, **more: Any) -> Any:
-    """Return a field with that default; the rest as `Told` takes it."""
+    """Return a field with that default; the other arguments are those of `Told`."""
     return field(default=default, metadata={"told": Told(*told, **more)})
 
 
@@ -53,28 +52,27 @@ def _switch(text: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """The faults of one service; the defaults mean a server without any. A share is a number from 0 to 1; calls are
-    counted from 0 over the life of the service. Each field says what it does as the help of `chainq serve` has it; more
-    of some:
+    """The faults of one service; the defaults mean a server without faults. A share is a number from 0 to 1; calls are
+    counted from 0 over the life of the service. Each field contains its help in `chainq serve`. Details:
 
     drip: the head of a response included (in process: its body alone).
     rate_limit: HTTP 429 without JSON. retry_after: None for no such header, as deployed servers do.
     database_down: the calls, by number, with the error "57P01" and HTTP 200, as during a restart of the database.
     heavy_rows: errors with code 0, "query timeout".
     truncate_rate: Content-Length says otherwise.
-    gzip: bodies are compressed for callers that accept it (no fault, but a property in which servers differ).
-    byte_cap: never the first row.
-    offset_by_asked: page n starts at n times the requested page size, also if a row cap lowered it; by default at n
-        times the lowered one.
-    result_window: rows after so many of a range do not exist for any page.
-    missing_height, broken_link: in getBlocks and getChainBlocks; the former in block, too.
+    gzip: bodies are compressed for callers that accept it (not a fault, but servers differ in it).
+    byte_cap: never truncates the first row.
+    offset_by_asked: page n starts at n times the requested page size, even if a row cap lowered it; by default at n
+        times the lowered size.
+    result_window: no page returns rows beyond that many of a range.
+    missing_height, broken_link: in getBlocks and getChainBlocks; missing_height in block, too.
     deployed_lists: see `deployed.py`. plant: `plants.py`. lists: `list_faults.py`.
     stale_tip_rate: STALE_BLOCKS heights below the tip.
-    lag_blocks: as on a replica that is behind, to which `lag_rate` is the share of calls that go.
-    late_records: transitions, too; blocks below the tip of the first call have theirs.
-    reorg_at: other blocks with other rows, once `reorg_after` calls were made.
-    fault_seed: which calls and rows the shares hit: the same for the same seed and number of the call; and which rows
-        the plants are.
+    lag_blocks: as on a lagging replica that gets the share `lag_rate` of the calls.
+    late_records: transitions, too; blocks below the tip of the first call are complete.
+    reorg_at: other blocks with other rows, after `reorg_after` calls.
+    fault_seed: together with the number of a call, decides which calls and rows the shares hit; and which rows the
+        plants are.
     """
 
     latency: float = _option(0.0, "SECONDS", "Seconds before each response.", 0.0)
@@ -130,11 +128,11 @@ class Faults:
     fault_seed: int = _option(0, "N", "Seed for faults.")
 
     def strikes(self, share: float, kind: int, number: int) -> bool:
-        """Return whether a fault of that share hits the call of that number; `kind` is one of the constants above."""
+        """Return whether a fault with this share hits call number `number`; `kind` is one of the constants above."""
         return share > 0 and self.word(kind, number) < share * (WORD + 1)
 
     def word(self, kind: int, number: int) -> int:
-        """Return a word (64 bits) that looks random, for the call of that number."""
+        """Return a pseudo-random word (64 bits) for the call with that number."""
         return mix(number << 8 | kind, mix(self.fault_seed & WORD, 0xFA17))
 
 

@@ -1,4 +1,4 @@
-"""Applies the faults of lists (`list_faults.py`) to the rows of a range: pure functions of what was asked.
+"""Applies the faults of lists (`list_faults.py`) to the rows of a range: pure functions of the request.
 
 Rows are bytes, so that the model servers of the tests are wrong in the same way as `chainq serve`.
 """
@@ -25,7 +25,7 @@ class PoolEmptyError(Exception):
 
 
 class Item(NamedTuple):
-    """A row (its JSON text) and the height of its block; of lists without heights, any number that grows with it."""
+    """A row (its JSON text) and the height of its block; in lists without heights, any number that grows with it."""
 
     height: int
     row: bytes
@@ -34,8 +34,8 @@ class Item(NamedTuple):
 class Asked(NamedTuple):
     """One call of a list.
 
-    `handler`: the list (`wire.py`). `start`, `end`: the range, None of a list without. `page`: its number. `offset`,
-    `limit`: which rows of the range are in it. `tip`: the tip height. `calls`: calls that are answered at this time.
+    `handler`: the list (`wire.py`). `start`, `end`: the range, None for a list without one. `page`: its number.
+    `offset`, `limit`: its rows within the range. `tip`: the tip height. `calls`: calls in progress now.
     """
 
     handler: str
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 
 
 class FaultyLists:
-    """The lists of a server with some of these faults. Nothing in it changes, so threads may share it."""
+    """The lists of a server with some of these faults. Immutable, so threads may share it."""
 
     def __init__(self, faults: Iterable[ListFault]) -> None:
         self._faults = tuple(faults)
@@ -64,18 +64,18 @@ class FaultyLists:
         return [fault for fault in self._faults if asked.start is not None or not KINDS[fault.name].ranged]
 
     def served(self, asked: Asked) -> Asked:
-        """Return which range and which of its rows the server gives for a call."""
+        """Return the range, and which of its rows, that the server returns for a call."""
         for name, number in self._of(asked):
             if name in _RANGES:
                 asked = _RANGES[name](asked, number)
         return asked
 
     def whole(self, asked: Asked) -> bool:
-        """Return whether `page` needs all rows of the range, and not only as many as the page reaches to."""
+        """Return whether `page` needs all rows of the range, not only the rows up to the end of the page."""
         return any(name in _LISTS or name == "shards" for name, _ in self._of(asked))
 
     def page(self, rows: list[Item], asked: Asked) -> list[bytes]:
-        """Return the rows of a call, of the rows of the range that `served` gives. Raises PoolEmptyError."""
+        """Return the rows of a call, selected from the rows of the range of `served`. Raises PoolEmptyError."""
         shards = 1
         for name, number in self._of(asked):
             if name in _LISTS:
@@ -177,7 +177,7 @@ _LISTS: dict[str, Callable[[list[Item], Asked, int], list[Item]]] = {
 
 
 def _page(rows: Sequence[Item], asked: Asked, shards: int) -> list[Item]:
-    """Return the rows of a page, of which each shard gives as many; the server then merges them by height."""
+    """Return a page to which each shard contributes its own full page of rows, merged by height."""
     if shards == 1:
         return [*rows[asked.offset : asked.offset + asked.limit]]
     offset, limit = asked.offset // shards, min(asked.limit, max(1, asked.limit // shards))

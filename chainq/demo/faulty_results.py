@@ -1,4 +1,4 @@
-"""FaultyResults: the results of a server with faults. It changes the arguments before, and the rows after."""
+"""FaultyResults: the results of a server with faults. It changes arguments beforehand and rows afterward."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -26,7 +26,7 @@ class FaultyResults:
     """The results of one chain as a service with these faults returns them; threads may share it."""
 
     def __init__(self, chain: Chain, faults: Faults, shuffle: bool = True) -> None:
-        """Takes the chain, the faults, and whether rows come in the disorder of deployed servers.
+        """Takes the chain, the faults, and whether rows are unordered as on deployed servers.
 
         Raises ValueError for a plant in a block that has no such row.
         """
@@ -48,7 +48,7 @@ class FaultyResults:
 
     def result(self, method: Method, args: dict[str, Any], tip: int, number: int, calls: int = 1) -> bytes:
         """Return the JSON of a method's result. `args` by the names of wire.Param; `tip`: the tip height;
-        `number`: the number of the call, from 0; `calls`: how many are answered at this time. Raises RpcError."""
+        `number`: the number of the call, from 0; `calls`: how many are in progress now. Raises RpcError."""
         body = self._result(method, args, tip, number, calls)
         return b"null" if body == b"[]" and "null-lists" in self._lists.names else body
 
@@ -72,7 +72,7 @@ class FaultyResults:
         return self._body(result, number)
 
     def _listed(self, handler: str, call: Call, calls: int) -> list[Any]:
-        """Return the rows of a list with faults of its own, as JSON that needs no further encoding."""
+        """Return the rows of a list with its own faults, as final JSON."""
         given = call.args
         start, end = given.get("start"), given.get("end")
         asked = Asked(handler, start, end, given["page"], given["offset"], given["limit"], call.tip, calls)
@@ -86,12 +86,12 @@ class FaultyResults:
         return [*map(orjson.Fragment, page)]
 
     def _weigh(self, rows: list[Any]) -> None:
-        """Have a query time out that is too heavy."""
+        """Raise a timeout error for a query that is too heavy."""
         if 0 < self._faults.heavy_rows < len(rows):
             raise RpcError(0, TOO_HEAVY)
 
     def _items(self, asked: Asked, call: Call) -> Iterator[Item]:
-        """Yield the rows that a list is due, with their heights."""
+        """Yield the correct rows of a list, with their heights."""
         args = {**call.args, "offset": 0, "limit": 1 << 40}
         if asked.start is None:  # the calls of a function
             rows = getattr(self._side(call.number), asked.handler)(call._replace(args=args))
@@ -106,7 +106,7 @@ class FaultyResults:
                 yield Item(height, encoded(row))
 
     def _cached(self, asked: Asked, number: int) -> list[range]:
-        """Return the heights of which the list's rows are cached; before a reorg, have those of this call cached."""
+        """Return the heights whose rows are cached for the list; before a reorg, cache the heights of this call."""
         if "cached-rows" not in self._lists.names:
             return []
         if number < self._faults.reorg_after:
@@ -114,11 +114,11 @@ class FaultyResults:
         return [heights for handler, heights in self._requested if handler == asked.handler]
 
     def _side(self, number: int) -> Results:
-        """Return the results of the chain as it is at a call."""
+        """Return the results of the chain as of a call."""
         return self._reorged if number >= self._faults.reorg_after else self._results
 
     def _empty(self, args: dict[str, Any], number: int) -> bool:
-        """Return whether the result is empty whatever the chain holds."""
+        """Return whether the result is empty regardless of the chain."""
         faults = self._faults
         wide = 0 < faults.empty_above < args.get("end", 0) - args.get("start", 0)
         beyond = faults.no_pages and args.get("page", 0) > 0

@@ -7,8 +7,8 @@ from chainq.demo.planted import Input
 
 
 class Fork(Chain):
-    """A chain that has other blocks than `chain` from the height `at` on: other hashes, transactions and records, in
-    the same numbers."""
+    """A chain whose blocks differ from `chain` starting at height `at`: other hashes, transactions and records, but
+    the same numbers of them."""
 
     def __init__(self, chain: Chain, at: int) -> None:
         super().__init__(chain.seed, chain.tip, chain.dense, chain.owned)
@@ -19,11 +19,11 @@ class Fork(Chain):
         return self._branch if height >= self._at else self._trunk
 
     def block(self, height: int) -> Row:
-        """Return a block summary; the first block of the branch names the last one that both sides have."""
+        """Return a block summary; the first block of the branch names the last common block."""
         return {**self._side(height).block(height), "previous_hash": self.block_hash(height - 1)}
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
-        """Return height and index of a transaction; None if it was never there, or is not there any more."""
+        """Return height and index of a transaction; None if it never existed or the reorg removed it."""
         for side in (self._trunk, self._branch):
             found = side.find_transaction(transaction_id)
             if found and self._side(found[0]) is side:

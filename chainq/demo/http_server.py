@@ -1,6 +1,6 @@
 """serve: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods.
 
-From the standard library alone: it is there for examples, tests and measurements, not for the open network.
+It uses only the standard library and is meant for examples, tests and measurements, not for the open network.
 """
 
 import socket
@@ -15,13 +15,13 @@ from typing import Any
 from chainq.demo.service import NOT_FOUND, Reply, Service, page
 
 Log = Callable[[int, bytes], None]
-_MOST_READ = 16 << 20  # bytes of a body that are read before it is refused; beyond them the connection is closed
+_MOST_READ = 16 << 20  # bytes read of a refused body; if it is longer, the connection is closed
 
 
 class DemoServer(ThreadingMixIn, TCPServer):
-    """A listening server with a thread for each connection; `port` is where it listens.
+    """A server that listens on `port`, with a thread per connection.
 
-    `serve_forever()`, `shutdown()` and `server_close()` are those of the standard library.
+    `serve_forever()`, `shutdown()` and `server_close()` come from the standard library.
     """
 
     daemon_threads = True
@@ -29,10 +29,10 @@ class DemoServer(ThreadingMixIn, TCPServer):
     request_queue_size = 128
 
     def __init__(self, make: Callable[[], Service], host: str, port: int, log: Log | None = None) -> None:
-        """Takes what makes the service, a host name or address of this machine, and a port (0: a free one). `log` is
-        called with the HTTP status and the body of each POST that is answered. Raises OSError if the port is taken.
+        """Takes a function that makes the service, a host name or address of this machine, and a port (0: a free one).
+        `log` is called with the HTTP status and the body of each answered POST. Raises OSError if the port is taken.
 
-        It listens before the service is made, which may take a minute: early callers wait, and are not refused.
+        It listens before it makes the service, which may take a minute: early callers wait and are not refused.
         """
         if ":" in host:
             self.address_family = socket.AF_INET6
@@ -46,7 +46,7 @@ class DemoServer(ThreadingMixIn, TCPServer):
             raise
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing if a caller hangs up; show any other error as the standard library does."""
+        """Ignore a caller that hangs up; show any other error as the standard library does."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(response, close=response.cut)
 
     def do_GET(self) -> None:
-        self._send(NOT_FOUND, close=True)  # closed, since an unread body may follow
+        self._send(NOT_FOUND, close=True)  # closed, because an unread body may follow
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         if name.startswith("do_"):  # any other HTTP method
@@ -98,11 +98,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(part)
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:
-        """Write nothing: stderr belongs to whoever runs the server."""
+        """Write nothing: stderr belongs to the program that runs the server."""
 
 
 def dripped(data: bytes, seconds: float) -> Iterator[bytes]:
-    """Yield the data, a byte at a time with so many seconds before each; all at once for 0."""
+    """Yield the data byte by byte with that many seconds before each, or all at once for 0."""
     if not seconds:
         yield data
         return
@@ -121,9 +121,9 @@ def serve(
 ) -> None:
     """Serve what `make` returns until SIGINT (KeyboardInterrupt), then close and return quietly.
 
-    Other signals are the caller's. `port` 0 takes a free one; `ready` is called once with the port, when requests are
-    answered; `log` as in DemoServer. Raises OSError if the address cannot be had. Anything but POST gets HTTP 404 and
-    HTML.
+    The caller handles other signals. `port` 0 takes a free one; `ready` is called once with the port, when the server
+    accepts requests; `log` as in DemoServer. Raises OSError if the address is unavailable. Methods other than POST get
+    HTTP 404 and HTML.
     """
     with DemoServer(make, host, port, log) as server:
         try:

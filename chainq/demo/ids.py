@@ -1,7 +1,6 @@
 """Deterministic texts: bech32m IDs, field and group elements.
 
-Every text is a pure function of one 64-bit word. What the words mean (heights, row numbers) is decided in `chain.py`;
-nothing here knows of blocks.
+Every text is a pure function of one 64-bit word. `chain.py` decides what the words mean (heights, row numbers).
 """
 
 from functools import cached_property, lru_cache
@@ -15,7 +14,7 @@ FIELD_ORDER = 844446174942837042424882493878154653137589933515406382793523345591
 _ALPHABET = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _TO_TEXT = bytes(_ALPHABET[i & 31] for i in range(256))
 _LOW_5 = bytes(i & 31 for i in range(256))
-_TERMS = [0]  # what the five bits that leave the checksum's register put back into it
+_TERMS = [0]  # what the five bits shifted out of the checksum's register feed back into it
 for _term in (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3):
     _TERMS += [_term ^ known for known in _TERMS]
 _BECH32M = 0x2BC830A3
@@ -42,7 +41,7 @@ def unmix(word: int, key: int) -> int:
 
 
 def element(word: int) -> int:
-    """Return a number below `FIELD_ORDER`; one for each word, since the order is prime."""
+    """Return a number below `FIELD_ORDER`, distinct for each word because the order is prime."""
     return word * _SPREAD % FIELD_ORDER
 
 
@@ -74,7 +73,7 @@ def _six(check: int) -> bytes:
 @lru_cache
 def _tables(symbols: int, bits: int) -> tuple[list[int], ...]:
     loose = symbols - _CARRIED
-    # Noise from the expansion of a fraction with a prime below: to import hashlib or random takes longer than all this.
+    # Noise from expanding a fraction with a prime denominator; importing hashlib or random would take longer.
     size = loose * bits
     noise = ((element(symbols) << size * 8) // FIELD_ORDER).to_bytes(size).translate(_LOW_5)
     tables = []
@@ -104,7 +103,7 @@ class Coder:
 
     @cached_property
     def _ready(self) -> tuple[int, tuple[list[int], ...]]:
-        """What all texts have in common, and the tables: made at first use, so that start-up does not pay."""
+        """The common part of all texts, and the tables; made at first use, to keep start-up fast."""
         head = self._prefix[:-1].encode()
         start = _remainder(bytes(c >> 5 for c in head) + b"\0" + bytes(c & 31 for c in head), 1)
         base = int.from_bytes(_six(_remainder(bytes(self._symbols + 6), start) ^ _BECH32M))

@@ -1,10 +1,10 @@
 """Layout: which transactions each height has, and counts along the chain without walking it.
 
-The chain is a list of stretches; inside a stretch a pattern of blocks repeats. So the number of records (transactions,
-calls of a function ...) before a height is a sum of closed forms, and the way back is a search among a few numbers: a
-page far into a chain of millions of blocks costs what the first one costs. The patterns of the sample chain are in
-`pattern.py`, values (IDs, amounts, times) in `chain.py`. Rejected: drawing each block's contents from its height alone,
-where a row number could only be found by adding up all blocks before it.
+The chain is a list of stretches; inside a stretch a pattern of blocks repeats. The number of records (transactions,
+calls of a function ...) before a height is therefore a sum of closed forms, and the inverse is a search among a few
+numbers: a page far into a chain of millions of blocks costs the same as the first. The patterns of the sample chain are
+in `pattern.py`, values (IDs, amounts, times) in `chain.py`. Rejected: drawing each block's contents from its height
+alone, because finding a row number would need a sum over all earlier blocks.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from chainq.demo.programs import Function
 
 
 class Call(NamedTuple):
-    """One transition. `address` is the number of the address in its public inputs; -1: another one in each period."""
+    """One transition. `address`: number of the address in its public inputs; -1: it changes every period."""
 
     function: Function
     address: int = -1
@@ -37,7 +37,7 @@ class TransactionPlan:
 
     `kind`: execute, deploy, rejected (its calls failed, only the fee counts) or fee. `status` as in the service's rows.
     `calls`: the transitions of its execution. `fee`: the fee transition or None. `transitions`: every transition that
-    really happened, the fee last. `records`: the number of records that they create.
+    took effect, the fee last. `records`: the number of records that they create.
     """
 
     __slots__ = ("calls", "fee", "kind", "records", "status", "transitions")
@@ -93,10 +93,10 @@ class Stretch(NamedTuple):
 
 
 class Tally:
-    """Counts things along the chain, each block having a fixed number of them, in constant time."""
+    """Counts items along the chain in constant time; each block has a fixed number of them."""
 
     def __init__(self, stretches: Sequence[Stretch], count: Callable[[BlockPlan], int]) -> None:
-        """Takes the stretches and a function that counts the things in a block."""
+        """Takes the stretches and a function that counts the items in a block."""
         self._starts = [stretch.start for stretch in stretches]
         self._sums: list[list[int]] = []  # for each stretch: the count before each height of a period; the total
         self._bases = [0]  # the count before each stretch
@@ -124,8 +124,8 @@ class Tally:
         return self.before(height + 1) - self.before(height)
 
     def locate(self, rank: int) -> tuple[int, int] | None:
-        """Return the height and the position inside the block of the one that has `rank` before it; None if the chain
-        never has it."""
+        """Return the height and the position in its block of item number `rank` (from 0); None if the chain never has
+        it."""
         at = bisect_right(self._bases, rank) - 1
         sums = self._sums[at]
         if not sums[-1]:
@@ -137,10 +137,10 @@ class Tally:
 
 class Layout:
     """The blocks of a chain without their values; `records`, `transactions` and `open_calls` (transitions without
-    record inputs) count them. Nothing in it changes, so threads may share it."""
+    record inputs) count them. Immutable, so threads may share it."""
 
     def __init__(self, stretches: Sequence[Stretch]) -> None:
-        """Takes stretches in order of height, the first from 0; the last one never ends."""
+        """Takes stretches in order of height, starting at 0; the last one never ends."""
         self.stretches = tuple(stretches)
         self.records = Tally(self.stretches, lambda block: block.records)
         self.transactions = Tally(self.stretches, lambda block: len(block.transactions))

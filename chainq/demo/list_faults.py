@@ -1,8 +1,8 @@
-"""The faults of lists, as values: servers that are wrong about ranges, pages or rows in one plain way.
+"""The faults of lists, as values: simple mistakes of a server in ranges, pages or rows.
 
 A list is the result of a method with pages: records, ownership rows, transitions, and the transactions of an address or
-a function. Each of these servers answers in good faith, with HTTP 200 and rows that look right. `faulty_lists.py`
-applies them; several may be combined.
+a function. Each faulty response has HTTP 200 and rows that look right. `faulty_lists.py` applies the faults; several
+may be combined.
 """
 
 import re
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """What is wrong. `text`: for the help. `number`: whether an N belongs to it. `ranged`: it is about ranges of
-    heights, so lists without one (the transactions of a function) do not have it."""
+    """A kind of fault. `text`: for the help. `number`: whether it takes an N. `ranged`: it concerns height ranges, so
+    lists without one (the transactions of a function) cannot have it."""
 
     text: str
     number: bool = False

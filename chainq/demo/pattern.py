@@ -1,4 +1,4 @@
-"""The sample chain's pattern: ordinary blocks that repeat, and the heights that are special.
+"""The sample chain's pattern: ordinary blocks that repeat, and special heights.
 
 Real chains have all of these: empty blocks, blocks with thousands of records, long stretches without any, programs with
 large sources, deployments, rejected transactions.
@@ -38,7 +38,7 @@ def _plan(
     return TransactionPlan(kind, status, tuple(map(_call, calls.split())), _call(fee) if fee else None)
 
 
-# Address 0 is the busy one, address 1 comes twice in one transaction; the others rotate.
+# Address 0 is the busy one, address 1 occurs twice in one transaction; the others rotate.
 _ORDINARY = (
     _plan("transfer_public"),
     _plan("transfer_public@0"),
@@ -124,7 +124,7 @@ def _with_dense(layout: Layout, height: int, records: int) -> Layout:
     turn = (offset + 1) % len(stretch.pattern)
     after = Stretch(height + 1, stretch.pattern[turn:] + stretch.pattern[:turn])
     others = [other for other in layout.stretches if other is not stretch]
-    parts = (stretch, after, *others, Stretch(height, (_dense(records),)))  # of two with one start the later one counts
+    parts = (stretch, after, *others, Stretch(height, (_dense(records),)))  # the later of two with one start counts
     starts = {part.start: part for part in parts}
     return Layout([starts[start] for start in sorted(starts)])
 

@@ -1,8 +1,8 @@
 """Records of the sample chain that a published test key owns, so that `chainq owned` finds something.
 
-All other rows of the chain are computed from their height; these, in `planted.json`, are real ciphertexts, made
-once with `chainq.wallet.sample`, so that the chain needs no cryptography of its own. The key is an example of the SDK's
-documentation: anyone can read what it owns.
+All other rows of the chain are computed from their height. The records in `planted.json` are real ciphertexts, made
+once with `chainq.wallet.sample`, so the chain itself needs no cryptography. The key is an example from the SDK's
+documentation: anyone can read its records.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +30,8 @@ SENDER = "aleo15yrhv4mmmcv8v3v8f3z3rkj0dtjsmms4nzq8a8cfnu3gceyzjcxsex0vuv"
 class Planted(NamedTuple):
     """One planted record: its ciphertext and its ownership row. Empty nonces: its owner is public.
 
-    `output_id`: the `id` of its output, which is its commitment. `sender_ciphertext`: that of its output, empty for
-    records of version 0, which have none. `tag`: of the input that spends it, empty for a record that is not spent.
+    `output_id`: the `id` of its output, which is its commitment. `sender_ciphertext`: of its output, empty for records
+    of version 0, which have none. `tag`: of the input that spends it, empty for an unspent record.
     """
 
     record_ciphertext: str
@@ -44,9 +44,9 @@ class Planted(NamedTuple):
 
 
 def places(layout: Layout, planted: Sequence[Planted]) -> dict[int, Planted]:
-    """Return where records are planted: the number of the record that each one replaces.
+    """Return the number of the record that each planted record replaces.
 
-    They are records of credits.aleo; those with a public owner take the place of one that has a public owner too.
+    They are records of credits.aleo; a record with a public owner replaces one with a public owner.
     """
     found: dict[int, Planted] = {}
     for k, record in enumerate(planted, 1):
@@ -65,7 +65,7 @@ LIFE = 20
 
 
 def spends(layout: Layout, planted: Mapping[int, Planted]) -> dict[Input, str]:
-    """Return the tags of the inputs that spend planted records: the first inputs of credits.aleo that are free."""
+    """Return the tags of the inputs that spend planted records: the first free inputs of credits.aleo."""
     found: dict[Input, str] = {}
     for number, record in sorted(planted.items()):
         located = layout.records.locate(number)
@@ -79,7 +79,7 @@ def spends(layout: Layout, planted: Mapping[int, Planted]) -> dict[Input, str]:
 
 
 def _record_inputs(layout: Layout, height: int) -> Iterator[Input]:
-    """Yield the record inputs of the transitions of credits.aleo that happened in a block."""
+    """Yield the record inputs of a block's transitions of credits.aleo that took effect."""
     for index, plan in enumerate(layout.plan(height).transactions):
         for number, call in enumerate(plan.transitions):
             if call.function.program == "credits.aleo":

@@ -1,8 +1,8 @@
-"""Plants: single rows of the chain that a service returns wrongly, as if its database held them so.
+"""Plants: single rows of the chain that a service returns wrongly, as if they were wrong in its database.
 
-A plant is one fault at one height: `lost-record:672` is a record of block 672 that no call returns. Which row or field
-it hits follows from a seed. Unlike the faults of a call (`faults.py`) it is there in every response alike, so nothing
-but a comparison with the full blocks shows it: those are right, but for the plants of WHOLE_BLOCK.
+A plant is one fault at one height: `lost-record:672` is a record of block 672 that no call returns. A seed decides
+which row or field it hits. Unlike the faults of a call (`faults.py`), it is the same in every response, so only a
+comparison with the full blocks shows it. Those are right, except for the plants of WHOLE_BLOCK.
 """
 
 import re
@@ -31,7 +31,7 @@ previous_state_root, and a gap in the indexes of its transactions."""
 
 KINDS = (
     *(f"{action}-{row}" for row in ALTERED for action in ACTIONS if (action, row) not in {
-        ("misplaced", "ownership"),  # without a height no row can show where it is filed
+        ("misplaced", "ownership"),  # ownership rows have no height, so they cannot be misplaced
         ("misplaced", "block"),
     }),
     *WHOLE_BLOCK,
@@ -47,12 +47,12 @@ class Plant(NamedTuple):
 
     @property
     def action(self) -> str:
-        """What is done: `lost`, `doubled`, `altered`, `misplaced`, or the kind itself if that has no row."""
+        """The change: `lost`, `doubled`, `altered`, `misplaced`, or the kind itself if it has no row."""
         return self.kind.partition("-")[0]
 
     @property
     def row(self) -> str:
-        """The kind of row that it is done to, a key of ALTERED; empty for the whole block."""
+        """The kind of row that it changes, a key of ALTERED; empty for the whole block."""
         return self.kind.partition("-")[2]
 
 
@@ -65,16 +65,16 @@ def parse_plant(text: str) -> Plant:
 
 
 _Edit = Callable[[Row], Row]
-_Entry = tuple[int, int, tuple[_Edit, ...]]  # height and position of the chain's own row, and what is changed in it
+_Entry = tuple[int, int, tuple[_Edit, ...]]  # height and position of the chain's own row, and its changes
 
 
 class PlantedResults(Results):
-    """The results for a chain with plants. Nothing in it changes, so threads may share it."""
+    """The results for a chain with plants. Immutable, so threads may share it."""
 
     def __init__(self, chain: Chain, plants: Sequence[Plant], seed: int, shuffle: bool) -> None:
-        """Takes what `Results` takes, the plants, and the seed of what they hit.
+        """Takes the arguments of `Results`, the plants, and the seed that decides which rows they hit.
 
-        Raises ValueError if a block has no row to be planted.
+        Raises ValueError if a block has no suitable row.
         """
         super().__init__(chain, shuffle)
         self._plants, self._seed = plants, seed
@@ -176,7 +176,7 @@ class PlantedResults(Results):
         return row
 
     def _counted(self, height: int, row: Row) -> Row:
-        """Give the last transaction of a block an index that is one too high, if that is planted."""
+        """Raise the index of a block's last transaction by one, if that is planted."""
         last = self._chain.transactions.count(height) - 1
         if Plant("count", height) in self._plants and row["index"] == last:
             return {**row, "index": last + 1}
@@ -194,7 +194,7 @@ def _made(rows: Rows, entries: Iterable[_Entry]) -> list[Row]:
 
 
 def _renumber(wanted: int, row: Row) -> Row:
-    """Give a row another row id, as a row that was stored twice has; or leave it as it is."""
+    """Give a row another row id, like a row that was stored twice; or leave it unchanged."""
     return {**row, "id": row["id"] + 500_000_000} if wanted and "id" in row else row
 
 
@@ -211,7 +211,7 @@ def _changed(value: Any, word: int) -> Any:
     if value.isdecimal():
         return str(int(value) + 1)
     at = word % len(value)
-    if value[:at].count("1") == 0:  # not in the prefix, which tells a reader what an ID is
+    if value[:at].count("1") == 0:  # not in the prefix, which names the kind of ID
         at = len(value) - 1 - word % min(20, len(value))
     other = "q" if value[at] != "q" else "p"
     return value[:at] + other + value[at + 1 :]

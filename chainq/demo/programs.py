@@ -1,7 +1,7 @@
 """The programs of the sample chain: the signatures of their functions and their source texts.
 
-Who calls them when is decided in `pattern.py`. The names of credits.aleo are those that real blocks show; the texts are
-made from the signatures and are not the real programs.
+`pattern.py` decides when they are called. The names of credits.aleo are as in real blocks; the texts are made from the
+signatures and are not the real programs.
 """
 
 from functools import lru_cache
@@ -10,8 +10,8 @@ from functools import lru_cache
 class Function:
     """One function: program ID, name, and the kinds of its inputs and outputs in order.
 
-    `records`: the output indices at which a record comes out. `addresses`: how many public inputs are addresses.
-    `spends`: whether a record goes in, so that `transitionsWithoutRecordInputs` leaves the transition out.
+    `records`: the indices of outputs that are records. `addresses`: how many public inputs are addresses. `spends`:
+    whether an input is a record, so that `transitionsWithoutRecordInputs` omits the transition.
 
     A kind is `record`, `external_record`, `private`, `future`, or a public type (`address`, `field`, `u32`, `u64`,
     `u128`).
@@ -83,8 +83,8 @@ def _line(what: str, register: int, kind: str) -> str:
 
 @lru_cache
 def source(program: str) -> str:
-    """Return the source text of a program: with line breaks, some hundred bytes to 1.5 KB, `wide_library.aleo` over 100
-    KB."""
+    """Return the source text of a program, with line breaks: a few hundred bytes to 1.5 KB (`wide_library.aleo`: over
+    100 KB)."""
     parts = [f"program {program};\n\nmapping account:\n    key as address.public;\n    value as u64.public;\n"]
     if program in PROGRAMS and any(f.records for f in PROGRAMS[program].values()):
         parts.append("\nrecord note:\n    owner as address.private;\n    amount as u64.private;\n")

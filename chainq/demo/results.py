@@ -1,8 +1,8 @@
-"""Results: checked arguments in, the rows of a `result` out. Slices and the order of rows live here.
+"""Results: checked arguments in, the rows of a `result` out, sliced and ordered.
 
-One method for each `handler` of `wire.py`, named alike; each takes a `Call`. A range may go past the tip, then the rows
-that exist are returned (docs/protocol.md, "Methods"). Errors are `RpcError`. Values come from the chain; names, limits
-and envelopes do not belong here, and neither do faults (`faulty_results.py`).
+There is one method per `handler` of `wire.py`, with the same name; each takes a `Call`. For a range that extends past
+the tip, it returns the rows that exist (docs/protocol.md, "Methods"). Errors are `RpcError`. Values come from the
+chain; names, limits, envelopes and faults (`faulty_results.py`) do not belong here.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,8 +32,8 @@ class RpcError(Exception):
 
 
 class Call(NamedTuple):
-    """One call. `args` by the names of wire.Param, with `offset` and `limit` (rows) in place of a page; `tip`: height
-    of the newest block; `number`: the number of the call, on which the order of rows depends."""
+    """One call. `args` by the names of wire.Param, with `offset` and `limit` (rows) in place of a page; `tip`: the tip
+    height; `number`: the number of the call, on which the order of rows depends."""
 
     args: dict[str, Any]
     tip: int
@@ -60,17 +60,17 @@ def scattered(rows: Sequence[_T], word: int) -> Sequence[_T]:
 
 
 class Results:
-    """The results of the eleven methods for one chain. Nothing in it changes, so threads may share it."""
+    """The results of the eleven methods for one chain. Immutable, so threads may share it."""
 
     def __init__(self, chain: Chain, shuffle: bool = True) -> None:
-        """Takes the chain, and whether rows come in the disorder of deployed servers."""
+        """Takes the chain, and whether rows are unordered as on deployed servers."""
         self._chain, self._shuffle = chain, shuffle
         self._bodies = Bodies(chain)
 
     # --- blocks
 
     def blocks(self, call: Call) -> list[Row]:
-        """Return the block summaries of a range, in no order."""
+        """Return the block summaries of a range, unordered."""
         return [row for height in self._heights(call) for row in self._block(height)]
 
     def block(self, call: Call) -> list[Row]:
@@ -86,12 +86,12 @@ class Results:
         return self._chain.block(call.tip) if call.tip >= 0 else None
 
     def full_blocks(self, call: Call) -> list[Row]:
-        """Return the full blocks of a range, in no order."""
+        """Return the full blocks of a range, unordered."""
         rows = []
         for height in self._heights(call):
             row = self._bodies.block(height)
             metadata = row["header"]["metadata"]
-            if metadata["cumulative_weight"] > WORD:  # orjson refuses such a number, but takes its digits as they are
+            if metadata["cumulative_weight"] > WORD:  # orjson refuses such a number, but accepts its raw digits
                 metadata["cumulative_weight"] = orjson.Fragment(str(metadata["cumulative_weight"]))
             rows.append(row)
         return rows
@@ -103,11 +103,11 @@ class Results:
     # --- transactions
 
     def transactions(self, call: Call) -> list[Row]:
-        """Return the transaction summaries of the block at a height, in no order."""
+        """Return the transaction summaries of the block at a height, unordered."""
         return self._summaries(call.args["block"], call)
 
     def transactions_of_row(self, call: Call) -> list[Row]:
-        """Return the same for a block's row id (docs/protocol.md, "Dialects")."""
+        """Return the transaction summaries of the block with a row id (docs/protocol.md, "Dialects")."""
         height = self._chain.height_of_row(call.args["block"])
         return [] if height is None else self._summaries(height, call)
 
@@ -124,8 +124,7 @@ class Results:
         return self._bodies.transaction(*found) if found and found[0] <= call.tip else None
 
     def program_transactions(self, call: Call) -> list[Row]:
-        """Return the transactions that call a function, by height: one row for each call, so a transaction can come
-        again."""
+        """Return the transactions that call a function, by height: one row per call, so a transaction can repeat."""
         function = f"{call.args['program']}/{call.args['function']}"
 
         def rows(height: int, positions: Iterable[int]) -> list[Row]:
@@ -141,8 +140,7 @@ class Results:
         return self._slice(self._chain.layout.calls(function), rows, everything)
 
     def address_transactions(self, call: Call) -> list[Row]:
-        """Return references to the transactions with an address in a public input, by height: one row for each such
-        input."""
+        """Return references to the transactions with an address in a public input, by height: one row per input."""
         address = self._chain.address_numbers.get(call.args["address"])
         if address is None:
             return []
@@ -160,7 +158,7 @@ class Results:
         return self._listed("record", call)
 
     def ownership(self, call: Call) -> list[Row]:
-        """Return the ownership records of a range, by height: of the same records as in `records`."""
+        """Return the ownership records of a range, by height, for the same records as in `records`."""
         return self._listed("ownership", call)
 
     def transitions(self, call: Call) -> list[Row]:
@@ -170,7 +168,7 @@ class Results:
     # --- slices and order
 
     def _list(self, row: str) -> tuple[Tally, Rows]:
-        """Return what counts rows of that kind along the chain, and what makes those of a height at some positions."""
+        """Return the tally of rows of that kind, and a function that makes a height's rows at some positions."""
         chain = self._chain
         return {
             "record": (chain.records, chain.record_rows),

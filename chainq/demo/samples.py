@@ -1,7 +1,7 @@
 """Sample results of methods that have no handler in `results.py`.
 
-A new method of the catalogue is served by `demo:` and `chainq serve` with one row here, until somebody writes a handler
-and an entry in `wire.py`.
+`demo:` and `chainq serve` return the one row here for a new method of the catalog, until it has a handler and an entry
+in `wire.py`.
 """
 
 from collections.abc import Mapping

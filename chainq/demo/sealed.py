@@ -1,8 +1,7 @@
-"""Sealed: a sample chain whose hashes, roots and IDs are true ones, for `chainq serve --sealed`.
+"""Sealed: a sample chain with true hashes, roots and IDs, for `chainq serve --sealed`.
 
-It is the sample chain with other texts: each ID is replaced by the one that the contents make, from the values up to
-the block hash. That needs all blocks in their order, so it is done at the start. Blocks look as today, but for those of
-the beacon.
+It replaces each ID of the sample chain with the one computed from its contents, from the values up to the block hash.
+That needs all blocks in order, so it is done at the start. Blocks look like today's, except the beacon's.
 """
 
 from collections.abc import Iterable
@@ -22,7 +21,7 @@ _VALUES = ("constant", "public", "future")
 
 
 class SealedChain(Chain):
-    """A sample chain of so many blocks with true hashes. IDs of deployments are made up, as their programs are."""
+    """A sample chain with true hashes. The IDs of deployments are made up, like their programs."""
 
     bare_era = object_era = range(0)
     outlier = -1
@@ -35,7 +34,7 @@ class SealedChain(Chain):
         """
         super().__init__(seed, blocks - 1, dense)
         self._true: dict[str, str] = {}
-        self._made: dict[str, str] = {}  # the other way, for transactions
+        self._made: dict[str, str] = {}  # the inverse, for transactions
         self._roots: dict[int, Row] = {}
         bodies, previous, state = Bodies(self), self.block_hash(-1), StateTree()
         for height in range(blocks):
@@ -52,7 +51,7 @@ class SealedChain(Chain):
     # --- sealing
 
     def _seal(self, height: int, block: Row, previous: str, state: StateTree) -> str:
-        """Find the true texts of a block; return its hash."""
+        """Compute the true texts of a block; return its hash."""
         header, network = block["header"], block["header"]["metadata"]["network"]
         for confirmed in block["transactions"]:
             self._seal_transaction(confirmed, network)
@@ -118,7 +117,7 @@ class SealedChain(Chain):
     # --- rows
 
     def block_hash(self, height: int) -> str:
-        """Return the hash of a block; of one that is not on the chain, a made-up one."""
+        """Return the hash of a block; a made-up one if it is not on the chain."""
         made = super().block_hash(height)
         return self._true.get(made, made)
 

@@ -1,7 +1,7 @@
-"""Service: one JSON-RPC body in, one Reply out. Envelope, argument checks, errors, and the faults of these.
+"""Service: one JSON-RPC body in, one Reply out. Envelope, argument checks, errors, and their faults.
 
-No sockets and no httpx: `transport.py` and `http_server.py` bring the bytes. Methods and their parameters are in
-`wire.py`, their results in `results.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
+It uses neither sockets nor httpx: `transport.py` and `http_server.py` move the bytes. Methods and their parameters are
+in `wire.py`, their results in `results.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
 """
 
 import time
@@ -32,8 +32,8 @@ _DATABASE_DOWN = 'select * from "block" order by "height" - terminating connecti
 
 
 class Reply(NamedTuple):
-    """An HTTP response: status, media type, body, further headers. `cut`: only half of the body may be sent, and the
-    connection is closed then, although Content-Length announces all of it."""
+    """An HTTP response: status, media type, body, further headers. `cut`: send only half of the body and then close the
+    connection, although Content-Length announces all of it."""
 
     status: int
     content_type: str
@@ -43,7 +43,7 @@ class Reply(NamedTuple):
 
     @property
     def sent(self) -> bytes:
-        """The part of the body that is sent."""
+        """The part of the body to send."""
         return self.body[: len(self.body) // 2] if self.cut else self.body
 
 
@@ -69,9 +69,9 @@ class Service:
         tip: Callable[[], int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Takes the chain, its faults, the dialect (a key of wire.DIALECTS; KeyError otherwise), and whether rows come
-        in the disorder of deployed servers. `tip` returns the tip height at each call, of a chain that grows; without
-        it that is `chain.tip`. `clock` (seconds) is read for the rate limit only."""
+        """Takes the chain, its faults, the dialect (a key of wire.DIALECTS; KeyError otherwise), and whether rows are
+        unordered as on deployed servers. `tip` returns the tip height at each call, for a growing chain; the default is
+        `chain.tip`. `clock` (seconds) is read for the rate limit only."""
         self.chain, self.faults = chain, faults
         self._methods = DIALECTS[dialect]
         self._results = FaultyResults(chain, faults, shuffle)
@@ -86,8 +86,8 @@ class Service:
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Count a call as one that is being answered: the transports hold this while they wait for `faults.latency` and
-        for the response."""
+        """Count a call as in progress: the transports keep this open while they wait for `faults.latency` and for the
+        response."""
         with self._lock:
             self._under_way += 1
         try:
@@ -97,7 +97,7 @@ class Service:
                 self._under_way -= 1
 
     def respond(self, body: bytes) -> Reply:
-        """Return the response to the body of one POST. Never raises: what is wrong with it is in the response."""
+        """Return the response to the body of one POST. Never raises: errors are in the response."""
         number = next(self._numbers)
         if len(body) > MOST_BYTES:
             return page(413, "PayloadTooLargeError: request entity too large")

@@ -1,4 +1,4 @@
-"""DemoTransport: the sample service in process. Nothing here knows the methods."""
+"""DemoTransport: the sample service in process, independent of its methods."""
 
 import time
 
@@ -16,8 +16,8 @@ class DemoTransport:
     def call(self, request: Request) -> Response:
         """Return the service's response.
 
-        Raises BrokenResponseError if a fault cuts its body, DeadlineError if the faults `latency` and `drip` delay it
-        beyond the deadline, TooHeavyError if it does not fit into the memory of the run.
+        Raises BrokenResponseError if a fault truncates its body, DeadlineError if the faults `latency` and `drip` delay
+        it beyond the deadline, TooHeavyError if it does not fit into the run's memory.
         """
         faults = self._service.faults
         with self._service.under_way():
@@ -28,7 +28,7 @@ class DemoTransport:
             raise BrokenResponseError("the connection was closed in the middle of the body")
         request.memory.grow(len(response.body))
         headers = {name.lower(): value for name, value in response.headers.items()}
-        if faults.gzip:  # a response has the headers of its body as it was sent
+        if faults.gzip:  # the headers are those of the body as sent
             headers["content-encoding"] = "gzip"
         return Response(response.status, response.body, {"content-type": response.content_type, **headers})
 

@@ -1,8 +1,8 @@
-"""The methods as data: what each dialect calls them, which parameters they take, and within which limits.
+"""The methods as data: their names in each dialect, their parameters, and their limits.
 
-The dialect `chain` is docs/protocol.md, "Methods", row by row; `aleo` is its table in "Dialects". A third dialect
-is a third table. `service.py` checks arguments against it, `results.py` has the handlers. Not shared with the client's
-own tables: an error must not be on both sides.
+The `chain` dialect follows docs/protocol.md, "Methods", row by row; `aleo` follows its table in "Dialects". A third
+dialect would be a third table. `service.py` checks arguments against it; `results.py` has the handlers. The client does
+not share these tables, so that an error cannot be on both sides.
 """
 
 from typing import Literal, NamedTuple
@@ -25,8 +25,8 @@ class Param(NamedTuple):
 
 
 class Method(NamedTuple):
-    """One method: its handler in `results.Results`, its parameters, and the most heights of a call's range (None: no
-    limit). `positional`: parameters come as an array, and named ones are an error with code 0."""
+    """One method: its handler in `results.Results`, its parameters, and the most heights in a call's range (None: no
+    limit). `positional`: parameters are an array, and named ones cause an error with code 0."""
 
     handler: str
     params: tuple[Param, ...] = ()
@@ -44,8 +44,8 @@ def _size(sent: str, default: int | None = 10_000, most: int | None = None, unre
     return Param("size", (sent,), default=default, most=most, unread=unread or default)
 
 
-# Where the published interface states no default, that of records/all applies; it states no limit of getChainBlocks
-# either, so that of deployed servers applies: 1,000 blocks.
+# If the published interface states no default, the default of records/all applies. It states no limit for
+# getChainBlocks either, so the limit of deployed servers applies: 1,000 blocks.
 _CHAIN = {
     "getBlocks": Method("blocks", (_START, _END), span=1_000),
     "block": Method("block", (Param("block", ("block",)),)),
