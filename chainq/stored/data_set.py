@@ -1,4 +1,4 @@
-"""`chainq.json`: what a data set is, so that every export into it writes the same kind of files of the same chain."""
+"""`chainq.json`: describes a data set, so that every export into it writes the same kind of files of one chain."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -15,17 +15,17 @@ PARTITION = 10_000  # heights
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """The chain, by one of its blocks: block 0, or the first one of the first export if the service lacks that."""
+    """A block that identifies the chain: block 0, or the first block of the first export if the service lacks it."""
 
     height: int
     hash: str
 
 
 class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a data set is.
+    """The description of a data set.
 
-    `dialect`: of the service, None while no command depended on it. `partition`: heights in each. `schemas`: for each
-    command, what its columns depend on.
+    `dialect`: of the service, None if no command has depended on it yet. `partition`: heights in each. `schemas`: for
+    each command, what its columns depend on.
     """
 
     chainq: int
@@ -36,8 +36,8 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Wanted(NamedTuple):
-    """What an export is about to write. `dialect`: None if no command depends on it. `partition`: None for that of
-    the data set."""
+    """The output of an export. `dialect`: None if no command depends on it. `partition`: None for the data set's
+    own."""
 
     dialect: str | None
     partition: int | None
@@ -45,7 +45,7 @@ class Wanted(NamedTuple):
 
 
 def read(store: Store) -> DataSet | None:
-    """Return what the data set is, None for a new one. Raises UsageError if `chainq.json` cannot be read."""
+    """Return the description, None for a new data set. Raises UsageError if `chainq.json` cannot be read."""
     text = store.read(NAME)
     if text is None:
         return None
@@ -66,7 +66,7 @@ def read(store: Store) -> DataSet | None:
 
 
 def check(store: Store, found: DataSet, wanted: Wanted) -> None:
-    """Raise UsageError if an export would write other files than those that are there."""
+    """Raise UsageError if an export would write files that do not match the data set."""
     pairs = {"dialect": (found.dialect, wanted.dialect), "partition": (found.partition, wanted.partition)}
     for what, (then, now) in pairs.items():
         if None not in (then, now) and then != now:
@@ -83,7 +83,7 @@ def check(store: Store, found: DataSet, wanted: Wanted) -> None:
 
 
 def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
-    """Raise UsageError if the service has another chain. `block_hash`: of the block that `chainq.json` names."""
+    """Raise UsageError if the service has another chain. `block_hash`: of the block in `chainq.json`."""
     if found.chain.hash != (block_hash or ""):
         raise UsageError(
             f"{store.label} holds another chain: its block {found.chain.height} is {excerpt(found.chain.hash, 80)},"
@@ -93,12 +93,12 @@ def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
 
 
 def save(store: Store, wanted: Wanted, origin: Origin, found: DataSet | None) -> DataSet:
-    """Write what the data set is: all of it for a new one, else the commands that are new. Return it."""
+    """Write the description (for an existing data set, only the new commands) and return it."""
     if found is None:
         made = DataSet(VERSION, origin, wanted.dialect, wanted.partition or PARTITION, dict(wanted.schemas))
         if store.create(NAME, _encode(made)):
             return made
-        found = read(store)  # another export has begun it at the same time, without the lock
+        found = read(store)  # another export created it concurrently, without the lock
         if found is None:
             return made
         check(store, found, wanted)

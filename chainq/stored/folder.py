@@ -1,7 +1,7 @@
 """A data set in a folder of this machine, or of a network file system that it has mounted.
 
-What is being written lies in `_chainq/new` and is renamed into place once it is on the disk. Its writer holds a lock of
-the kernel on it, which ends with the process however that ends: so what is not locked there was left by a killed run.
+Files in progress are in `_chainq/new` and are renamed into place once they are on the disk. The writer holds a kernel
+lock on its file, which ends with the process in any case, so an unlocked file was left behind by a killed run.
 """
 
 import errno
@@ -21,7 +21,7 @@ from chainq.text.sanitize import printable
 T = TypeVar("T")
 NEW = "_chainq/new"
 LOCK = "_chainq/lock"
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # what file systems without hard links answer
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # errors of file systems without hard links
 
 
 class FolderStore:
@@ -34,7 +34,7 @@ class FolderStore:
         self.label = printable(str(root))
 
     def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
-        """Yield all files but those in `_chainq/new`. To list a folder takes four times as long as to find a file."""
+        """Yield all files except those in `_chainq/new`. Listing a folder takes four times as long as a file check."""
         walk = self._walk("", only)
         while listed := self._guarded("read", lambda: next(walk, None)):
             yield listed
@@ -62,21 +62,21 @@ class FolderStore:
         return str(self._root / name)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a small file by way of a temporary one."""
+        """Write a small file through a temporary one."""
         with self.upload() as upload:
             self._guarded("write", lambda: upload.file.write(data))
             upload.publish(name)
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write a small file if there is none of that name, whole: by a link, which replaces nothing."""
+        """Write a small file atomically unless its name exists, with a hard link, which never replaces a file."""
         with self.upload() as upload:
             self._guarded("write", lambda: upload.file.write(data))
             return upload.link(name)
 
     def change(self, name: str, change: Change) -> bool:
-        """Change a small file under a lock of the kernel on its folder, which waits for the lock; False without locks.
+        """Change a small file while holding a kernel lock on its folder (waits for it); return False without locks.
 
-        Rejected: a lock file, which every data set would have to keep.
+        Rejected: a lock file, which would stay in every data set.
         """
         folder = (self._root / name).parent
 
@@ -114,9 +114,9 @@ class FolderStore:
 
     @contextmanager
     def lock(self) -> Iterator[Callable[[], None]]:
-        """Hold `_chainq/lock` by a lock of the kernel, so that there are no stale ones.
+        """Lock `_chainq/lock` with a kernel lock, which cannot become stale.
 
-        Rejected: the lock that expires, as in an object store: after a kill the next run would have to wait for it.
+        Rejected: a lock that expires, as in an object store, because after a kill the next run would have to wait.
         """
         path = self._root / LOCK
 
@@ -133,7 +133,7 @@ class FolderStore:
             except OSError as error:
                 advice = Phrase("{lock} does without", lock=False)
                 raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
-            yield lambda: None  # the kernel takes it from nobody
+            yield lambda: None  # a kernel lock cannot be lost
         finally:
             os.close(descriptor)
 
@@ -142,7 +142,7 @@ class FolderStore:
         remove_unlocked(self._guarded("read", lambda: list((self._root / NEW).glob("*"))))
 
     def place(self, name: str, move: Callable[[Path], T]) -> T:
-        """Have `move` bring a file to its path, and have its folder on the disk."""
+        """Move a file into place with `move`, and fsync its folder."""
         target = self._root / name
 
         def placed() -> T:
@@ -154,8 +154,8 @@ class FolderStore:
         return self._guarded("write", placed)
 
     def _walk(self, folder: str, only: Only) -> Iterator[Listed]:
-        """Yield the files below a folder, whose name ends with a slash. With paths of pathlib it takes five times as
-        long, which matters with 100,000 partitions."""
+        """Yield the files below a folder, whose name ends with a slash. pathlib would take five times as long, which
+        matters with 100,000 partitions."""
         try:
             entries = os.scandir(f"{self._root}/{folder}")
         except FileNotFoundError:  # removed meanwhile, or not there yet
@@ -177,7 +177,7 @@ class FolderStore:
                 yield Listed(name, found.st_size, found.st_mtime)
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
-        """Do something with files. Raises OutputError, and _AbsentError where a file is not there."""
+        """Convert file errors. Raises OutputError, and _AbsentError if a file does not exist."""
         try:
             return action()
         except FileNotFoundError:
@@ -202,7 +202,7 @@ class FolderUpload:
         return self._store.place(name, lambda target: self._moved(lambda: self._path.replace(target)))
 
     def link(self, name: str) -> bool:
-        """Give the file its name if that is free; return whether it was."""
+        """Give the file its name unless the name exists; return whether it did so."""
 
         def linked(target: Path) -> bool:
             try:
@@ -212,7 +212,7 @@ class FolderUpload:
             except OSError as error:
                 if error.errno not in _NO_LINKS:
                     raise
-                # exFAT, some network mounts. Of two exports that begin at the same moment without the lock, one wins.
+                # exFAT, some network mounts. If two exports start at once without the lock, one wins.
                 if target.exists():
                     return False
                 self._path.replace(target)
@@ -224,7 +224,7 @@ class FolderUpload:
         """Close the file, and remove what was not published."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
-        with suppress(OSError):  # a full disk: what the buffer still holds is not wanted any more
+        with suppress(OSError):  # a full disk: the rest of the buffer is no longer needed
             self.file.close()
 
     def _moved(self, move: Callable[[], object]) -> int:

@@ -1,6 +1,6 @@
-"""`chainq serve --lake`: a data set as a JSON-RPC service over HTTP, by starlette on uvicorn. Read-only.
+"""`chainq serve --lake`: a data set as a read-only JSON-RPC service over HTTP, with starlette on uvicorn.
 
-POST anywhere answers requests, GET /healthz says whether the data set can be read, GET /metrics counts requests.
+POST to any path handles requests; GET /healthz checks that the data set can be read; GET /metrics counts requests.
 """
 
 import socket
@@ -79,9 +79,9 @@ def exposition(service: StoredService) -> str:
 
 
 def serve(service: StoredService, host: str, port: int, ready: Callable[[int], None], *, verbose: bool) -> None:
-    """Serve until a signal, then finish what is being answered. `port` 0 takes a free one; `ready` is called with it.
+    """Serve until a signal, then finish the requests in progress. `port` 0 takes a free one; `ready` is called with it.
 
-    Raises OSError if the address cannot be had.
+    Raises OSError if the address is unavailable.
     """
     import uvicorn
 

@@ -1,18 +1,18 @@
-"""`_chainq/index/TABLE`: the heights of rows that are looked up by text: IDs, functions, addresses, tags.
+"""`_chainq/index/TABLE`: the heights of rows by a text: IDs, functions, addresses, tags.
 
-One file for a table. Rows are looked up among the partitions whose receipts it names; the few others are scanned. So
-an index that is old, lost or damaged costs time, and a row that it lacks is still found.
+There is one file per table. It covers the partitions whose receipts it names; the few others are scanned. An index that
+is old, lost or damaged therefore costs only time: a row missing from it is still found.
 
     magic, number of partitions, number of buckets, CRC-32 of all up to the buckets
     partitions: the first 8 bytes of the SHA-256 of the name of each receipt
     ends of the buckets, in entries
     buckets: hashes of texts, sorted, and their heights, then the CRC-32 of both
 
-Numbers are little-endian and have 64 bits, a CRC-32 has 32. A text is in the bucket that the first bits of its hash
-name, so a lookup reads the head and one bucket of some 4 KB.
+Numbers are little-endian and have 64 bits, a CRC-32 has 32. The first bits of a text's hash select its bucket, so a
+lookup reads the head and one bucket of about 4 KB.
 
-Rejected: Bloom filters in the files, of which a lookup would have to open all. A sorted Parquet file: its statistics
-would decide that a row does not exist, and nothing protects them.
+Rejected: Bloom filters in the files, because a lookup would have to open all files. A sorted Parquet file, because its
+unprotected statistics would decide that a row does not exist.
 """
 
 import io
@@ -37,17 +37,17 @@ INDEXED = {
     "inputs": (("value",), ("tag",)),
 }
 """The tables that are indexed, and the columns of each text that is looked up. Of values only public addresses."""
-BEHIND = 32  # partitions that a lookup may have to scan before an export writes the index again
+BEHIND = 32  # partitions that lookups may have to scan before an export rewrites the index
 
 _MAGIC = b"chainq index 2\r\n"  # 1 had neither transition IDs nor tags
 _HEAD = Struct("<16sQQI")
 _ENTRY, _NUMBER, _CRC = 16, 8, 4  # bytes
 _IN_BUCKET = 256  # entries, on average
-_END = 1 << 62  # beyond any file, of which only parts are read
+_END = 1 << 62  # beyond the end of any file; only parts are read
 
 
 class Index(NamedTuple):
-    """An index that is open. `covered`: its partitions, sorted; `ends`: of its buckets, in entries."""
+    """An open index. `covered`: its partitions, sorted; `ends`: the ends of its buckets, in entries."""
 
     file: BinaryIO
     covered: Sequence[int]
@@ -73,7 +73,7 @@ class Index(NamedTuple):
         return numbers[: end - start], numbers[end - start :]
 
     def covers(self, entry: Entry) -> bool:
-        """Return whether all that a partition holds is in the index."""
+        """Return whether the index covers a partition."""
         digest = _digest(entry)
         at = bisect_left(self.covered, digest)
         return at < len(self.covered) and self.covered[at] == digest
@@ -97,8 +97,8 @@ def open_index(store: Store, table: str) -> Index | None:
 
 
 def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) -> Iterator[int]:
-    """Yield once each height at which a text may occur in partitions of a table, all of those at which it does: first
-    those in the index, so that a caller who finds the row there scans no other partition.
+    """Yield, once each, all heights at which a text may occur in partitions of a table. Heights from the index come
+    first, so that a caller who finds the row there scans no other partition.
 
     Raises IncompleteError if a file that must be scanned is damaged.
     """
@@ -116,9 +116,9 @@ def heights_of(store: Store, table: str, entries: Iterable[Entry], text: str) ->
 
 
 def keep(store: Store, table: str, entries: Sequence[Entry]) -> None:
-    """Write the index of a table anew if it lacks many of these partitions. Raises IncompleteError, OutputError.
+    """Rewrite the index of a table if it lacks many of these partitions. Raises IncompleteError, OutputError.
 
-    What it has of partitions that were replaced stays: rows are checked when they are read.
+    Entries of replaced partitions stay, because rows are checked when they are read.
     """
     index = open_index(store, table)
     lacking = [entry for entry in entries if index is None or not index.covers(entry)]
@@ -144,7 +144,7 @@ def keep(store: Store, table: str, entries: Sequence[Entry]) -> None:
 
 
 def key_of(*names: str) -> str:
-    """Return the text that is looked up for the values of columns that a table is indexed by together."""
+    """Return the lookup text for the values of columns that are indexed together."""
     return "/".join(names)
 
 

@@ -1,4 +1,4 @@
-"""What a listing of a data set shows: the partitions that are whole, by their receipts, and all else."""
+"""The contents of a data set by its listing: the complete partitions, by their receipts, and all other files."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ Key = tuple[str, int]
 
 
 class Inventory(NamedTuple):
-    """What a listing shows. `valid`: receipts of files that are whole. `damaged`: names of the receipts of all other
-    partitions, none for a file without a receipt. `others`: names of all other files."""
+    """The contents of a listing. `valid`: receipts of complete files. `damaged`: receipt names of all other partitions,
+    none for a file without a receipt. `others`: names of all other files."""
 
     valid: Mapping[Key, Entry]
     damaged: Mapping[Key, tuple[str, ...]]
@@ -40,7 +40,7 @@ class Inventory(NamedTuple):
             yield PartitionSpec(*key, max(ends, default=key[1] + grid))
 
     def tables(self) -> dict[str, list[Entry]]:
-        """Return the whole partitions of each table that this version knows, sorted."""
+        """Return the complete partitions of each table in this version's catalog, sorted."""
         found: dict[str, list[Entry]] = {}
         for entry in sorted(self.valid.values()):
             if entry.spec.command in TABLES:
@@ -49,10 +49,10 @@ class Inventory(NamedTuple):
 
 
 def take_inventory(listing: Iterable[Listed]) -> Inventory:
-    """Return what a listing shows. Of several receipts for one partition none counts: a run was killed there."""
+    """Return the contents of a listing. If a partition has several receipts, none counts: a run was killed there."""
     sizes: dict[Key, int] = {}
     entries: dict[Key, Entry] = {}
-    more: dict[Key, tuple[Entry, ...]] = {}  # beside the one in `entries`
+    more: dict[Key, tuple[Entry, ...]] = {}  # besides the one in `entries`
     others: list[str] = []
     for name, size, _ in listing:
         if key := parse_name(name):
@@ -73,7 +73,7 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
 
 
 def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRange]:
-    """Return the heights of a range that none of these partitions of a table has.
+    """Return the heights of a range that are missing from these partitions of a table.
 
     >>> specs = [PartitionSpec("records", 10, 20), PartitionSpec("records", 30, 35)]
     >>> [str(gap) for gap in gaps(specs, HeightRange(5, 40))]
@@ -90,7 +90,7 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
 
 
 def listed(found: Sequence[HeightRange], most: int = 3) -> str:
-    """Return gaps as messages name them, so many at most.
+    """Return gaps in the form used in messages, at most that many.
 
     >>> listed([HeightRange(5, 10), HeightRange(20, 30)], 1)
     'heights 5-9 and 1 gap more'
@@ -103,7 +103,7 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
 
 
 def export_command(tables: str, heights: HeightRange | None, label: str) -> str:
-    """Return the command that writes these heights of tables into the data set of that label; None for all heights.
+    """Return the command that writes these heights of tables into the data set with that label; None for all heights.
 
     >>> export_command("blocks records", HeightRange(5, 30), "my lake")
     "chainq export blocks records 5:30 --to 'my lake'"

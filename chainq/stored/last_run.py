@@ -1,6 +1,6 @@
 """`_chainq/last_run.json`: how the last exports into a data set ended, for `chainq status`.
 
-Receipts do not say it: an export that finds nothing new writes none.
+Receipts do not show it, because an export that finds nothing new writes none.
 """
 
 import time
@@ -19,8 +19,8 @@ NAME = "_chainq/last_run.json"
 
 
 class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`success`: when an export ended well last, with news or not, in seconds since 1970, 0 for never; `tip`: the tip
-    height that it saw, -1 for none. `failure`, `error`: when and why one failed last.
+    """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
+    tip height then, -1 for none. `failure`, `error`: when and why an export last failed.
     """
 
     success: float = 0
@@ -31,13 +31,13 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @contextmanager
 def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
-    """Record how an export ends that had begun. `tip` returns the tip height.
+    """Record how an export that had started ends. `tip` returns the tip height.
 
     Raises OutputError if a success cannot be recorded.
     """
     try:
         yield
-    except (BusyError, UsageError):  # it did not begin
+    except (BusyError, UsageError):  # it did not start
         raise
     except ChainqError as error:
         with suppress(OutputError, UsageError):
@@ -56,7 +56,7 @@ def begin(store: Store) -> None:
 
 
 def read(store: Store) -> LastRun:
-    """Return the record, an empty one if there is none or none that can be read. Raises OutputError."""
+    """Return the record, or an empty one if it is missing or unreadable. Raises OutputError."""
     try:
         return msgspec.json.decode(store.read(NAME) or b"{}", type=LastRun)
     except (msgspec.DecodeError, UnicodeDecodeError):

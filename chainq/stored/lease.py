@@ -1,6 +1,6 @@
-"""The lock of an object store: an object that says who holds the data set until when, changed by conditional writes.
+"""The lock of an object store: an object with the lock's owner and its expiry, changed with conditional writes.
 
-It is renewed while the export runs, and expires after a kill. The clocks of machines that share a data set must agree
+The export renews it while it runs; after a kill it expires. The clocks of machines that share a data set must agree to
 within a few seconds.
 """
 
@@ -23,7 +23,7 @@ RENEWED = 15.0  # seconds after the last renewal
 
 
 class Content(NamedTuple):
-    """The content of an object, and what names this version of it."""
+    """The content of an object, and the identifier of this version."""
 
     data: bytes
     version: Any
@@ -116,7 +116,7 @@ class Lease:
             self._version, expires = version, sent_at + SECONDS
 
     def _own(self) -> Any:
-        """Return the version of the lock if it is ours after all: a renewal that failed was done later."""
+        """Return the version of the lock if it is still ours, because a renewal that seemed to fail took effect."""
         try:
             found = self._store.content(NAME)
             ours = found is not None and msgspec.json.decode(found.data, type=_Holder).id == self._id

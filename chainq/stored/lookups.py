@@ -1,7 +1,7 @@
-"""Rows by what has no height: transactions by ID, function and address, transitions by ID, and inputs by tag.
+"""Looks up rows without a height: transactions by ID, function and address, transitions by ID, and inputs by tag.
 
-An index tells at which heights they may be (`index.py`), and the rows there tell whether they are. That there are none
-is certain only if the data set has all heights.
+An index returns candidate heights (`index.py`), and the rows there are checked. An empty result is certain only if the
+data set has all heights.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ NEEDED = {
     "address-transactions": ("inputs",),
 }
 """The tables that each command reads."""
-_NEAR = 100  # heights that are read together: a row group holds more blocks than one
+_NEAR = 100  # heights that are read together: a row group contains several blocks
 
 
 def transaction(reader: Reader, name: str) -> Raw | None:
@@ -49,7 +49,7 @@ def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
 
 
 def program_transactions(reader: Reader, program: str, function: str, *, newest: bool = False) -> Iterator[Batch]:
-    """Yield the transactions that call a function, once for each call, by height. Raises IncompleteError."""
+    """Yield the transactions that call a function, once per call, by height. Raises IncompleteError."""
     reader.check("calls", HeightRange(0, reader.tip + 1))
     for part in _near(sorted(reader.occurrences("calls", key_of(program, function))), reverse=newest):
         for batch in _transactions(reader, part, reverse=newest):
@@ -59,13 +59,13 @@ def program_transactions(reader: Reader, program: str, function: str, *, newest:
 def address_transactions(
     reader: Reader, address: str, heights: HeightRange, *, reverse: bool = False
 ) -> Iterator[Batch]:
-    """Yield references to transactions in a range with an address in a public input, once for each such input.
+    """Yield references to transactions in a range with an address in a public input, once per such input.
 
     Raises IncompleteError.
     """
     reader.check("inputs", heights)
     found = sorted(height for height in reader.occurrences("inputs", address) if height in heights)
-    start, end = heights.edges  # of what is left
+    start, end = heights.edges  # of the remaining heights
     for part in _near(found, reverse=reverse):
         for batch in reader.batches("inputs", part, reverse=reverse):
             rows = [
@@ -86,7 +86,7 @@ def _heights(reader: Reader, table: str, text: str) -> Iterator[int]:
 
 
 def _transactions(reader: Reader, heights: HeightRange, *, reverse: bool) -> Iterator[Batch]:
-    """Yield the transactions of full blocks as lookups have them: with the time of the block."""
+    """Yield the transactions of full blocks in the form of lookups: with the time of the block."""
     for batch in reader.batches(SOURCE.command, heights, reverse=reverse):
         rows = []
         for block in map(object_of, batch.rows):
@@ -104,7 +104,7 @@ def _calls(row: Raw, program: str, function: str) -> int:
 
 
 def _near(heights: Sequence[int], *, reverse: bool) -> list[HeightRange]:
-    """Return ranges with these heights, of those near each other one.
+    """Return ranges with these heights, one range for heights near each other.
 
     >>> [str(part) for part in _near([5, 8, 900], reverse=False)]
     ['heights 5-8', 'height 900']

@@ -1,14 +1,14 @@
-"""`_chainq/manifest.json`: the partitions of a data set in one file, and so how far the data set goes.
+"""`_chainq/manifest.json`: the partitions of a data set in one file, and so the extent of the data set.
 
     {"manifest":1,"writing":[],"registered":{"delta":["records"]},"sha256":"…","tables":{"records":[{"start":120000,"end":130000,…}]}}
 
-Receipts stay the truth. The manifest repeats what they have in their names, so that one read replaces a listing where
-a listing is slow or forbidden; and it remembers partitions of which neither file nor receipt is left.
+Receipts remain authoritative. The manifest repeats the contents of their names, so that one read replaces a listing if
+a listing is slow or forbidden. It also records partitions whose file and receipt are both gone.
 
 It replaces a listing only while no export is writing. Each export adds its ID to `writing` before it changes anything,
-and at its end replaces the ID by what it has written. Both are atomic changes of the file as it then is, so exports at
-the same time keep each other's entries. After a kill the ID stays: readers list, and the next export with the lock
-removes it, because no other one with the lock can be at work.
+and at its end replaces the ID with its partitions. Both are atomic changes of the current file, so concurrent exports
+keep each other's entries. After a kill the ID stays: readers then list, and the next export with the lock removes the
+ID, because no other export can have the lock.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -28,12 +28,12 @@ from chainq.stored.store import Change, Store
 
 NAME = "_chainq/manifest.json"
 VERSION = 1
-LOCKED = "lock-"  # how the IDs of exports with the lock begin
+LOCKED = "lock-"  # prefix of the IDs of exports with the lock
 
 
 class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A partition of a table: what its receipt has in its name (`receipt.Entry`), and the SHA-256 of its file, empty in
-    a manifest that was rebuilt from the names of receipts."""
+    """A partition of a table: the contents of its receipt's name (`receipt.Entry`), and the SHA-256 of its file, empty
+    in a manifest that was rebuilt from the names of receipts."""
 
     start: int
     end: int
@@ -62,9 +62,9 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Manifest(NamedTuple):
-    """What a manifest says. `entries`: the essentials of the receipts; `hashes`: the SHA-256 of their files, as far as
-    known. `writing`: IDs of exports that have begun and not ended. `registered`: kinds and commands of tables of other
-    programs, such as `delta`."""
+    """The content of a manifest. `entries`: the essentials of the receipts; `hashes`: the SHA-256 of their files, if
+    known. `writing`: IDs of exports in progress. `registered`: kinds and commands of tables of other programs, such as
+    `delta`."""
 
     entries: Mapping[Key, Entry]
     hashes: Mapping[Key, str] = {}
@@ -72,15 +72,15 @@ class Manifest(NamedTuple):
     registered: frozenset[tuple[str, str]] = frozenset()
 
     def updated(self, entries: Mapping[Key, Entry], hashes: Mapping[Key, str]) -> Self:
-        """Return the same with these partitions; of those that stay as they are, the hashes are kept."""
+        """Return the manifest with these partitions; unchanged ones keep their hashes."""
         before = self.entries
         same = {key: one for key, one in self.hashes.items() if key not in entries or entries[key] == before.get(key)}
         return self._replace(entries={**self.entries, **entries}, hashes={**same, **hashes})
 
 
 class Seen(NamedTuple):
-    """What is in a data set. `listed`: whether a listing shows it, or the manifest alone. `manifest`: None if there is
-    none that can be read; after a listing without its partitions. `recorded`: whether it has all that is complete."""
+    """The contents of a data set. `listed`: from a listing, not from the manifest alone. `manifest`: None if there is
+    no readable one; after a listing without its partitions. `recorded`: whether it has all complete partitions."""
 
     inventory: Inventory
     manifest: Manifest | None
@@ -89,8 +89,8 @@ class Seen(NamedTuple):
 
 
 class Tables(Mapping[str, list[Entry]]):
-    """The partitions of each table that this version knows, sorted, by a manifest alone; decoded when they are asked
-    for. Threads may share it: at worst two decode the same."""
+    """The sorted partitions of each table in this version's catalog, from a manifest alone; decoded on first use.
+    Threads may share it: at worst two decode the same."""
 
     def __init__(self, found: "_Opened") -> None:
         self._found = found
@@ -115,16 +115,16 @@ class Tables(Mapping[str, list[Entry]]):
 
 
 def tables(store: Store) -> Tables | None:
-    """Return the partitions by the manifest, for a caller who checks what it reads; None if there is none that can be
-    read, or while an export writes. Raises OutputError."""
+    """Return the partitions in the manifest, for a caller who checks what it reads; None without a readable manifest,
+    or while an export writes. Raises OutputError."""
     found = _opened(store.read(NAME))
     return None if found is None or found.writing else Tables(found)
 
 
 def look(store: Store, *, listed: bool = False) -> Seen:
-    """Return what is in a data set: by its manifest if a listing is slow or forbidden, else by a listing.
+    """Return the contents of a data set, from its manifest if a listing is slow or forbidden, else from a listing.
 
-    Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: list in any case.
+    Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: always list.
     Raises OutputError.
     """
     found = _opened(store.read(NAME))
@@ -151,18 +151,18 @@ def look(store: Store, *, listed: bool = False) -> Seen:
 
 
 def _unlisted(found: "_Opened") -> Seen:
-    """Return what a manifest shows alone."""
+    """Return the contents from a manifest alone."""
     known = found.manifest()
     return Seen(Inventory(known.entries, {}, []), known, listed=False, recorded=True)
 
 
 def read(store: Store) -> Manifest | None:
-    """Return the manifest, None if there is none that can be read. Raises OutputError."""
+    """Return the manifest, None if it is missing or unreadable. Raises OutputError."""
     return _decoded(store.read(NAME))
 
 
 class Keeper:
-    """Keeps the manifest while one export writes. `locked`: whether that has the lock."""
+    """Updates the manifest while one export writes. `locked`: whether the export has the lock."""
 
     def __init__(self, store: Store, *, locked: bool) -> None:
         self._store = store
@@ -170,8 +170,8 @@ class Keeper:
         self._locked = locked
 
     def begin(self, seen: Seen, replaced: Collection[Key], registered: frozenset[tuple[str, str]]) -> None:
-        """Record what is there, less the partitions that are about to be written (`replaced`), and that this export
-        writes; with none to write, only what is there. Raises OutputError."""
+        """Record the current partitions, except those about to be written (`replaced`), and that this export writes;
+        if it has none to write, only the current partitions. Raises OutputError."""
 
         def begun(known: Manifest, valid: Mapping[Key, Entry]) -> Manifest:
             made = known.updated(valid, {})
@@ -189,11 +189,11 @@ class Keeper:
         self._change(change)
 
     def end(self, written: Mapping[Key, Entry], hashes: Mapping[Key, str]) -> None:
-        """Record what this export has written, with the SHA-256 of files as far as known. Raises OutputError."""
+        """Record the partitions that this export wrote, with the SHA-256 of files if known. Raises OutputError."""
 
         def change(found: bytes | None) -> bytes | None:
             known = _decoded(found)
-            if known is None:  # it was lost meanwhile, and with it what others have written: the next export lists
+            if known is None:  # lost meanwhile, with the entries of other exports: the next export lists
                 return None
             made = known.updated(written, hashes)._replace(writing=known.writing - {self._id})
             return None if made == known else _encoded(made)
@@ -202,7 +202,7 @@ class Keeper:
 
     def _change(self, change: Change) -> None:
         if not self._store.change(NAME, change):
-            self._store.delete([NAME])  # exports at the same time would lose each other's entries
+            self._store.delete([NAME])  # concurrent exports would lose each other's entries
 
 
 def _encoded(manifest: Manifest) -> bytes:
@@ -244,13 +244,13 @@ class _Opened(NamedTuple):
 
 
 def _decoded(data: bytes | None) -> Manifest | None:
-    """Return a manifest; None for none, for a damaged one and for one of another version: receipts replace it."""
+    """Return a manifest; None if it is missing, damaged or of another version: receipts replace it."""
     found = _opened(data)
     return None if found is None else found.manifest()
 
 
 def _opened(data: bytes | None) -> _Opened | None:
-    """Return the same, its partitions not decoded yet: their hash shows that they can be."""
+    """Return a manifest whose partitions are not decoded yet; their hash shows that they can be."""
     try:
         found = msgspec.json.decode(data or b"", type=_File)
         if found.manifest != VERSION or sha256(found.tables).hexdigest() != found.sha256:

@@ -11,7 +11,7 @@ _CREDENTIALS = {
     "az": "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
 _CAUSES = (
-    # Without keys obstore asks the machine for its role, by an address that only machines of a cloud have.
+    # Without keys obstore requests the machine's role from an address that exists only on cloud machines.
     (r"/latest/api/token|/latest/meta-data|computeMetadata|/metadata/identity", "no credentials", "CREDENTIALS"),
     (r"Account must be specified", "no storage account", "CREDENTIALS"),
     (r"NoSuchBucket|ContainerNotFound|bucket does not exist", "the bucket does not exist", "create it first"),
@@ -31,12 +31,12 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
 def endpoint() -> str:
-    """Return the endpoint of S3 that the environment names, empty for that of AWS."""
+    """Return the S3 endpoint from the environment, empty for AWS."""
     return next((value for name in _ENDPOINTS if (value := os.environ.get(name))), "")
 
 
 def cause(error: Exception, scheme: str) -> tuple[str, str]:
-    """Return what went wrong, and what to do about it, empty if that is not known. `scheme`: s3, gs or az."""
+    """Return what went wrong and what to do about it, empty if unknown. `scheme`: s3, gs or az."""
     said = str(error)
     for pattern, words, advice in _CAUSES:
         if re.search(pattern, said):

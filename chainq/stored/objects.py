@@ -1,8 +1,8 @@
-"""A data set in an object store: S3, Google Cloud Storage, Azure, and what speaks like them. The only user of obstore.
+"""A data set in an object store: S3, Google Cloud Storage, Azure or a compatible one. The only user of obstore.
 
-Measured, obstore against pyarrow.fs: 11 ms and 15 MB to import against 250 ms and 60 MB, and it has conditional writes,
-on which the lock rests; pyarrow.fs has none. Credentials and endpoints come from the environment variables of the
-providers (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME, …), on their
+Measured: obstore takes 11 ms and 15 MB to import, pyarrow.fs 250 ms and 60 MB. obstore has conditional writes, which
+the lock needs; pyarrow.fs has none. Credentials and endpoints come from the providers' environment variables
+(AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME, …), on the providers'
 machines from the machine, and for `AWS_PROFILE` from boto3.
 """
 
@@ -75,15 +75,15 @@ class ObjectStore:
         return found.data if found else None
 
     def has(self, name: str, size: int | None = None) -> bool:  # noqa: ARG002
-        """Return True, since finding out takes a request: what reads an object notices that it is gone."""
+        """Return True, because a check would take a request: reading an object shows that it is gone."""
         return True
 
     def source(self, listed: Listed) -> BinaryIO:
-        """Return an object as a file, of which only what is read is requested."""
+        """Return an object as a file that requests only the parts that are read."""
         return cast("BinaryIO", _ObjectFile(self, listed))
 
     def part(self, name: str, start: int, length: int) -> bytes:
-        """Return a part of an object. Raises FileNotFoundError if it is gone, as a file of this machine would."""
+        """Return a part of an object. Raises FileNotFoundError if the object is gone, like a local file."""
         try:
             return self._guarded(
                 "read", lambda: bytes(self._obstore.get_range(self._store, name, start=start, length=length))
@@ -100,11 +100,11 @@ class ObjectStore:
         self._guarded("write", lambda: self._obstore.put(self._store, name, data, use_multipart=False))
 
     def create(self, name: str, data: bytes) -> bool:
-        """Write an object if there is none of that name, by a conditional write."""
+        """Write an object with a conditional write, unless its name exists."""
         return self.put(name, data, "create") is not None
 
     def change(self, name: str, change: Change) -> bool:
-        """Change an object by conditional writes; False for a store that ignores these."""
+        """Change an object with conditional writes; return False for a store that ignores them."""
         if not self._has_conditions:
             return False
         for _ in range(CHANGES):
@@ -123,13 +123,13 @@ class ObjectStore:
 
     @contextmanager
     def upload(self) -> "Iterator[ObjectUpload]":
-        """Begin an object in a temporary file of this machine without a name, which ends with the process."""
+        """Begin an object in an unnamed temporary file of this machine, which disappears with the process."""
         with tempfile.TemporaryFile() as file:
             yield ObjectUpload(self, cast("BinaryIO", file))
 
     @contextmanager
     def lock(self) -> Iterator[Callable[[], None]]:
-        """Hold the object `_chainq/lock` by conditional writes, and renew it until the context ends."""
+        """Lock the object `_chainq/lock` with conditional writes, and renew it until the context ends."""
         if not self._has_conditions:
             raise UsageError(
                 f"{self.label} ignores conditional writes, so exports cannot keep each other out",
@@ -139,7 +139,7 @@ class ObjectStore:
             yield lease.check
 
     def clean(self) -> None:
-        """Do nothing: an object appears with its last byte, and a broken upload is the provider's to remove."""
+        """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
     def content(self, name: str) -> Content | None:
         """Return the content of an object and its version, None if there is none."""
@@ -156,9 +156,9 @@ class ObjectStore:
     def put(self, name: str, data: bytes, mode: Any) -> Any:
         """Write an object in one request; None if the condition `mode` is not met, else its version.
 
-        A write whose response was lost is repeated, by obstore or, after a timeout, here; the store may have done it,
-        and then refuses the repetition. So an object that holds `data` is this write's own: no two writers of an object
-        may write the same, unless it does not matter whose it is.
+        A write whose response was lost is repeated, by obstore or, after a timeout, here. If the first attempt took
+        effect, the store refuses the repetition. An object that contains `data` therefore counts as this write's own,
+        so two writers of an object must not write the same data unless it does not matter whose it is.
         """
 
         def put() -> Any:
@@ -177,13 +177,13 @@ class ObjectStore:
             return found.version if found and found.data == data else None
 
     def send(self, name: str, file: BinaryIO) -> None:
-        """Write an object from a file; a large one in several parts, which appear together."""
+        """Write an object from a file; a large one in several parts that appear together."""
         self._guarded("write", lambda: self._obstore.put(self._store, name, file))
 
     @cached_property
     def _has_conditions(self) -> bool:
-        """Whether the store keeps to conditional writes, by trying once. If it ignored them, each export would believe
-        that it has the lock."""
+        """Whether the store honors conditional writes, tested once. If it ignored them, every export would get the
+        lock."""
         name = f"{PROBE}-{uuid4().hex}"
         try:
             first = self.put(name, b"1", "create")
@@ -202,7 +202,7 @@ class ObjectStore:
         return again is None and stale is None
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
-        """Do something with objects. Raises OutputError; errors for a condition that is not met are passed on."""
+        """Convert object errors. Raises OutputError; errors for a condition that is not met are passed on."""
         try:
             return action()
         except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
@@ -215,7 +215,7 @@ class ObjectStore:
 
 
 class _AbsentError(OutputError):
-    """An object is not there."""
+    """The object does not exist."""
 
 
 class _ObjectFile(io.RawIOBase):

@@ -1,4 +1,4 @@
-"""Which store a destination names. `folder` needs no package; `objects` is the only module that loads obstore."""
+"""Opens the store of a destination. `folder` needs no package; `objects` is the only module that loads obstore."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
 def open_store(destination: str) -> Store:
-    """Return the store that a destination names: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
+    """Return the store of a destination: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
 
     Nothing is created or requested yet. Raises UsageError.
     """

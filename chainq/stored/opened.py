@@ -1,4 +1,4 @@
-"""Opens the file of a partition and checks what can be damaged in it: its pages, its rows, and its own receipt."""
+"""Opens the file of a partition and checks it for damage: its pages, its rows, and its own receipt."""
 
 import shlex
 from collections.abc import Iterator
@@ -29,14 +29,14 @@ def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
 
 
 def check_rows(store: Store, entry: Entry, footer: Any) -> None:
-    """Raise IncompleteError for a footer with another number of rows than the receipt names."""
+    """Raise IncompleteError if the number of rows in the footer differs from the receipt."""
     if footer.num_rows != entry.rows:
         raise _damaged(store, entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
 
 
 @contextmanager
 def checked(store: Store, name: str) -> Iterator[None]:
-    """Have what is raised for a damaged file raise IncompleteError. `name`: of the file, or of several."""
+    """Convert the errors of a damaged file to IncompleteError. `name`: of the file, or of several."""
     import pyarrow
 
     try:

@@ -1,7 +1,7 @@
-"""Reads the rows of a data set, of any heights, as a service would send them: from partitions with receipts alone.
+"""Reads the rows of a data set at any heights, in the form a service sends, from partitions with receipts only.
 
-Nothing is proved anew: a receipt says that a partition is complete, and on what that rests. Heights up to the tip of
-the data set that no whole partition has are an error, and never an empty result.
+Nothing is proved again: a receipt records that a partition is complete, and how that was proved. Heights up to the tip
+of the data set that are missing from all complete partitions cause an error, never an empty result.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,19 +36,19 @@ BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
 """The tables that give ownership rows their heights, and what they call the index of the output."""
 
-OPENED = 8  # receipts that are read at a time
+OPENED = 8  # receipts read concurrently
 
 
 class _Part(NamedTuple):
-    """Rows in one row group: the height of each, None if rows have none, and the rows as Arrow table."""
+    """Rows in one row group: the height of each, None if rows have none, and the rows as an Arrow table."""
 
     heights: list[int] | None
     table: Any
 
 
 class Reader:
-    """One data set, as its manifest or one listing shows it. Threads may share it. `quick`: not by a listing if the
-    manifest has all that is read. Raises UsageError if there is none.
+    """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
+    everything that is read. Raises UsageError if there is no data set.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -62,7 +62,7 @@ class Reader:
         self._look(listed=not (quick or self._store.lists_slowly))
 
     def _look(self, *, listed: bool) -> None:
-        """Note which partitions there are, by the manifest if possible; `listed`: by a listing."""
+        """Record the partitions, from the manifest if possible; `listed`: from a listing."""
         known: Mapping[str, list[Entry]] | None = None if listed else tables(self._store)
         self._listed = known is None or self._store.lists_slowly
         damaged: Mapping[Key, tuple[str, ...]] = {}
@@ -71,14 +71,14 @@ class Reader:
             known, damaged = inventory.tables(), inventory.damaged
         some = [table for table in BLOCKS if table in known] or list(known)
         ends = [known[table][-1].spec.end for table in some]
-        for (table, _), names in damaged.items():  # it goes further than its last whole partition
+        for (table, _), names in damaged.items():  # it extends past its last complete partition
             ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
         self._entries: Mapping[str, list[Entry]] = known
         self._tip = max(ends, default=0) - 1
 
     @property
     def tip(self) -> int:
-        """The highest height that it has, -1 for none."""
+        """The highest height in the data set, -1 for none."""
         if not self._listed:
             self._look(listed=True)
         return self._tip
@@ -88,7 +88,7 @@ class Reader:
         self._tip = height
 
     def _is_there(self, entry: Entry) -> bool:
-        """Return whether a partition has its file and its receipt: the manifest may name it for nothing."""
+        """Return whether a partition has its file and its receipt, which the manifest alone does not show."""
         return self._listed or (self._store.has(entry.spec.name, entry.size) and self._store.has(entry.name))
 
     def is_stale(self) -> bool:
@@ -96,14 +96,14 @@ class Reader:
         return self._store.read(last_run.NAME) != self._seen
 
     def has(self, table: str, *, own: bool = False) -> bool:
-        """Return whether there are partitions of a table, or, unless `own`, of the full blocks that hold its rows."""
+        """Return whether there are partitions of a table or, unless `own`, of the full blocks that contain its rows."""
         name = table if own else self._source(table)
         if not self._listed and name not in self._entries and self._store.has(name):
             self._look(listed=True)
         return (table if own else self._source(table)) in self._entries
 
     def can_find(self, table: str) -> bool:
-        """Return whether there is a table in which `occurrences` looks texts up."""
+        """Return whether there is a table for `occurrences`."""
         entries = self._entries.get(table)
         if entries and not self._is_there(entries[0]):
             self._look(listed=True)
@@ -114,11 +114,11 @@ class Reader:
         self._places(table, heights)
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
-        """Return the partitions whose rows of some heights stand for those of the service.
+        """Return the partitions whose rows at some heights can replace the service's rows.
 
-        They contain all rows, as the service sent them: not partitions near the tip of their time, whose rows may
-        still appear, nor rows that were read off full blocks, which lack fields, nor what rests on belief if `strict`.
-        Rows without heights count as whole partitions, or if another table of the same blocks has their heights.
+        They contain all rows, as the service sent them. This excludes partitions that were near the tip when written,
+        because more rows may appear; rows extracted from full blocks, which lack fields; and, if `strict`, unproved
+        ranges. Rows without heights count for whole partitions, or if another table of the same blocks has the heights.
         """
         found = [
             entry
@@ -143,7 +143,7 @@ class Reader:
             return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
 
     def occurrences(self, table: str, text: str) -> Iterator[int]:
-        """Return the heights at which rows of an indexed table may have a text; at no others they have it. Not sorted.
+        """Return the only heights at which rows of an indexed table may have a text, unsorted.
 
         Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
         """
@@ -152,13 +152,13 @@ class Reader:
         return heights_of(self._store, table, self._entries[table], text)
 
     def has_block(self, height: int) -> bool:
-        """Return whether any partition shows that there is a block of this height."""
+        """Return whether any partition shows that a block exists at this height."""
         return any(height in entry.spec.heights for entries in self._entries.values() for entry in entries)
 
     def batches(self, table: str, heights: HeightRange, *, reverse: bool = False) -> Iterator[Batch]:
-        """Yield the rows of a table in batches that end with the last row of a height; at the tip, they end.
+        """Yield the rows of a table, up to the tip, in batches that end with the last row of a height.
 
-        Raises IncompleteError before the first row if the data set lacks heights, and where a file is damaged.
+        Raises IncompleteError before the first row if the data set lacks heights, and later if a file is damaged.
         """
         places = self._places(table, heights)
         for entry, inside in reversed(places) if reverse else places:
@@ -169,18 +169,18 @@ class Reader:
                 yield batch._replace(rows=self._derived(table, batch.rows))
 
     def _derived(self, table: str, blocks: list[Raw]) -> list[Raw]:
-        """Return the rows of a table that full blocks hold, as if that table had been stored."""
+        """Return the rows of a table that full blocks contain, as if that table had been stored."""
         rows = [row for block in blocks for row in table_rows(block)[table]]
         writer = StoredRows(TABLES[table], derived=True)
         return [row for batch in ArrowRows(writer.columns, self._arrow).batches(rows) for row in writer.rows(batch)]
 
     def rows(self, table: str, heights: HeightRange) -> Iterator[Raw]:
-        """Yield the same rows."""
+        """Yield the rows of `batches` one by one."""
         for batch in self.batches(table, heights):
             yield from batch.rows
 
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
-        """Return the partitions with these heights, each with those to read of it. Raises IncompleteError."""
+        """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
         tip = self._tip if heights.end <= self._tip + 1 else self.tip
         heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
         found, at = [], heights.start
@@ -195,7 +195,7 @@ class Reader:
             return self._places(table, heights)
         if missing:
             if not self.has(table):
-                # Who decrypts ownership rows needs the records, too.
+                # Decrypting ownership rows needs the records, too.
                 lacking = " ".join(
                     one for one in ("records", "ownership") if table == "ownership" and not self.has(one)
                 )
@@ -218,11 +218,11 @@ class Reader:
         return found
 
     def export_hint(self, tables: str, heights: HeightRange | None = None, does: str = "writes it") -> str:
-        """Return the command that writes these tables, and what it does."""
+        """Return the command that writes these tables, and its effect."""
         return f"{export_command(tables, heights, self.label)} {does}"
 
     def _source(self, table: str) -> str:
-        """Return the table to read: that of the full blocks, if it alone holds the rows."""
+        """Return the table to read: the full blocks if only they contain the rows."""
         held_elsewhere = table not in self._entries and (table in DERIVED or table == "blocks")
         return SOURCE.command if held_elsewhere else table
 
@@ -241,9 +241,9 @@ class Reader:
                 yield from _whole(writer, parts, heights, proof, reverse)
 
     def _groups(self, file: Any, method: Method, entry: Entry, heights: HeightRange) -> list[int]:
-        """Return the row groups that have rows of some heights: by their heights, which page checksums protect.
+        """Return the row groups with rows at some heights, found by their height column, which has page checksums.
 
-        Rejected: by the statistics in the footer, which nothing protects. A bit there hides rows.
+        Rejected: the statistics in the footer, because they are unprotected and one wrong bit would hide rows.
         """
         groups = list(range(file.num_row_groups))
         if method.height is None or heights == entry.spec.heights:
@@ -275,7 +275,7 @@ class Reader:
         return writer.rows(table)
 
     def _has_keys(self, entry: Entry) -> bool:
-        """Return whether the table that gives rows their heights proves those of a whole partition, of its blocks."""
+        """Return whether the table that gives rows their heights covers a whole partition, with the same blocks."""
         table = next((self._source(name) for name, _ in KEYS if self.has(name)), "")
         return any(
             one.settled
@@ -285,7 +285,7 @@ class Reader:
         )
 
     def _keys(self, heights: HeightRange) -> set[tuple[str, int]]:
-        """Return what identifies the records of some heights. Raises IncompleteError if no table has them."""
+        """Return the keys of the records at some heights. Raises IncompleteError if no table has them."""
         for name, index in KEYS:
             if self.has(name):
                 picked = (msgspec.json.decode(row) for row in self.rows(name, heights))
@@ -304,9 +304,9 @@ def _contains(heights: HeightRange, others: HeightRange) -> bool:
 def _whole(
     writer: StoredRows, parts: Iterator[_Part], heights: HeightRange, proof: Proof, reverse: bool
 ) -> Iterator[Batch]:
-    """Yield rows in batches of whole heights; those of the last height of a part wait for the next part.
+    """Yield rows in batches of whole heights; rows of a part's last height wait for the next part.
 
-    `reverse`: parts come from the last one on. Heights then fall, and the rows of each keep their order.
+    `reverse`: parts come in reverse order. Heights then fall, and the rows of each keep their order.
     """
     held: list[tuple[int, Raw]] = []
     left = heights

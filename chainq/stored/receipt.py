@@ -1,17 +1,17 @@
-"""What a partition holds and how it was proved: the receipt in its Parquet metadata, and its essentials in a name.
+"""The receipt of a partition, with its contents and its proof: in its Parquet metadata, and abridged in a file name.
 
-A receipt is written twice. In full as JSON in the metadata of the file (key `chainq`), where it travels with the data.
-And as an object of its own, with the same JSON and the hash of the file, whose name carries what a later run must know:
+A receipt is written twice: as JSON in the metadata of the file (key `chainq`), to stay with the data, and as a separate
+object with the same JSON and the hash of the file. The object's name contains everything that a later run needs:
 
     _chainq/receipts/records/000120000-000130000-000130042-61234-2345678-9-1f0c2a7be0d14c55-9b04c66e1a7f3d20.json
                      command start     end       tip       rows  bytes   calls previous hash  last hash
 
-So one listing of the data set tells which partitions are there, whole (the size of the file is the one in the name),
-how far each one goes, whether it is settled, and whether they link to each other; no object is read. Hashes are the
-first 16 digits of their SHA-256, because a hash of the service may hold any character.
+One listing of the data set therefore shows, without reading any object, which partitions are complete (the file has the
+size in the name), their heights, whether they are settled, and whether they link to each other. Hashes are the first 16
+digits of their SHA-256, because a hash from the service may contain any character.
 
-Rejected: a manifest alone (the tasks of a cluster would overwrite each other's entries; `manifest.py` repeats what is
-here for readers), and metadata of objects (a listing does not return it).
+Rejected: a manifest alone, because the tasks of a cluster would overwrite each other's entries (`manifest.py` repeats
+these facts for readers); and object metadata, because a listing does not return it.
 """
 
 import hashlib
@@ -37,16 +37,16 @@ _NAME = re.compile(
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a partition holds, and how it was proved complete.
+    """The contents of a partition, and how it was proved complete.
 
     `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
-    `previous_hash`: of the block before. `sha256`: of its rows in their order as `--jsonl` prints them. `content`: of
-    the same rows as the file holds them (`lake/content.py`), which can be computed again from it. `proof`: how many
-    chunks were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other
-    tables too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was read off, if
-    that is another (`lake/reads.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if
-    they were not; `unhashed`: what could not be checked, counted. `file`: the SHA-256 of all bytes of the file, its
-    footer included; only in the receipt beside it, and empty in those of older versions.
+    `previous_hash`: of the block before. `sha256`: of its rows in order as `--jsonl` prints them. `content`: hash of
+    the rows as stored in the file (`lake/content.py`), which can be recomputed from it. `proof`: how many chunks were
+    proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other tables too.
+    `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was extracted from, if
+    different (`lake/reads.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty if they
+    were not; `unhashed`: what could not be checked, counted. `file`: the SHA-256 of all bytes of the file, including
+    its footer; only in the receipt beside it, and empty in receipts of older versions.
     """
 
     receipt: int
@@ -75,8 +75,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Entry(NamedTuple):
-    """The essentials of a receipt, as its name has them. `tip`: the tip height when it was written; `size`: bytes of
-    the partition's file."""
+    """The essentials of a receipt, from its name. `tip`: the tip height when it was written; `size`: bytes of the
+    partition's file."""
 
     spec: PartitionSpec
     tip: int

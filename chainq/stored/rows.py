@@ -1,9 +1,9 @@
-"""Rows of a stored table as JSON again: what `formats/arrow_rows.py` does, the other way round.
+"""Converts rows of a stored table back to JSON: the inverse of `formats/arrow_rows.py`.
 
-A file keeps values, and not how a server wrote them. So rows are written as the published interface types them: fields
-in the order of the catalog, numbers with or without quotes as it says, what was in `extra` in its place. A service
-that keeps to it sends the same bytes. A field that is null in the file was null or absent, which it does not tell:
-it is left out, unless the interface says that it may be null.
+A file keeps values, not the way a server wrote them. Rows are therefore written with the types of the published
+interface: fields in the order of the catalog, numbers with or without quotes, and `extra` fields back in their place. A
+service that follows the interface sends the same bytes. A null in the file was null or absent; it is omitted unless the
+interface allows null.
 """
 
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ _LAST = ("execution", "fee")  # of a transaction: the owner and program of a dep
 
 
 class StoredRows:
-    """Makes rows of the batches of one table. `derived`: they were read off full blocks, so that a column that is null
-    was not there at all."""
+    """Makes rows from the batches of one table. `derived`: they were extracted from full blocks, so a null column was
+    absent."""
 
     def __init__(self, method: Method, *, derived: bool = False) -> None:
         self.columns = [column for column in method.columns if not column.computed]
@@ -47,7 +47,7 @@ class StoredRows:
         self._flat = len(self._objects) == 1
 
     def rows(self, batch: Any) -> list[Raw]:
-        """Return the rows of an Arrow table or batch, which has all columns of the table and `extra`."""
+        """Return the rows of an Arrow table or batch that has all columns of the table and `extra`."""
         if self._flat and batch.column(EXTRA).null_count == len(batch):
             return self._joined(batch)
         columns = [_sent(column, batch.column(column.path)) for column in self.columns]
@@ -55,7 +55,7 @@ class StoredRows:
         return [Raw(self._row(list(values), extra)) for *values, extra in zip(*columns, extras, strict=True)]
 
     def _joined(self, batch: Any) -> list[Raw]:
-        """Return the same rows, made column by column: of records in an eighth of the time."""
+        """Return the rows, made column by column, which takes an eighth of the time for records."""
         import pyarrow
         from pyarrow import compute
 
@@ -131,7 +131,7 @@ def _is_verbatim(column: Column, array: Any) -> bool:
 
     if not pyarrow.types.is_string(array.type) or _is_number(column) or column.kind is Kind.DATA:
         return False
-    # By the buffers and not by a regular expression, which takes most of the time of a row.
+    # Uses the buffers; a regular expression would take most of the time of a row.
     buffers = (chunk.buffers()[2] for chunk in _chunks(array))
     plain = all(len(bytes(one).translate(None, _ESCAPED)) == len(one) for one in buffers if one is not None)
     return column.type != "unknown" and plain
@@ -143,7 +143,7 @@ def _chunks(array: Any) -> list[Any]:
 
 
 def _nested(shape: Shape, value: Any) -> bytes:
-    """Return a list or struct as JSON; what a struct keeps in `other` follows its members."""
+    """Return a list or struct as JSON; the content of `other` follows the members of a struct."""
     if isinstance(shape, list):
         return b"[" + b",".join(_nested(shape[0], one) for one in value) + b"]"
     if isinstance(shape, dict):

@@ -1,6 +1,6 @@
-"""Answers JSON-RPC requests from a data set, by the published interface (docs/protocol.md): the seam of all readers.
+"""Handles JSON-RPC requests from a data set, as in the published interface (docs/protocol.md): used by all readers.
 
-It is a transport for the requests of a run in its own process, and `chainq serve --lake` answers those of others.
+It is a transport for requests within the process of a run; `chainq serve --lake` uses it for other processes.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as
 
 
 class RpcError(Exception):
-    """A request that gets an error object with this code and message."""
+    """An error for a request, which becomes an error object with this code and message."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -44,8 +44,8 @@ class RpcError(Exception):
 class StoredService:
     """A data set as a service. Threads may share it. Raises UsageError if there is none.
 
-    `counts`: how many requests of `respond` were answered, by method (empty for one that is not known) and outcome:
-    `ok`, or the code of the error.
+    `counts`: how many requests `respond` handled, by method (empty for an unknown one) and outcome: `ok`, or the code
+    of the error.
     """
 
     def __init__(self, destination: str) -> None:
@@ -65,7 +65,7 @@ class StoredService:
     def call(self, request: Request) -> Response:
         """Return the response, as `transport.base.Transport` does for a server; no request leaves the process.
 
-        Raises TooHeavyError for memory, IncompleteError and other ChainqErrors for what the data set lacks.
+        Raises TooHeavyError for memory, IncompleteError and other ChainqErrors if the data set lacks data.
         """
         body = self._answer(msgspec.json.decode(request.body))[0] or b""
         request.memory.grow(len(body))
@@ -76,7 +76,7 @@ class StoredService:
 
     def _answer(self, request: Any) -> tuple[bytes | None, str]:
         """Return the response to one decoded request, None for one without an id, and its outcome: `ok`, or the code of
-        the error. Raises ChainqError for what the data set lacks."""
+        the error. Raises ChainqError if the data set lacks data."""
         try:
             return self._valid_answer(request), "ok"
         except RpcError as refused:
@@ -100,7 +100,7 @@ class StoredService:
     def respond(self, body: bytes) -> bytes:
         """Return the response to a body, a single request or several; empty if there is nothing to respond.
 
-        What the data set lacks is an error object, so nothing is raised.
+        Raises nothing: if the data set lacks data, the response is an error object.
         """
         try:
             content = msgspec.json.decode(body)
@@ -155,7 +155,7 @@ class StoredService:
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 
     def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        """Yield summaries, whose types begin with a capital in lists."""
+        """Yield summaries; in lists, their types begin with a capital letter."""
         self._need(method.command)
         height = given[Role.HEIGHT]
         for row in self.reader.rows(method.command, HeightRange(height, height + 1)):
@@ -191,13 +191,13 @@ def _id(request: Any) -> Any:
 
 def error(id_: Any, code: int, message: str, data: Raw | None = None) -> bytes:
     """Return an error response, with `data` if there is any (JSON-RPC 2.0, section 5.1)."""
-    text = "".join(message)  # of a phrase as well, which msgspec does not encode
+    text = "".join(message)  # also for a phrase, which msgspec cannot encode
     content = {"code": code, "message": text, **({} if data is None else {"data": data})}
     return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": content})
 
 
 def _page(rows: Iterator[Raw], given: Mapping[Role, Any], most: int | None = None) -> Iterator[Raw]:
-    """Return the rows of the page that a request names. `most`: rows that it may have at most."""
+    """Return the rows of the requested page. `most`: the maximum number of rows."""
     size = min(given[Role.SIZE], most or MOST_ROWS)
     return islice(rows, given[Role.PAGE] * size, (given[Role.PAGE] + 1) * size)
 

@@ -1,8 +1,8 @@
-"""Rows that stand in for those of a table that a data set lacks: read from the tables of full blocks.
+"""Rows that replace the rows of a table missing from a data set, read from the tables of full blocks.
 
-Records are outputs, and transitions without record inputs are calls. They lack what only their own methods send: row
-ids, block hashes, times, and source texts of programs. So they are for people (`chainq show`), and no service sends
-them.
+Records are outputs, and transitions without record inputs are calls. They lack fields that only their own methods send:
+row ids, block hashes, times, and source texts of programs. They are therefore shown to people (`chainq show`), but
+never sent by a service.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,9 +40,9 @@ _STAND_INS = {
 
 
 def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bool) -> Iterator[Batch] | None:
-    """Return the rows of a command that other tables tell; None if its own table has these heights, or none can.
+    """Return the rows of a command from other tables; None if its own table has these heights, or no table can.
 
-    Its own may have a part of what the others have: `--fill` writes the heights that a command read.
+    Its own table may cover fewer heights than the others: `--fill` writes the heights that a command read.
     """
     table, names = _STAND_INS.get(command, ("", {}))
     if not table or not reader.has(table) or (reader.has(command) and _has(reader, command, heights)):

@@ -1,6 +1,6 @@
-"""What a store must do in which a data set lies: a folder, or a prefix in an object store.
+"""The interface of a store for a data set: a folder, or a prefix in an object store.
 
-Nothing here knows of heights or Parquet.
+It is independent of heights and Parquet.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,16 +29,16 @@ Only = Callable[[str], str | None]
 class Store(Protocol):
     """A folder or a prefix. All names are relative to it. Every method raises OutputError if the store fails.
 
-    `label`: what messages call it, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
+    `label`: its name in messages, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
     """
 
     label: str
     lists_slowly: bool
 
     def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
-        """Return all that is there, in one listing; what is being written is not.
+        """Return all files in one listing, except files in progress.
 
-        Of folders in which only one file matters, others may be left out, if that is faster.
+        In folders with only one relevant file, the other files may be omitted if that is faster.
         """
 
     def read(self, name: str) -> bytes | None:
@@ -48,43 +48,43 @@ class Store(Protocol):
         """Return whether there is a file, of that size if it is given, or a folder; True if that takes a request."""
 
     def source(self, listed: Listed) -> "str | BinaryIO":
-        """Return what Arrow reads a file by: a path of this machine, or a file that can be read anywhere."""
+        """Return a source that Arrow can read: a path of this machine, or a random-access file."""
 
     def address(self, name: str) -> str:
-        """Return what other programs call a folder of the data set: a path, or a URL."""
+        """Return the address of a folder of the data set for other programs: a path, or a URL."""
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a small file: it appears whole or not at all, and replaces one of that name."""
+        """Write a small file atomically, replacing a file of that name."""
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a small file if there is none of that name; return whether it was written."""
 
     def change(self, name: str, change: Change) -> bool:
-        """Change a small file atomically; `change` may be called again if another writer comes first.
+        """Change a small file atomically; `change` may be called again if another writer is first.
 
         Return False, without a change, if the store cannot.
         """
 
     def delete(self, names: Iterable[str]) -> None:
-        """Remove files; those that are not there are not an error."""
+        """Remove files; missing files are not an error."""
 
     def upload(self) -> "AbstractContextManager[Upload]":
         """Begin a large file, which is removed at the end of the context unless it was published."""
 
     def lock(self) -> AbstractContextManager[Callable[[], None]]:
-        """Keep other exports out. Raises BusyError if one is at work; UsageError if the store cannot.
+        """Lock out other exports. Raises BusyError if one is running; UsageError if the store cannot lock.
 
-        The context gives what raises BusyError once the lock is lost.
+        The context yields a function that raises BusyError once the lock is lost.
         """
 
     def clean(self) -> None:
-        """Remove what killed runs left behind, which no reader and no listing sees."""
+        """Remove leftovers of killed runs, which readers and listings ignore."""
 
 
 class Upload(Protocol):
-    """A large file in progress, which nobody sees. `file`: what to write to, with OSError for a failure."""
+    """A large file in progress, invisible to readers. `file`: write to this; raises OSError on failure."""
 
     file: BinaryIO
 
     def publish(self, name: str) -> int:
-        """Make it appear under its name, replacing one of that name; return its size. Raises OutputError."""
+        """Publish the file under its name, replacing a file of that name; return its size. Raises OutputError."""
