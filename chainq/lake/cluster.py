@@ -1,9 +1,9 @@
-"""The engine `dask`: each partition is one task on a dask.distributed cluster. The only module that loads dask.
+"""The `dask` engine: each partition is one task on a dask.distributed cluster. The only module that loads dask.
 
-A task is plain values (`Job`, `Task`) and gives plain values, so workers need chainq and the profile, and nothing is
-kept on them. A worker that dies loses its tasks to others; a task that was done twice wrote the same file twice.
+A task takes and returns plain values (`Job`, `Task`), so workers need only chainq and the profile, and store nothing.
+If a worker dies, others take its tasks; a task that runs twice writes the same file twice.
 
-Refusals (HTTP 429) of one task come to the coordinator as events of dask, and it tells the other tasks (`holds`).
+Refusals (HTTP 429) of one task reach the coordinator as dask events, and it makes the other tasks pause (`holds`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,14 +33,14 @@ class DaskEngine:
     def __init__(self, scheduler: str | None, workers: int, listener: Listener) -> None:
         with needed("the engine dask needs dask.distributed", "dask"):
             import distributed
-        self._distributed: Any = distributed  # which types only some of itself
+        self._distributed: Any = distributed  # it is only partly typed
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
-        """Yield partitions as they are written. After a failure none is begun, and the first failure is raised.
+        """Yield partitions as they are written. After a failure, start no more and raise the first failure.
 
-        As many tasks are under way as the cluster has threads now, each with that share of the rate: a cluster that
+        As many tasks run as the cluster has threads at the start, each with that share of the rate: a cluster that
         grows meanwhile does not call the service faster.
         """
         run = Run(tasks, self._listener)
@@ -67,13 +67,13 @@ class DaskEngine:
             raise run.failure
 
     async def _hear(self, client: Any, run: Run, event: tuple[float, bytes]) -> None:
-        """Take in that the service refused a call of a task, and tell the others if that is news."""
+        """Record that the service refused a task's call, and make the other tasks pause if that is new."""
         refusal = msgspec.json.decode(event[1], type=Refusal)
         if hold := run.call(refusal.report):
             await client.run(hold_back, self._topic, refusal.task, hold, on_error="ignore")
 
     def _outcome(self, future: Any, run: Run) -> Done | Exception:
-        """Return what a task did, or its failure, and say what it has to say."""
+        """Return the result of a task, or its failure, and pass on its warnings."""
         try:
             found: Outcome = future.result()
         except Exception as error:  # dask's own, such as the death of several workers
@@ -87,7 +87,7 @@ class DaskEngine:
     def _connected(self, stack: ExitStack) -> Any:
         if self._scheduler is None:
             cluster = stack.enter_context(
-                self._distributed.LocalCluster(  # processes, because rows are Python's work
+                self._distributed.LocalCluster(  # processes, because Python code handles the rows
                     n_workers=self._workers,
                     threads_per_worker=1,
                     processes=True,
@@ -103,7 +103,7 @@ class DaskEngine:
 
 
 class Outcome(NamedTuple):
-    """What a task gives back: the address of its worker, its warnings, and the partition or its error."""
+    """The result of a task: the address of its worker, its warnings, and the partition or its error."""
 
     worker: str
     warnings: list[str]
@@ -145,7 +145,7 @@ def write_partition(topic: str, job: Job, task: Task) -> Outcome:
 
 
 def hold_back(topic: str, refused: str, hold: Hold) -> None:
-    """Have all tasks of an export in this process but one hold back a method; what dask runs on each worker."""
+    """Make all tasks of an export in this process but one pause a method; dask runs this on each worker."""
     for (of, id_), worker in list(_underway.items()):
         if of == topic and id_ != refused:
             worker.hold_back(hold)

@@ -1,8 +1,8 @@
-"""The hash of what a Parquet file holds: the same for the same rows, however they are divided, compressed or encoded.
+"""The content hash of a Parquet file: equal for equal rows, however they are divided, compressed or encoded.
 
-The SHA-256 in a receipt that is made of jsonl cannot be computed again from the file: types keep values, and not how a
-server wrote them. This one can, by Arrow and at the speed of SHA-256. It is made of one stream for each buffer of each
-column: lengths or nulls, and values.
+The SHA-256 of the jsonl rows in a receipt cannot be recomputed from the file, because types keep values and not the way
+a server wrote them. The content hash can, with Arrow and at the speed of SHA-256. It combines one stream per buffer of
+each column: lengths or nulls, and values.
 """
 
 import hashlib
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ContentHash:
-    """Takes record batches or tables of one schema, in their order."""
+    """A hash over record batches or tables of one schema, in order."""
 
     def __init__(self, pyarrow: Any) -> None:
         self._arrow = pyarrow

@@ -1,11 +1,11 @@
-"""Fields that a service sent before and sends no longer, and members of nested objects that are new.
+"""Detects fields that a service no longer sends, and new members of nested objects.
 
-The columns of the first are null from then on, and the second are in the text `other` of their object: nobody would see
-either. Other fields that are new or of another type are in `extra`, and the writer of a partition says so
-(`formats/arrow_rows.py`), unless the partition before it has them there already (`in_extra`).
+The columns of lost fields become null, and new members go to the text `other` of their object, so neither would be
+noticed. Other fields that are new or of another type are in `extra`; the writer of a partition warns about them
+(`formats/arrow_rows.py`), unless the previous partition already has them there (`in_extra`).
 
-Many fields are not in every row, and a short partition may have none of them. So a field counts as lost or new only
-where it is unlikely that no row of a partition has it, by how many have it in the other one.
+Many fields are not in every row, and a short partition may have none of them. A field therefore counts as lost or new
+only if its share of rows in the other partition makes it unlikely that no row has it by chance.
 """
 
 from bisect import bisect_left
@@ -47,7 +47,7 @@ class _Counts(NamedTuple):
     most: Counter[str]
 
     def lacks(self, field: _Field, other: "_Counts") -> bool:
-        """Return whether there are no values of a field where, by another partition, there should be."""
+        """Return whether a field has no values although another partition makes some likely."""
         if self.values[field] or not self.most[field.parent] or not other.values[field]:
             return False
         share = other.values[field] / other.most[field.parent]
@@ -55,8 +55,8 @@ class _Counts(NamedTuple):
 
 
 def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) -> Iterator[str]:
-    """Yield warnings for what is lost or new from the partition before those of a table that were written to the last
-    of these. They name the first height of the partition where it began. Raises IncompleteError for a damaged file.
+    """Yield warnings for fields of a table that were lost or new between the partition before the written ones and the
+    last of these. They name the first height of the first such partition. Raises IncompleteError for a damaged file.
     """
     new, own = {entry.spec for entry in written}, sorted(entry for entry in entries if entry.rows)
     places = [at for at, entry in enumerate(own) if entry.spec in new]
@@ -83,8 +83,8 @@ def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) ->
 
 
 def in_extra(store: Store, entries: Iterable[Entry], specs: Iterable[PartitionSpec]) -> dict[str, list[str]]:
-    """Return by table the paths of what older partitions have in `extra`: the first one that is to be written of these
-    `specs`, as it was, and the one before it. Of a damaged file nothing is known."""
+    """Return, by table, the paths in `extra` of older partitions: the old version of the first of `specs` to write, and
+    the partition before it. A damaged file contributes nothing."""
     first: dict[str, int] = {}
     for spec in specs:
         first[spec.command] = min(spec.start, first.get(spec.command, spec.start))
@@ -102,7 +102,7 @@ def _extra(store: Store, entry: Entry) -> Iterator[str]:
 
 
 def _counts(store: Store, entry: Entry) -> _Counts:
-    """Count the fields of a partition: by the nulls that its footer names, and unknown ones by the rows."""
+    """Count the fields of a partition from the null counts in its footer, and unknown fields from the rows."""
     values: Counter[_Field] = Counter()
     with opened(store, entry) as (file, _):
         for group in range(file.num_row_groups):

@@ -1,4 +1,4 @@
-"""What an engine is: it has partitions written by workers, wherever they are. What all engines keep of a run."""
+"""The interface of an engine, which runs workers that write partitions, and the state that all engines share."""
 
 import time
 from collections import deque
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
 
 
 class Listener(Protocol):
-    """Hears what workers say."""
+    """Receives the messages of workers."""
 
     def warn(self, text: str) -> None:
-        """Take a line for the user."""
+        """Pass on a line for the user."""
 
     def trace(self, text: str) -> None:
-        """Take a step of the run, for `--verbose`."""
+        """Pass on a step of the run, for `--verbose`."""
 
     def call(self, report: Report) -> None:
-        """Take an attempt of a request."""
+        """Pass on an attempt of a request."""
 
 
 class Engine(Protocol):
-    """Has partitions written. Only `local` and `dask` exist; both give each worker plain values."""
+    """Runs workers that write partitions. There are only `local` and `dask`; both pass plain values to each worker."""
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
-        """Yield partitions as they are written. Raises the first failure once no partition is under way."""
+        """Yield partitions as they are written. Raises the first failure once no partition is in progress."""
 
 
 class Run:
-    """The tasks of one run: those that wait, what they teach each other, and the first failure.
+    """The tasks of one run: the waiting tasks, the values that they pass to each other, and the first failure.
 
     `warn` and `call` are for any thread.
     """
@@ -51,7 +51,7 @@ class Run:
         self.failure: BaseException | None = None
 
     def next(self) -> Task | None:
-        """Return the task to begin now, with what is known of its command; None if there is none or after a failure."""
+        """Return the next task with what is known about its command; None if there is none or after a failure."""
         return self._waiting.popleft().knowing(self._known) if self._waiting and self.failure is None else None
 
     def again(self, task: Task) -> None:
@@ -59,12 +59,12 @@ class Run:
         self._waiting.appendleft(task)
 
     def holding(self, task: Task) -> Task:
-        """Return the task with the holds that a worker must keep that begins now."""
+        """Return the task with the holds that apply to a worker that starts now."""
         with self._lock:
             return msgspec.structs.replace(task, holds=self._holds.current(time.monotonic()))
 
     def ended(self, outcome: object) -> Iterator[Done]:
-        """Take in how a task ended: yield its partition, or keep the first failure."""
+        """Record how a task ended: yield its partition, or keep the first failure."""
         if isinstance(outcome, Done):
             self._known[outcome.spec.command] = outcome.known
             yield outcome
@@ -72,7 +72,7 @@ class Run:
             self.failure = self.failure or outcome
 
     def warn(self, text: str) -> None:
-        """Pass a warning on, once: every worker says it."""
+        """Pass a warning on once, although every worker sends it."""
         with self._lock:
             new = text not in self._warned
             self._warned.add(text)
@@ -80,7 +80,7 @@ class Run:
             self._listener.warn(text)
 
     def call(self, report: Report) -> Hold | None:
-        """Pass a report on; return what all workers but its own must hold back, if that is news."""
+        """Pass a report on; return the hold for all workers but its own, if it is new."""
         self._listener.call(report)
         with self._lock:
             return self._holds.heard(report, time.monotonic())

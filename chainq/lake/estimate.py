@@ -1,4 +1,4 @@
-"""What the partitions of a plan will take, by what those of the same command took that are there already."""
+"""Estimates the cost of the partitions of a plan from existing partitions of the same command."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from chainq.query import Query
 
 class Estimate(msgspec.Struct, frozen=True):
     """A partition to write. `calls`: requests, 0 if the read of another table fills it. `bytes`: of its file, null
-    if none of its command is known."""
+    without an earlier partition of its command."""
 
     command: str
     start: int
@@ -25,10 +25,10 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def estimates(plan: ExportPlan) -> Iterator[Estimate]:
-    """Yield what each partition of a plan will take.
+    """Yield the estimated cost of each partition of a plan.
 
-    Before the first partition of a command its calls are a guess, by the number of heights: the first chunks of a range
-    and the edges of the partition. Where chunks grow, in wide partitions, it is too high.
+    Without an earlier partition of a command, calls are estimated from the number of heights: the first chunks of a
+    range and the edges of the partition. The estimate is too high if chunks grow, in wide partitions.
     """
     known: dict[str, tuple[int, int, int]] = {}  # heights, calls and bytes of a command
     for entry in plan.seen.inventory.valid.values():
@@ -46,7 +46,7 @@ def estimates(plan: ExportPlan) -> Iterator[Estimate]:
 
 
 def _calls(spec: PartitionSpec, known: Sequence[tuple[int, int, int]]) -> int:
-    """Return how many calls a partition of a read takes, by what is known of the tables that it fills, if anything."""
+    """Return how many calls a partition of a read takes, from what is known about its tables, if anything."""
     if known:
         return max(max(1, round(len(spec.heights) / heights * calls)) for heights, calls, _ in known)
     method = read_method(spec.command)
@@ -54,10 +54,10 @@ def _calls(spec: PartitionSpec, known: Sequence[tuple[int, int, int]]) -> int:
 
 
 def _edge_calls(method: Method) -> int:
-    """Return how many calls a partition takes beside those for its chunks.
+    """Return how many calls a partition takes besides the calls for its chunks.
 
-    Three for the hashes of its first and last block, the last one before the rows and after them; the others prove that
-    nothing was cut at its end, where rows without heights tell less. Blocks prove all that by themselves.
+    Three are for the hashes of its first and last block (the last one before and after the rows). The others prove that
+    its end was not truncated, which rows without heights show less well. Blocks need none of these calls.
     """
     if method.linked:
         return 0

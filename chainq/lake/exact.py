@@ -1,10 +1,10 @@
-"""Values of a SQL result, each as JSON of exactly what DuckDB computed, or an error.
+"""Converts values of a SQL result to JSON exactly as DuckDB computed them, or raises an error.
 
-Python has no infinite date, no month and no nanosecond, and JSON no infinite number: DuckDB's values of such types
-would change on their way. So DuckDB itself writes dates, times and intervals as text, and a number that is not finite
-becomes text, too. Inside arrays and objects DuckDB cannot be told so, and a value that would change is an error.
+Python has no infinite dates, months or nanoseconds, and JSON no infinite numbers, so such DuckDB values would change in
+conversion. DuckDB therefore writes dates, times and intervals as text, and a number that is not finite becomes text,
+too. That is impossible inside arrays and objects, so a value there that would change causes an error.
 
-Rejected: all columns as text, by which numbers would lose their type; DuckDB's `to_json`, which rounds large numbers.
+Rejected: all columns as text, because numbers would lose their type; DuckDB's `to_json`, which rounds large numbers.
 """
 
 import math
@@ -19,7 +19,7 @@ from chainq.text.sanitize import excerpt, quoted
 _TIMES = ("DATE", "TIME", "INTERVAL")  # how the types of dates and times begin, TIMESTAMP among them
 _NESTED = ("STRUCT", "TUPLE", "MAP", "UNION")
 _TIME = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)(\+00)?")
-_INFINITE = (date.max, date.min, datetime.max, datetime.min)  # what Python gets for infinity
+_INFINITE = (date.max, date.min, datetime.max, datetime.min)  # Python's values for infinity
 
 
 def is_nested(kind: str) -> bool:
@@ -33,7 +33,7 @@ def is_time(kind: str) -> bool:
 
 
 def selection(kinds: Sequence[str]) -> str:
-    """Return what to select from a query with columns of these types; empty if the query can run as it is."""
+    """Return the SELECT list around a query with columns of these types; empty if the query can run unchanged."""
     if not any(map(is_time, kinds)):
         return ""
     return ", ".join(f"#{number}{'::varchar' * is_time(kind)}" for number, kind in enumerate(kinds, 1))

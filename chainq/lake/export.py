@@ -1,7 +1,7 @@
-"""The coordinator of an export: what is there, what is to be done, and that it fits together in the end.
+"""The coordinator of an export: it plans the partitions to write and checks that the result links up.
 
-It moves no rows: workers write partitions, and it sees their names, sizes and hashes. Everything that it decides rests
-on `chainq.json`, one listing and a few block hashes, so that it can be killed at any moment.
+Workers write partitions; the coordinator handles only their names, sizes and hashes, never rows. All its decisions
+follow from `chainq.json`, one listing and a few block hashes, so it can be killed at any moment.
 """
 
 from collections import Counter
@@ -34,16 +34,16 @@ from chainq.stored.store import Store
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
 
-NEAR, MANY = 1000, 8  # heights: of a stretch in which so many hashes come by one request for all blocks
+NEAR, MANY = 1000, 8  # MANY hashes within NEAR heights are fetched with one request for all blocks there
 
 
 class ExportQuery(NamedTuple):
-    """What to export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full blocks.
-    `partition`: heights in a partition, None for that of the data set. `lag`: blocks to leave.
+    """The arguments of an export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full
+    blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
-    `register`: make tables of these kinds (`registered.py`); those that are there are kept up in any case. `repair`:
-    write partitions that are complete as well. `places`: only the partitions with these commands and heights. `hashes`:
-    recompute block hashes. `apart`: the range may lie apart from what is there, without a warning.
+    `register`: create tables of these kinds (`registered.py`); existing tables are always kept up to date. `repair`:
+    rewrite complete partitions too. `places`: only the partitions with these commands and heights. `hashes`: recompute
+    block hashes. `apart`: the range may lie apart from what is there, without a warning.
     """
 
     commands: tuple[str, ...]
@@ -59,9 +59,9 @@ class ExportQuery(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """What is to be done. `todo`: the partitions to write; `tasks`: the same by their reads. `kept`: partitions
-    that are complete already. `seen`: what was there before. `registered`: kinds and commands of tables
-    (`registered.py`), those of other exports, too."""
+    """The work of an export. `todo`: the partitions to write; `tasks`: the same, grouped by read. `kept`: partitions
+    that are already complete. `seen`: the previous contents. `registered`: kinds and commands of tables
+    (`registered.py`), including tables of other exports."""
 
     heights: HeightRange
     partition: int
@@ -73,7 +73,7 @@ class ExportPlan(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What an export did. `committed`: partitions that were added to tables, by kind."""
+    """The result of an export. `committed`: partitions that were added to tables, by kind."""
 
     written: int = 0
     kept: int = 0
@@ -86,8 +86,7 @@ class Totals(NamedTuple):
 class Export:
     """One export into a store. `warn` takes a line for the user. Raises UsageError for a command without partitions.
 
-    `believed`: the heights that rest on belief, by the name of the method. `unhashed`: what block hashes could not be
-    checked of, counted.
+    `believed`: the unproved heights, by method name. `unhashed`: what `hashes` could not check, counted.
     """
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
@@ -101,8 +100,8 @@ class Export:
         self._schemas = {table: SCHEMAS[table] for table in self._tables}
 
     def plan(self, *, write: bool, listed: bool = False) -> ExportPlan | None:
-        """Return what is to be done; None if the range has no blocks. With `write`, `chainq.json` is brought up to
-        date. With `listed`, the manifest never replaces a listing.
+        """Return the plan; None if the range has no blocks. With `write`, update `chainq.json`. With `listed`, the
+        manifest never replaces a listing.
 
         Raises UsageError if the data set is of another chain, dialect, grid or schema."""
         found = data_set.read(self._store)
@@ -142,7 +141,7 @@ class Export:
         if write:
             self._tell_of_gaps(specs, inventory)
             data_set.save(self._store, wanted, origin, found)
-        # From the lowest height on, so that what is complete grows evenly.
+        # Lowest heights first, so that all commands become complete evenly.
         todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
@@ -177,8 +176,8 @@ class Export:
         begin: Callable[[ExportPlan], None],
         wrote: Callable[[Done], None],
     ) -> Totals | None:
-        """Write what is to be done; None if the range has no blocks. `begin` is called with the plan, `wrote` with
-        each partition. `options`: for a worker. Raises ChainqError; BusyError if another export is at work."""
+        """Run the plan; return None if the range has no blocks. `begin` is called with the plan, `wrote` with each
+        partition. `options`: for a worker. Raises ChainqError; BusyError if another export is running."""
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
             stack.enter_context(last_run.recorded(self._store, self._service.tip_height))
@@ -220,7 +219,7 @@ class Export:
             before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
             self._check_links(inside)
-            # Of those below the range nobody has checked that they are still the chain's.
+            # Partitions below the range have not been compared with the chain.
             full = [
                 one
                 for one in inside
@@ -234,7 +233,7 @@ class Export:
             return Totals(**totals, committed=+added)
 
     def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
-        """Keep the indexes, and say which fields the service no longer sends, and which are new."""
+        """Update the indexes, and warn about fields that are new or that the service no longer sends."""
         for command in self._tables:
             own = [one for one in entries if one.spec.command == command]
             for warning in changes(self._store, own, written):
@@ -246,9 +245,9 @@ class Export:
     def _manifest(
         self, made: ExportPlan, entries: Mapping[Key, Entry], hashes: Mapping[Key, str], *, locked: bool
     ) -> Iterator[None]:
-        """Keep the manifest while partitions are written; `entries` and `hashes` grow meanwhile.
+        """Update the manifest around the writing of partitions; `entries` and `hashes` grow meanwhile.
 
-        After a failure a listing tells what was written: of tables of one read some may be.
+        After a failure a listing shows what was written, because only some tables of a read may be.
         """
         keeper, places = Keeper(self._store, locked=locked), {(one.spec.command, one.spec.start) for one in made.todo}
         keeper.begin(made.seen, places, made.registered)
@@ -269,7 +268,7 @@ class Export:
         return self._hashes[height]
 
     def _look_up(self, heights: Sequence[int]) -> None:
-        """Look up the hashes of blocks that lie near each other, with one request for many."""
+        """Look up the hashes of nearby blocks with one request for many."""
         for _, group in groupby(heights, lambda height: height // NEAR):
             near = list(group)
             if len(near) >= MANY:
@@ -297,7 +296,7 @@ class Export:
         return Bounds(min(spec.start for spec in specs), max(spec.end for spec in specs))
 
     def _heights(self, bounds: Bounds) -> HeightRange:
-        """Return the heights to export. Those beyond the tip, less `--lag`, are left out."""
+        """Return the heights to export, up to the tip less `--lag`."""
         heights = self._service.height_range(bounds)
         tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
         top = max(0, tip + 1 - self._query.lag)
@@ -325,7 +324,7 @@ class Export:
         return None
 
     def _origin(self, heights: HeightRange) -> Origin:
-        """Return the block that names the chain: block 0, or the first one to export."""
+        """Return the block that identifies the chain: block 0, or the first one to export."""
         for height in dict.fromkeys([0, heights.start]):
             if found := self._hash_at(height):
                 return Origin(height, found)
@@ -338,7 +337,7 @@ class Export:
             self._warn(f"reorg: {counted(len(touched), 'partition')} replaced: {names}")
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
-        """Raise IncompleteError if partitions do not link: a reorg came during the export."""
+        """Raise IncompleteError if partitions do not link because of a reorg during the export."""
         broken = plan.first_broken(one for one in entries if one.spec.command in self._tables)
         if broken is not None:
             raise IncompleteError(

@@ -1,10 +1,10 @@
-"""What a data set in front of a service lacks of a range, exported into it before the range is read from there.
+"""Exports the missing heights of a range into the data set in front of a service, before the range is read from it.
 
-Partitions are written as an export writes them, with the same proofs and receipts. Each is whole, from its first height
-on, so up to one partition more is requested on either side of the range, once. The partition below the tip ends where
-rows may still appear. It is written again only when it is complete, because each time takes all of its requests.
+Partitions are written as in an export, with the same proofs and receipts. Each starts at its first height, so up to one
+extra partition is requested on either side of the range, once. The partition below the tip ends where rows may still
+appear. It is rewritten only when it is complete, because each rewrite repeats all of its requests.
 
-Rejected: files of the rows that a run prints anyway. A range that begins inside a partition could not be kept.
+Rejected: storing the rows that a run prints anyway, because a range that begins inside a partition could not be kept.
 """
 
 from collections.abc import Callable
@@ -35,11 +35,11 @@ def fill(
     wrote: Callable[[Done], None] = lambda _: None,
     advanced: Callable[[int, Advance], None] = lambda *_: None,
 ) -> bool:
-    """Write what the data set of `options.lake` lacks of a range; return whether there was anything to write.
+    """Write the heights of a range missing from the data set of `options.lake`; return whether any were missing.
 
-    `service`: with that data set in front of it, if there is one. `options`: for the workers, with the headers that
-    were given. `begin`, `wrote` and `advanced` are called as by an export. Raises ChainqError; BusyError if another
-    export is at work.
+    `service`: with that data set in front of it, if there is one. `options`: for the workers, with the given headers.
+    `begin`, `wrote` and `advanced` are called as in an export. Raises ChainqError; BusyError if another export is
+    running.
     """
     destination = absolute(options.lake or "")
     store = open_store(destination)

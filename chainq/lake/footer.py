@@ -1,4 +1,4 @@
-"""The number of rows of a Parquet file, by the first bytes of its footer.
+"""Reads the number of rows of a Parquet file from the first bytes of its footer.
 
 A footer begins with the version and the schema, the same bytes in each file of one schema that Arrow writes, and then
 the number of rows (parquet.thrift, FileMetaData, in Thrift's compact protocol). Arrow reads all of the footer, which
@@ -27,7 +27,7 @@ class RowCount:
         self._before = none[: next(at for at, (left, right) in pairs if left != right)]
 
     def of(self, path: str) -> int | None:
-        """Return the number of rows of a file; None if its footer begins in another way. Raises OSError."""
+        """Return the number of rows of a file; None if its footer begins differently. Raises OSError."""
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -51,7 +51,7 @@ def _footer(table: Any) -> bytes:
 
 
 def _number(data: bytes) -> int | None:
-    """Return the number that these bytes begin with: seven bits a byte, the lowest first, then zigzag."""
+    """Return the number at the start of these bytes: seven bits per byte, lowest first, then zigzag."""
     found = 0
     for place, byte in enumerate(data):
         found |= (byte & 0x7F) << 7 * place

@@ -1,8 +1,8 @@
-"""HTTP 429 for all workers together: what one of them is refused, the others do not try.
+"""Shares HTTP 429 refusals between workers: when a method is refused to one, the others pause it.
 
-The service counts the calls of a client address, whichever process makes them. So when a method is refused to one
-worker, the others are told to hold it back for a little longer than that one waits. Its next call then tells whether
-there is a need to wait on, and they need not each find out.
+The service counts calls per client address, whichever process makes them. When it refuses a method to one worker, the
+others pause that method for slightly longer than the refused worker waits. Its next call then shows whether to keep
+waiting, so the other workers need not probe the limit themselves.
 """
 
 from chainq.lake.job import Hold
@@ -12,7 +12,7 @@ LONGER = 1.0  # seconds: longer than most calls take
 
 
 class Holds:
-    """Decides, from the reports of all workers, which refusals hold the others back too."""
+    """Decides, from the reports of all workers, which refusals make the other workers pause."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}  # by method
@@ -21,11 +21,11 @@ class Holds:
         """Return the hold for all workers but the one that reports this call. `now`: by any steady clock."""
         if not report.rate_limited or report.wait is None:
             return None
-        if now < self._until.get(report.method, 0.0):  # it was under way, or its worker is told already
+        if now < self._until.get(report.method, 0.0):  # it was in progress, or its worker already has the hold
             return None
         self._until[report.method] = now + report.wait
         return Hold(report.method, report.wait + LONGER)
 
     def current(self, now: float) -> list[Hold]:
-        """Return the holds for a worker that begins now."""
+        """Return the holds for a worker that starts now."""
         return [Hold(method, until + LONGER - now) for method, until in self._until.items() if until + LONGER > now]

@@ -2,10 +2,10 @@
 
 The files are added as they are. A version is a snapshot.
 
-Tables are not partitioned. A partition by height would need the column in all tables, and the statistics of the files,
-which are in the manifests of the table, leave out the same files. So `start`, which is not in the files, is no column.
+Tables are not partitioned. Partitioning by height would need the column in all tables, and the file statistics in the
+table's manifests skip the same files. `start`, which is not in the files, is therefore not a column.
 
-The catalog is the one that pyiceberg's configuration calls `chainq`, else a file of SQLite in the data set.
+The catalog is the one named `chainq` in pyiceberg's configuration, or else a SQLite file in the data set.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -34,7 +34,7 @@ class IcebergTable(Table):
         with needed("Iceberg tables need the package pyiceberg", "iceberg"):
             from pyiceberg import exceptions
             from sqlalchemy.exc import SQLAlchemyError
-        # Its exceptions have no class in common but Exception.
+        # Its exceptions have no common base class except Exception.
         own = (one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
         self._name = f"{NAMESPACE}.{command.replace('-', '_')}"
         label = f"the Iceberg table {self._name} of {store.label}"
@@ -75,7 +75,7 @@ class IcebergTable(Table):
         self._table.add_files(
             [f"{self._root}/{path}" for path in new],
             snapshot_properties={"chainq.receipts": sha256(receipts.encode()).hexdigest()},
-            check_duplicate_files=False,  # it reads the manifests again, of which `_read` knows the files
+            check_duplicate_files=False,  # it would read the manifests again; `_read` already has the files
         )
 
 

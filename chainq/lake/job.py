@@ -1,4 +1,4 @@
-"""What a worker is given, as plain values that can be pickled: an export, and partitions of it."""
+"""The input of a worker as plain, picklable values: an export, and partitions of it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Self
@@ -18,17 +18,17 @@ from chainq.transport.base import Report, ServiceOptions
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How the workers of one run reach its service. `tip`: the tip that the coordinator saw.
+    """The workers' access to the service of one run. `tip`: the coordinator's tip.
 
-    `service`: as the coordinator has it, without the headers and names of its profile: each worker reads these itself,
-    so that no secret of it travels. Rate, concurrency and memory are those of all workers until the access is `shared`.
+    `service`: the coordinator's, without the headers and names of its profile. Each worker reads these itself, so that
+    no secret is sent. Rate, concurrency and memory are totals for all workers until the access is `shared`.
     """
 
     service: ServiceOptions
     tip: Tip
 
     def shared(self, workers: int) -> Self:
-        """Return the access of one of so many workers: its share of the requests at a time, the rate and the memory."""
+        """Return one worker's access: its share of the concurrent requests, the rate and the memory."""
         service = self.service
         share = service._replace(
             rate=None if service.rate is None else service.rate / workers,
@@ -43,7 +43,7 @@ class Access(msgspec.Struct, frozen=True):
         warn: Callable[[str], None] = lambda _: None,
         trace: Callable[[str], None] = lambda _: None,
     ) -> Service:
-        """Return the service, which takes the coordinator's tip for its own. Raises UsageError."""
+        """Return the service, which uses the coordinator's tip. Raises UsageError."""
         service = Service(completed(self.service), report=report, warn=warn, trace=trace)
         service.know_tip(self.tip)
         return service
@@ -63,16 +63,16 @@ class Job(Access, frozen=True):
 
 
 class Hold(msgspec.Struct, frozen=True):
-    """Make no call of a method for so many seconds: the service refused it (HTTP 429) to another worker."""
+    """A pause in seconds for calls of a method that the service refused (HTTP 429) to another worker."""
 
     method: str
     seconds: float
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One partition of a read to write. `stale`: names of receipts to remove before. `tables`: those to write of what
-    the read fills (`reads.py`), none for the one of its name. `known`: by partitions of this export. `holds`: to keep
-    from the beginning."""
+    """One partition of a read to write. `stale`: names of receipts to remove first. `tables`: which tables of the read
+    to write (`reads.py`), none for the one of its name. `known`: learned from partitions of this export. `holds`: that
+    apply from the start."""
 
     spec: PartitionSpec
     stale: tuple[str, ...] = ()
@@ -81,12 +81,12 @@ class Task(msgspec.Struct, frozen=True):
     holds: Sequence[Hold] = ()
 
     def knowing(self, known: Mapping[str, Known]) -> "Task":
-        """Return the task with what is known of its command, if anything is."""
+        """Return the task with what is known about its command, if anything."""
         return msgspec.structs.replace(self, known=known.get(self.spec.command, self.known))
 
 
 class Advance(msgspec.Struct, frozen=True):
-    """How far a worker has come with a partition: how many of its heights are written, and with how many rows."""
+    """A worker's progress in a partition: how many heights and rows are written."""
 
     spec: PartitionSpec
     heights: int = 0
@@ -94,9 +94,9 @@ class Advance(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """A partition of a read that is written. `rows`, `size`: rows and bytes of its files; `receipts`: the names of
-    their receipts; `hashes`: the SHA-256 of each file; `known`: what it taught; `believed`: the heights that rest on
-    belief; `unhashed`: what `--hashes` could not check, counted."""
+    """A written partition of a read. `rows`, `size`: rows and bytes of its files; `receipts`: the names of their
+    receipts; `hashes`: the SHA-256 of each file; `known`: what it learned; `believed`: the unproved heights;
+    `unhashed`: what `--hashes` could not check, counted."""
 
     spec: PartitionSpec
     rows: int

@@ -1,7 +1,7 @@
-"""The engine `local`: worker processes on this machine, each with one partition at a time.
+"""The `local` engine: worker processes on this machine, each writing one partition after another.
 
-A worker that dies is replaced, and its partition is given to the next one. Nothing else is decided here: partitions are
-independent, and which worker has which makes no difference to any file.
+A worker that dies is replaced, and the next worker gets its partition. Partitions are independent, so the assignment to
+workers does not affect any file.
 """
 
 import signal
@@ -28,16 +28,16 @@ HEARTBEAT = 2.0  # seconds between two checks of the lock
 
 
 class LocalEngine:
-    """Runs tasks in `workers` processes. `listener` hears what they say, `advanced` how far each has come, by its
-    number; from any thread."""
+    """Runs tasks in `workers` processes. `listener` receives their messages, `advanced` the progress of each by its
+    number; both may be called from any thread."""
 
     def __init__(self, workers: int, listener: Listener, advanced: Callable[[int, Advance], None]) -> None:
         self._wanted, self._listener, self._advanced = workers, listener, advanced
 
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
-        """Yield partitions as they are written, in any order. `check` is called now and then, and may raise.
+        """Yield partitions as they are written, in any order. `check` is called regularly, and may raise.
 
-        After a failure no further task is begun; those under way are waited for. Then the first failure is raised.
+        After a failure, start no more tasks, wait for the tasks in progress, and raise the first failure.
         """
         run, deaths = Run(tasks, self._listener), Counter[PartitionSpec]()
         count = idle = min(self._wanted, len(tasks))
@@ -58,13 +58,13 @@ class LocalEngine:
                 if isinstance(outcome, WorkerDiedError):
                     deaths[task.spec] += 1
                     outcome = self._death(task.spec, outcome, deaths[task.spec])
-                    run.again(run.holding(task))  # another worker knows no holds
+                    run.again(run.holding(task))  # another worker has no holds yet
                 yield from run.ended(outcome)
         if run.failure is not None:
             raise run.failure
 
     def _hear(self, run: Run, workers: Workers[Worker], process: Process, event: "_Note | Report | Advance") -> None:
-        """Take in what a worker says, in the thread that waits for it."""
+        """Handle a worker's message, in the thread that waits for it."""
         if isinstance(event, Report):
             if hold := run.call(event):
                 workers.tell_others(process, Worker.hold_back, hold)
@@ -76,7 +76,7 @@ class LocalEngine:
             self._listener.trace(f"worker {process.number}: {event.text}")
 
     def _death(self, spec: PartitionSpec, death: WorkerDiedError, deaths: int) -> OutputError | None:
-        """Say that a worker has died; return an error if so many had the same partition."""
+        """Warn that a worker died; return an error if DEATHS workers had the same partition."""
         code = death.code
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         self._listener.warn(f"worker {death.number} {how} at {spec}")
@@ -86,17 +86,17 @@ class LocalEngine:
 
 
 class _Note(NamedTuple):
-    """What a worker says: a warning, or a step of the run."""
+    """A message of a worker: a warning, or a step of the run."""
 
     text: str
     warning: bool
 
 
 def _worker(job: Job, say: Say) -> Worker:
-    """Return what a worker process writes partitions with.
+    """Return the `Worker` of a worker process.
 
-    pyarrow is loaded beside the first requests, which takes as long as they do. Only in these processes: they end by
-    os._exit, as the interpreter's own shutdown may not bear a thread that is loading a module.
+    pyarrow is loaded during the first requests, which takes as long as they do. Only these processes do so: they end
+    with os._exit, because the interpreter's shutdown may fail while a thread is loading a module.
     """
     Later(load)
     return Worker(job, lambda text: say(_Note(text, True)), lambda text: say(_Note(text, False)), say, say)

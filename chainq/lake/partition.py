@@ -1,10 +1,9 @@
 """One partition of a read, the unit of an export: its rows fetched and proved, and the file and receipt of each table.
 
-It depends on nothing but its arguments and writes the same rows each time, so that an engine may repeat it anywhere.
+It depends only on its arguments and writes the same rows each time, so an engine may repeat it anywhere.
 
-The order of writing makes kills harmless: the old receipts go, the new file takes the place of the old one, the new
-receipt follows, table by table. A file without its receipt is written again by the next run; to readers it is whole at
-every moment.
+The order of writing makes kills harmless. For each table, the old receipts are removed, the new file replaces the old
+one, and the new receipt is written. The next run rewrites a file without a receipt; readers always see a complete file.
 """
 
 from collections.abc import Callable
@@ -35,7 +34,7 @@ from chainq.transport.base import Report
 if TYPE_CHECKING:
     from chainq.stored.store import Store, Upload
 
-ATTEMPTS = 3  # if a reorg comes between the first and the last request
+ATTEMPTS = 3  # if a reorg happens between the first and the last request
 LESS_MEMORY = Phrase("lower {workers} or {concurrency}, or export with a smaller {partition}")
 
 Say = Callable[[str], None]
@@ -50,9 +49,9 @@ class Hashes(NamedTuple):
 
 
 class Worker(Closing):
-    """Writes partitions of one export, one after the other, over the same connections. A context manager.
+    """Writes partitions of one export in sequence, over the same connections. A context manager.
 
-    `warn` and `trace` take a line for the user, `report` every attempt of a request, `advance` what is written so far.
+    `warn` and `trace` take a line for the user, `report` every attempt of a request, `advance` the progress so far.
     Raises UsageError.
     """
 
@@ -75,7 +74,7 @@ class Worker(Closing):
         self._service.close()
 
     def write(self, task: Task) -> Done:
-        """Fetch, prove and write one partition. Raises ChainqError; what was there before is then still there."""
+        """Fetch, prove and write one partition. Raises ChainqError, and then keeps the previous files."""
         for hold in task.holds:
             self.hold_back(hold)
         self._trace(str(task.spec))
@@ -146,21 +145,21 @@ class Worker(Closing):
         return structs.replace(receipt, file=file.finish(receipt))
 
     def _published(self, upload: "Upload", receipt: Receipt) -> receipts.Entry:
-        """Give a file its name, then write its receipt; return what that has in its name."""
+        """Publish a file, then write its receipt; return the essentials in the receipt's name."""
         spec = PartitionSpec(receipt.command, receipt.start, receipt.end)
         entry = receipts.entry_of(receipt, upload.publish(spec.name))
         self._store.write(entry.name, receipt.encode())
         return entry
 
     def hold_back(self, hold: Hold) -> None:
-        """Make no call of a method for a while; for any thread."""
+        """Pause calls of a method; callable from any thread."""
         self._service.connection.hold_back(hold.method, hold.seconds)
 
     def _fetch(self, task: Task, files: Files) -> tuple[Hashes, Known]:
         """Write all rows to the files; return the hashes, and what is known."""
         spec, learned, method = task.spec, [task.known], read_method(task.spec.command)
         self._advance(Advance(spec))
-        workers = int(self._hashed(method))  # no others: there is a process for each partition
+        workers = int(self._hashed(method))  # no more: each partition already has a process
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
         batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
         before = None if method.linked else self._service.block_hash(spec.end - 1)
@@ -168,14 +167,14 @@ class Worker(Closing):
             files.write(batch)
             if batch.heights is not None:
                 self._advance(Advance(spec, batch.heights.end - spec.start, files.rows))
-            del batch  # its rows keep their whole response alive, and the next wait may be long
+            del batch  # its rows keep their whole response in memory, and the next wait may be long
         if method.linked:
             if files.first is None or files.last is None or files.read != len(spec.heights):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             return _hashes_in(files.first, files.last), learned[-1]
         wanted = dict.fromkeys([spec.start, spec.end - 1])
         found = [row for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
-        hashes = _hashes_in(found[0], found[-1])  # as the service has them now
+        hashes = _hashes_in(found[0], found[-1])  # as the service returns them now
         if hashes.last != (before or ""):
             raise _ReorgError(
                 f"{spec}: block {spec.end - 1} was replaced while rows were fetched", "run the command again"

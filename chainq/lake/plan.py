@@ -1,11 +1,11 @@
-"""What an export has to do, from one listing of the data set and a few block hashes of the chain.
+"""Plans an export from one listing of the data set and a few block hashes of the chain.
 
-A partition is kept where its file is there in the size that its receipt names, it goes as far as wanted, its last block
-is still the chain's, and no row can be missing: services write some rows after their block, so a partition that ended
-just below the tip is written once more when the tip is further on.
+A partition is kept if its file has the size in its receipt, it reaches the wanted height, its last block is still on
+the chain, and no row can be missing. Services write some rows after their block, so a partition that ended just below
+the tip is rewritten once the tip has moved on.
 
-Blocks are linked by hash, and a receipt names the hash before its partition: so partitions that link to each other are
-of one chain, and the last one of such a stretch decides for all of them.
+Blocks are linked by hash, and a receipt contains the hash before its partition. Partitions that link to each other are
+therefore of one chain: if the last one of such a stretch is still on the chain, so are all the others.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,8 +24,8 @@ HashAt = Callable[[int], str | None]
 
 
 class Todo(NamedTuple):
-    """A partition to write. `reason`: `new`, `grown` (it goes further now), `late rows` (it ended just below the tip),
-    `reorg` or `repair`. `stale`: receipts to remove."""
+    """A partition to write. `reason`: `new`, `grown` (its end is higher now), `late rows` (it ended just below the
+    tip), `reorg` or `repair`. `stale`: receipts to remove."""
 
     spec: PartitionSpec
     reason: str
@@ -39,9 +39,9 @@ def make_plan(
     tip: int,
     expect: Callable[[list[int]], None] = lambda _: None,
 ) -> list[Todo]:
-    """Return the partitions to write, in the order wanted; `tip` is the tip height now.
+    """Return the partitions to write, in the order wanted; `tip` is the current tip height.
 
-    `expect` is given the heights whose hashes are about to be looked up.
+    `expect` is called with the heights whose hashes are about to be looked up.
 
     Raises IncompleteError if the chain is shorter than the partitions.
     """
@@ -71,9 +71,9 @@ def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[To
 
 
 def to_fill(missing: Sequence[HeightRange], tip: int, size: int) -> HeightRange:
-    """Return the heights to export that hold the missing ones, which begin with a partition of `size` heights.
+    """Return the heights to export that contain the missing ones, starting at a partition of `size` heights.
 
-    They end where rows may still appear, but before a partition below the tip that is there, if not yet complete.
+    They end where rows may still appear, but before an existing partition below the tip that is not yet complete.
     """
     start = missing[0].start - missing[0].start % size
     settled = max(start, tip + 1 - SETTLE)
@@ -84,7 +84,7 @@ def to_fill(missing: Sequence[HeightRange], tip: int, size: int) -> HeightRange:
 
 
 def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
-    """Return a partition to write; where its blocks are still the chain's, as far as it goes already."""
+    """Return a partition to write, at least up to its present end if its blocks are still on the chain."""
     stale = inventory.receipts(spec)
     if reason in ("late rows", "repair"):
         spec = spec._replace(end=max([spec.end, *(entry.spec.end for name in stale if (entry := parse_entry(name)))]))
@@ -92,12 +92,12 @@ def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
 
 
 def linked(before: Entry, after: Entry) -> bool:
-    """Return whether a partition follows on another, of one chain as far as their hashes are known."""
+    """Return whether a partition follows another on the same chain, according to the known hashes."""
     return _comparable(before, after) and before.last == after.previous
 
 
 def broken(before: Entry, after: Entry) -> bool:
-    """Return whether a partition begins where another ends, but on another chain as far as their hashes are known."""
+    """Return whether a partition begins where another ends, but on another chain, according to the known hashes."""
     return _comparable(before, after) and before.last != after.previous
 
 
@@ -107,13 +107,13 @@ def _comparable(before: Entry, after: Entry) -> bool:
 
 
 def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
-    """Return the first partition that is not of the chain of the one before; None if there is none."""
+    """Return the first partition that is on another chain than the previous partition; None if there is none."""
     in_order = sorted(entries, key=lambda entry: entry.spec)
     return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
 
 
 def _reorganised(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
-    """Return the partitions whose last block is no longer the chain's."""
+    """Return the partitions whose last block is no longer on the chain."""
     stretches: list[list[Entry]] = []
     for entry in entries:
         if stretches and linked(stretches[-1][-1], entry):
@@ -125,7 +125,7 @@ def _reorganised(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[i
 
 
 def _agreeing(stretch: list[Entry], hash_at: HashAt) -> int:
-    """Return how many partitions of a linked stretch, from its first one, are of the chain: by bisection."""
+    """Return, by bisection, how many partitions at the start of a linked stretch are on the chain."""
     if _agrees(stretch[-1], hash_at):
         return len(stretch)
     low, high = 0, len(stretch) - 1

@@ -1,10 +1,10 @@
-"""Which reads of the service fill which tables: one rule for a table of its own and for those of full blocks.
+"""Maps reads of the service to the tables that they fill, both separate tables and the tables of full blocks.
 
-A read is one method and the tables that its rows fill. Everything before it (what is there, what is missing, what a
-reorg touched) and after it (files, receipts, SQL, verification) knows tables alone, each with receipts of its own. So a
-killed or partial run lacks some tables of some heights, and the next one reads these heights again for those alone.
+A read is one method and the tables that its rows fill. Everything before it (what exists, what is missing, what a reorg
+changed) and after it (files, receipts, SQL, verification) handles only tables, each with its own receipts. If a killed
+or partial run leaves tables without some heights, the next run reads these heights again for those tables only.
 
-Rejected: one receipt for all tables of a read. Each consumer would have to know which tables belong together, and a
+Rejected: one receipt for all tables of a read. Each consumer would need the list of tables that belong together, and a
 damaged file of one table would make all others count as damaged.
 """
 
@@ -65,7 +65,7 @@ def read_method(name: str) -> Method:
 
 
 def tasks_of(todos: Sequence[Todo], reads: Iterable[Read]) -> list[Task]:
-    """Return the partitions to write as tasks: those of the same heights that one read fills are one."""
+    """Return the partitions to write as tasks; partitions at the same heights that one read fills are one task."""
     names = {table: read.name for read in reads for table in read.tables}
     groups: dict[tuple[str, int], list[Todo]] = {}
     for todo in todos:
@@ -86,8 +86,8 @@ class Files:
     `read`: the number of rows that were read; `first`, `last`: these rows. `proofs`: how often they were proved in
     which way. `rows`: how many were written.
 
-    `uploads`: by table, emptied here. `warn` is called with what a reader of the files should know, but not about the
-    paths in `extra`.
+    `uploads`: by table, emptied here. `warn` is called with warnings for readers of the files, except about the paths
+    in `extra`.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Files:
         self._others = [table for table in self.tables if table != self._own]
 
     def write(self, batch: Batch) -> None:
-        """Write rows that were read to the table of their own, and what full blocks hold to the others."""
+        """Write rows to their own table, and the contents of full blocks to the other tables."""
         rows = batch.rows
         if batch.proof is not None:
             self.proofs[batch.proof.grade.value] += 1

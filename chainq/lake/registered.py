@@ -1,17 +1,17 @@
-"""Tables of other programs over the files of a data set, one of each kind for each command: Delta and Iceberg.
+"""Delta and Iceberg tables for other programs over the files of a data set, one of each kind per command.
 
-Each kind keeps its metadata in a folder of its own below that of the command. Other readers skip it, because its name
-begins with an underscore. That folder says that there is a table, which every later export keeps up.
+Each kind stores its metadata in its own folder below the command's folder. Other readers skip it, because its name
+begins with an underscore. If the folder exists, every later export keeps the table up to date.
 
-A version of a table names files, but the file of a partition has the same name whatever it holds. So that the last
-version never names a file that has been replaced:
+A version of a table lists file names, but the file of a partition keeps its name when its contents change. Two rules
+ensure that the last version never lists a replaced file:
 
-- Only full partitions that are settled are in a table. The one that holds the tip is written again in place as it
-  fills; it follows when that has ended.
+- A table contains only full, settled partitions. The partition with the tip is rewritten in place as it fills, and is
+  added when it is full.
 - Before a full partition is replaced (after a reorg), a version without it is committed; the next one has it again.
 
 All partitions of a run are one version, committed at its end: the difference between the table and the receipts. After
-a killed run the next one commits its partitions too, and a repeated run commits nothing.
+a killed run the next run commits its partitions too; a repeated run commits nothing.
 """
 
 from abc import ABC, abstractmethod
@@ -37,8 +37,8 @@ T = TypeVar("T")
 class Table(ABC):
     """A table over the files of one command, which may not exist yet.
 
-    `label`: what messages call it; `errors`: what its package raises; `renewal`: how to have it made anew. Every method
-    raises OutputError if the table cannot be read or written, and UsageError if others have rewritten it.
+    `label`: its name in messages; `errors`: what its package raises; `renewal`: how to recreate it. Every method raises
+    OutputError if the table cannot be read or written, and UsageError if another program has rewritten it.
     """
 
     renewal: str
@@ -55,7 +55,7 @@ class Table(ABC):
             self._look()
 
     def add(self, entries: Iterable[Entry]) -> int:
-        """Commit a version with all these full partitions; return how many were not in the table before."""
+        """Commit a version with all these full partitions; return how many were added."""
         full = {_path(entry.spec): entry for entry in entries}
         for left in reversed(range(_ATTEMPTS)):
             new = {path: entry for path, entry in full.items() if not self._has(path, entry)}
@@ -71,7 +71,7 @@ class Table(ABC):
         return 0
 
     def _look(self) -> None:
-        """Read the last version. Raises UsageError for a table with files of others."""
+        """Read the last version. Raises UsageError for a table with files of other programs."""
         self._files = self._guarded(self._read)
         for path in self._files:
             if parse_name(f"{self.command}/{path}") is None:
@@ -90,7 +90,7 @@ class Table(ABC):
 
     @abstractmethod
     def _read(self) -> Mapping[str, Any]:
-        """Read the last version; return what the table says of its files, by their paths below the command."""
+        """Read the last version; return the table's facts about its files, by their paths below the command."""
 
     @abstractmethod
     def _remove(self, paths: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""Findings of `chainq verify` as an export reads them: which partitions are to be written again."""
+"""Reads findings of `chainq verify` for an export: the partitions to rewrite."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from chainq.text.sanitize import printable
 
 
 class _Finding(msgspec.Struct):
-    """What of a finding is needed; a `repair` of null says that no export mends it."""
+    """The needed fields of a finding; if `repair` is null, no export can repair it."""
 
     command: str | None
     height: int | None

@@ -1,11 +1,11 @@
-"""The partitions of one command as a table that DuckDB reads: of no more files than the heights of a query hit.
+"""Presents the partitions of one command as a table to DuckDB, opening only the files that a query's heights need.
 
-DuckDB hands columns and a filter to `scanner` of an Arrow dataset. That a file holds the heights of its name alone is
-what an export proved, so the others are not opened. Files are opened when their rows are wanted and forgotten then, so
-memory does not grow with their number. What can be damaged in a file is checked: pages against their checksums, the
-number of rows against the receipt.
+DuckDB passes columns and a filter to `scanner` of an Arrow dataset. An export proved that a file contains only the
+heights in its name, so other files are not opened. Files are opened when their rows are needed and then released, so
+memory does not grow with their number. Files are checked for damage: pages against their checksums, the number of rows
+against the receipt.
 
-Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and to open them three times as long.
+Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and opening them takes three times as long.
 """
 
 import sys
@@ -24,12 +24,12 @@ from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
 
 T = TypeVar("T")
-GROUP = 64  # files that are left out, or scanned, together
-OPENED = 8  # files that are opened at a time
+GROUP = 64  # files that are skipped, or scanned, together
+OPENED = 8  # files opened concurrently
 
 
 class _Scanner(NamedTuple):
-    """What DuckDB wants of an Arrow scanner."""
+    """The part of an Arrow scanner that DuckDB uses."""
 
     reader: Any
 
@@ -38,7 +38,7 @@ class _Scanner(NamedTuple):
 
 
 class Files:
-    """The files of one command. `failure`: what ended a scan, of which DuckDB keeps the text alone."""
+    """The files of one command. `failure`: the error that ended a scan; DuckDB keeps only its text."""
 
     def __init__(self, method: Method, entries: Iterable[Entry], store: Store) -> None:
         import pyarrow
@@ -51,7 +51,7 @@ class Files:
         self._height, self._store = method.height, store
         self._entries = sorted(entries, key=lambda entry: entry.spec)
         start, stored = pyarrow.field(PARTITION_COLUMN, pyarrow.int64()), ArrowRows(method.columns, pyarrow).schema
-        # First, since DuckDB asks for the first column to count rows: that one is in no file, so no page is read.
+        # First, because DuckDB counts rows with the first column, and this one is in no file, so no page is read.
         self._schema = stored.insert(0, start)
         self._count = RowCount(stored)
         self.failure: ChainqError | None = None
@@ -67,7 +67,7 @@ class Files:
         return Table([], self._schema, self._format)
 
     def scan(self, columns: Sequence[str] | None, where: Any) -> _Scanner:
-        """Return what gives these columns, None for all, of the rows for which an Arrow expression is true."""
+        """Return a scanner for these columns (None: all) of the rows for which an Arrow expression is true."""
         names = self._schema.names if columns is None else list(columns)
         local = not self._entries or isinstance(self._source(self._entries[0]), str)
         batches = self._whole(names) if where is None and local else self._filtered(names, where)
@@ -104,12 +104,12 @@ class Files:
                     yield make([arrays[name] for name in columns])
 
     def _starts(self, counts: Iterable[tuple[int, int]]) -> Any:
-        """Return an array of starts, each so many times. `pyarrow.repeat` looks for pandas each time."""
+        """Return an array of starts, each repeated by its count. `pyarrow.repeat` looks for pandas each time."""
         data = b"".join(start.to_bytes(8, sys.byteorder) * rows for start, rows in counts)
         return self._arrow.Array.from_buffers(self._arrow.int64(), len(data) // 8, [None, self._arrow.py_buffer(data)])
 
     def _rows(self, entry: Entry) -> int:
-        """Return how many rows a file says that it has, the number of its receipt."""
+        """Return the number of rows in a file's footer, which equals the number in its receipt."""
         with checked(self._store, entry.spec.name):
             path = self._source(entry)
             if self._count.of(path) != entry.rows:
@@ -122,7 +122,7 @@ class Files:
         for group in self._hit(groups, where):
             hit = [entry for (entry,) in self._hit([[entry] for entry in group], where)]
             if not hit:
-                continue  # heights that no file has
+                continue  # heights without a file
             jobs = (partial(self._fragment, entry) for entry in hit)
             fragments = list(in_order(OPENED, jobs, len(hit)))
             names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
@@ -138,7 +138,7 @@ class Files:
         return [groups[int(one.path)] for one in self._made(fragments).get_fragments(where)]
 
     def _held(self, group: Sequence[Entry]) -> Any:
-        """Return what is true of all rows of some files."""
+        """Return an expression that is true for all rows of some files."""
         field, first, last = self._dataset.field, group[0].spec, group[-1].spec
         start = field(PARTITION_COLUMN)
         held = start == first.start if first == last else (start >= first.start) & (start <= last.start)

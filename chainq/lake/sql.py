@@ -1,9 +1,9 @@
-"""SQL over a data set or over rows in memory, by DuckDB: one view for each command, and nothing else within reach.
+"""SQL over a data set or over rows in memory, with DuckDB: one view per command, and access to nothing else.
 
-Rows are handed to DuckDB as Arrow, so its own access to files and the network is off altogether, before the query is
-read: it can neither read another file nor write one. Only a single SELECT (or EXPLAIN) is run.
+Rows are passed to DuckDB as Arrow. Its own access to files and the network is turned off before the query is parsed, so
+it can neither read another file nor write one. Only a single SELECT (or EXPLAIN) is run.
 
-Rejected: DuckDB's own reader with `allowed_directories`: it needs an extension from the network for object stores.
+Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores.
 """
 
 import re
@@ -36,7 +36,7 @@ from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
 SINGLE_FILE = """for a single file use DuckDB itself: duckdb -c "select * from 'blocks.parquet'\""""
-BATCH = 1000  # rows that are Python objects at a time
+BATCH = 1000  # rows converted to Python objects together
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _CLOSED = (
     "SET enable_external_access = false",
@@ -66,18 +66,18 @@ class Database(Closing):
         self._begun: dict[str, str] = {}  # tables of the data set without a whole partition; what writes them
         self._files: list[Files] = []
         self._pool: Pool[None] = Pool(1)
-        self._closed = False  # to all but queries over what it has
+        self._closed = False  # True once only queries over its own tables are possible
         self.gaps: dict[str, list[HeightRange]] = {}
         """The heights that no whole partition has, from the first partition of a command to its last one."""
 
     def close(self) -> None:
-        """End the query under way, and forget all tables."""
+        """Stop the running query, and drop all tables."""
         self._pool.close()
         self._connection.close()
 
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
-        """Add a view for each command of a data set, of the partitions that have a receipt; with `partial`, only of
-        those that a listing shows. Raises UsageError."""
+        """Add a view of each command's partitions that have a receipt; with `partial`, only of those in a listing.
+        Raises UsageError."""
         description = data_set.read(store)
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
@@ -119,8 +119,8 @@ class Database(Closing):
     def _named(self, empty: Any, query: str) -> set[str]:
         """Return the tables that a query names.
 
-        DuckDB looks for them among tables without columns, so that it refuses a query that needs some: joins with
-        USING, COLUMNS. Such a query names the tables without which it is not valid.
+        DuckDB resolves them against tables without columns and therefore refuses a query that needs columns (joins with
+        USING, COLUMNS). For such a query, return the tables without which it is not valid.
         """
         try:
             return {name.lower() for name in empty.get_table_names(query)}
@@ -141,13 +141,13 @@ class Database(Closing):
         return True
 
     def _bind(self, connection: Any, query: str) -> list[tuple[str, str]]:
-        """Return the columns of a query, as (name, type in DuckDB), without running it; none if that cannot be known.
+        """Return the columns of a query, as (name, DuckDB type), without running it; none if they cannot be determined.
 
         Raises duckdb.Error for an invalid query.
         """
         try:
             found = connection.execute(f"describe {query}").fetchall()
-        except self._duckdb.Error:  # of the query, or since DuckDB does not describe EXPLAIN and the like
+        except self._duckdb.Error:  # of the query, or because DuckDB does not describe EXPLAIN and the like
             connection.execute(query)
             return []
         return [(name, kind) for name, kind, *_ in found]
@@ -168,7 +168,7 @@ class Database(Closing):
     def _empty(self) -> Iterator[Any]:
         """Yield a database with the tables of all commands, without rows."""
         with self._duckdb.connect(":memory:") as empty:
-            for command in TABLES:  # tables and not views: of a view DuckDB names what is behind it
+            for command in TABLES:  # tables, not views: for a view DuckDB names the underlying table
                 columns = ArrowRows(TABLES[command].columns, self._arrow).schema.empty_table()
                 empty.from_arrow(columns).create(view_name(command))
             for setting in _CLOSED:
@@ -183,7 +183,7 @@ class Database(Closing):
         return int(table.num_rows)
 
     def run(self, query: str) -> Result:
-        """Run one SELECT. Raises UsageError for anything else, and where it fails. May be called again."""
+        """Run one SELECT. Raises UsageError for anything else, and if it fails. May be called again."""
         for setting in () if self._closed else _CLOSED:
             self._connection.execute(setting)
         self._closed = True
@@ -211,7 +211,7 @@ class Database(Closing):
         return self._end(text) is not None
 
     def _end(self, query: str) -> int | None:
-        """Return where the semicolon is that ends a query, before which no other one does; None if none does."""
+        """Return the position of the first semicolon that ends a query; None if there is none."""
         kinds, sent = self._duckdb.token_type, query.encode()
         end = None
         for at, kind in self._duckdb.tokenize(query):  # by bytes
@@ -222,7 +222,7 @@ class Database(Closing):
         return None if end is None else len(sent[:end].decode())
 
     def _interruptible(self, work: Callable[[], T]) -> T:
-        """Return what DuckDB does, in a thread, since signals wait until it returns; stop it if one comes meanwhile."""
+        """Return the result of a DuckDB call, run in a thread so that a signal can interrupt it."""
         self._pool.submit(None, work)
         try:
             outcome = self._pool.wait()[1]
@@ -237,7 +237,7 @@ class Database(Closing):
         return cast("T", outcome)
 
     def _checked(self, connection: Any, query: str) -> Any:
-        """Return the statement in a query, without what is before it. Raises UsageError for what is not one SELECT."""
+        """Return the statement in a query, without what precedes it. Raises UsageError unless it is one SELECT."""
         try:
             query.encode()
         except UnicodeEncodeError:  # a byte of the command line, for which DuckDB raises TypeError

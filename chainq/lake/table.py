@@ -17,7 +17,7 @@ from chainq.stored.receipt import METADATA_KEY, Receipt
 _T = TypeVar("_T")
 
 NEEDED = "export needs the package pyarrow"
-GROUP_ROWS = 20_000  # in a row group: a reader that looks for heights skips the others by their statistics
+GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
 GROUP_BYTES = 32 << 20  # before compression
 LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}
 """The same for tables of which single heights are read: a block takes less than 1 MB of a file of any size."""
@@ -53,7 +53,7 @@ def arrow_schema(method: Method) -> Any:
 
 
 def load() -> None:
-    """Import what a `PartitionFile` needs, if it is there: a file says what is missing."""
+    """Import what a `PartitionFile` needs, if installed; `PartitionFile` itself reports missing packages."""
     with suppress(ImportError):
         from pyarrow import compute, json, parquet  # noqa: F401
 
@@ -61,7 +61,7 @@ def load() -> None:
 class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
-    `warn` is called with what a reader of the file should know, but not about paths that are `known`. Raises UsageError
+    `warn` is called with warnings for readers of the file, except about paths that are `known`. Raises UsageError
     without pyarrow; OutputError if the file cannot be written.
     """
 
@@ -122,7 +122,7 @@ class PartitionFile:
         return self._guarded(lambda: hashlib.file_digest(cast("Any", self._file), "sha256")).hexdigest()
 
     def abandon(self) -> None:
-        """Close the writer of a file that failed, while there is a file: it would do so itself when it is collected."""
+        """Close the writer of a failed file while the file is open; garbage collection would close it later."""
         with suppress(Exception):
             self._writer.close()
 
