@@ -44,7 +44,7 @@ _Reader = Callable[[BinaryIO, OutputSpec, str], Iterator[_Row]]
 def adopted(
     path: Path, method: Method, form: str, start: int, spec: OutputSpec, *, filtered: bool
 ) -> tuple[Position, int] | None:
-    """Return the position at which rows can follow those of a file, and the last height that it has rows of.
+    """Return the position at which rows can follow the rows of a file, and the last height that has rows in it.
 
     None for a file that is empty or not there. `form`: the name of its format. `start`: the first height that rows are
     wanted of; as for `Bounds`, below 0 it counts back from the tip. `spec`: of the rows that are to follow;
@@ -90,7 +90,7 @@ class _OtherRowsError(Exception):
 
 
 def _end(rows: Iterable[_Row]) -> tuple[int, _Row | None, deque[_Row]]:
-    """Return the height of the first row, the row before those of the last SETTLE heights, and these."""
+    """Return the height of the first row, the last row before the last SETTLE heights, and the rows of these."""
     lowest, highest, before = -1, -1, None
     last: deque[_Row] = deque()
     for row in rows:
@@ -109,7 +109,7 @@ def _row(height: int | None, place: int, block_hash: str, field: str) -> _Row:
 
 
 def _json_lines(file: BinaryIO, spec: OutputSpec, field: str) -> Iterator[_Row]:
-    """Yield the rows; what follows the last line break is no row."""
+    """Yield the rows; text after the last line break is not a row."""
     flat, place = spec.selected or spec.flatten, 0
     pick = Picker([Key(field) if flat else field, "block_hash"])
     for line in file:
@@ -127,7 +127,7 @@ def _json_lines(file: BinaryIO, spec: OutputSpec, field: str) -> Iterator[_Row]:
 
 
 def _other(fields: Mapping[str, Raw], spec: OutputSpec) -> str:
-    """Return what tells a JSON object from the rows of a run; empty if it is one of them."""
+    """Return how a JSON object differs from the rows of a run; empty if it is one of them."""
     paths = [column.path for column in spec.columns]
     if spec.selected or spec.flatten:
         found = [*fields] if spec.selected else [*fields][: len(paths)]
@@ -144,7 +144,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _csv(file: BinaryIO, spec: OutputSpec, field: str, delimiter: str = ",") -> Iterator[_Row]:
-    """As `_json_lines`, of csv with a header. A field in quotes may hold line breaks."""
+    """Yield the rows of CSV with a header. A quoted field may contain line breaks."""
     csv.field_size_limit(sys.maxsize)  # a full block is a large row
     place, begun, record = 0, 0, b""
     paths = [column.path for column in spec.columns]

@@ -1,4 +1,4 @@
-"""The batches of a range, taken up to one height after the other. Pure."""
+"""The batches of a range, read up to one height and then the next. Pure."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from chainq.rows.fields import Picker, integer_of
 
 
 class BatchStream:
-    """Batches in order of height, of rows that carry their height if one has to be cut."""
+    """Batches in order of height. A batch can be split only if its rows have a height."""
 
     def __init__(self, method: Method, batches: Iterable[Batch]) -> None:
         self._method, self._batches = method, iter(batches)
 
     def up_to(self, height: int) -> Iterator[Batch]:
-        """Yield the next batches, as far as those below a height; one that reaches beyond it is cut there."""
+        """Yield the next batches below a height; a batch that reaches beyond it is split there."""
         for batch in self._batches:
             heights = batch.heights or HeightRange(0, 0)
             if heights.start >= height:
@@ -33,7 +33,7 @@ class BatchStream:
                 return
 
     def put_back(self, batches: Iterable[Batch]) -> None:
-        """Give batches once more, before the next ones."""
+        """Put batches back, to be yielded before the next ones."""
         self._batches = chain(batches, self._batches)
 
 

@@ -1,4 +1,4 @@
-"""The checkpoint: a small JSON file that records how far the output has come, and the lock that keeps runs apart.
+"""The checkpoint: a small JSON file that records the position of the output, and its lock against concurrent runs.
 
 The order of writing makes `kill -9` harmless: rows, `fsync` of the output, then the new checkpoint into a temporary
 file, `fsync`, rename. So a checkpoint never records more than is on the disk, and what the output holds beyond the
@@ -91,7 +91,7 @@ class Checkpoint(Closing):
 
     @property
     def output(self) -> str:
-        """Return the path of the output file that the positions are about; empty for standard output."""
+        """Return the path of the output file of the positions; empty for standard output."""
         return self.content.output
 
     def save(
@@ -116,17 +116,17 @@ class Checkpoint(Closing):
         self._write()
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
-        """Take in that a round went well; to be recorded with what is recorded next, or by `note`."""
+        """Note that a round succeeded; the next save, or `note`, records it."""
         self.content.state = replace(self.content.state, success=time.time(), tip=tip, tip_time=tip_time)
         self._noted = False
 
     def failed(self, message: str) -> None:
-        """Take in why a run or a round failed; to be recorded as in `succeeded`."""
+        """Note why a run or a round failed; recorded as in `succeeded`."""
         self.content.state = replace(self.content.state, failure=time.time(), error=recordable(message))
         self._noted = False
 
     def note(self) -> None:
-        """Record how runs ended, if that is not recorded yet, beside what was recorded last. Raises OutputError."""
+        """Record how runs ended, if not recorded yet, and leave the rest unchanged. Raises OutputError."""
         if not self._noted and self.content.positions:
             self._write()
 
@@ -183,7 +183,7 @@ def _shown(value: object) -> str:
 
 
 class Recorded(msgspec.Struct):
-    """What a checkpoint says to who only looks at it: `query`, `positions`, `output`, `lag` and `state` as there."""
+    """The fields of a checkpoint for readers without its lock: `query`, `positions`, `output`, `lag` and `state`."""
 
     chainq: int
     query: dict[str, Any]
@@ -194,7 +194,7 @@ class Recorded(msgspec.Struct):
 
 
 def recorded(path: Path) -> Recorded:
-    """Return what the checkpoint at `path` says, without its lock. Raises UsageError if it cannot be read."""
+    """Return the fields of the checkpoint at `path`, without locking it. Raises UsageError if it cannot be read."""
     name = printable(str(path))
     try:
         return msgspec.json.decode(path.read_bytes(), type=Recorded)

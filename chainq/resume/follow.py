@@ -1,6 +1,6 @@
 """Incremental runs: resume at the position of a checkpoint (`--checkpoint`), poll for new blocks (`--follow`).
 
-Here a run is set up, and its rounds follow one another until it ends. `rounds` makes the requests and writes the rows.
+This module sets up a run and repeats its rounds until it ends. `rounds` makes the requests and writes the rows.
 """
 
 import os
@@ -78,8 +78,8 @@ def open_journal(
 ) -> Journal:
     """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
 
-    `identity`: what the checkpoint tells queries apart by. `method`: of the rows, None for rows that a run cannot go on
-    after without a checkpoint. `warn` takes one line for the user. Raises ChainqError.
+    `identity`: the values by which the checkpoint distinguishes queries. `method`: of the rows, None for rows that a
+    run cannot continue without a checkpoint. `warn` takes one line for the user. Raises ChainqError.
     """
     file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
@@ -116,9 +116,9 @@ def _adopt(
     identity: Mapping[str, object],
     warn: Callable[[str], None],
 ) -> None:
-    """Record a position at which a run goes on after the rows of an output file, if it has any, and say so.
+    """Record the position after the rows of an output file, if it has any, and tell the user.
 
-    Durably, before anything is cut off the file. Raises UsageError.
+    The position is durable before the file is truncated. Raises UsageError.
     """
     owner = owner_of(output)
     if owner and owner != str(checkpoint.path):
@@ -141,7 +141,7 @@ def _adopt(
 
 
 def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
-    """Raise UsageError if the checkpoint went on in another output since: the file would have a gap."""
+    """Raise UsageError if the checkpoint has moved to another output since: the file would have a gap."""
     last = checkpoint.history.last
     if last is None or not journal.sink.length or journal.continues_output:
         return
@@ -154,7 +154,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
 
 
 def _check_other(other: Path, output: str) -> None:
-    """Raise UsageError if another checkpoint is about the output file, or if that cannot be read in it."""
+    """Raise UsageError if another checkpoint records the output file, or if that checkpoint cannot be read."""
     remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
     try:
         of_other = recorded(other).output if other.exists() else ""
@@ -186,18 +186,18 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
 
 @dataclass(slots=True)
 class _Polls:
-    """The rounds of a run one after the other: one, or with `--follow` any number."""
+    """The rounds of a run in sequence: one, or any number with `--follow`."""
 
     rounds: Rounds
     writer: Writer | None = None  # None until the service has answered
-    tip: Tip | None = None  # the last one that it named
+    tip: Tip | None = None  # the last one that the service returned
     failures: int = 0  # polls in a row without a result
     failing_since: float = 0.0  # by time.monotonic, as `warned_at`
     warned_at: float = 0.0
-    refusals: int = 0  # of these, those that waiting alone may not mend
+    refusals: int = 0  # the failures that waiting alone may not fix
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
-        """Make rounds until there is no further one, and end the output."""
+        """Make rounds until none is left, and end the output."""
         try:
             while self.rounds.left != 0:
                 raise_if_ending()
@@ -220,7 +220,7 @@ class _Polls:
             self.rounds.journal.end()
 
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
-        """Make one round; a failure that `--follow` outlives is a warning."""
+        """Make one round; warn of a failure that `--follow` tolerates."""
         try:
             if self.writer is None:
                 self.rounds.foresee()
@@ -246,7 +246,7 @@ class _Polls:
                 self.rounds.journal.succeeded(tip.height, tip.time)
 
     def _first_height(self) -> int:
-        """Return where a first run starts: at `--start`, else at 0 with a checkpoint and at the last blocks without."""
+        """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
         bounds = self.rounds.query.bounds or Bounds()
         if self.rounds.journal.checkpoint is not None:
             bounds = Bounds(start=bounds.start or 0)
@@ -254,10 +254,10 @@ class _Polls:
         return start if start is not None and start >= 0 else self.rounds.service.height_range(bounds).start
 
     def _failed(self, error: ChainqError) -> None:
-        """Raise the error of a round, unless `--follow` may outlive it.
+        """Raise the error of a round, unless `--follow` tolerates it.
 
-        It waits for a service that is unreachable, however long that takes. One that worked before and then answers
-        with errors, as during a deploy, is asked tuning.MAX_REFUSALS times in a row.
+        `--follow` waits indefinitely for an unreachable service. If a service that worked before returns errors, as
+        during a deploy, it is polled tuning.MAX_REFUSALS times in a row.
         """
         if isinstance(error, OverdueError):
             raise error
@@ -279,7 +279,7 @@ class _Polls:
         self._check_age(error, now - self.failing_since)
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
-        """Raise IncompleteError if the last tip is too old by now, or none was seen for as long as it may be old."""
+        """Raise IncompleteError if the last tip is older than the limit, or no tip was seen for that long."""
         try:
             if self.tip is not None:
                 self.rounds.check_age(self.tip)
@@ -291,10 +291,10 @@ class _Polls:
             raise
 
     def _clean_up(self, error: BaseException) -> None:
-        """Leave whole rows after an error, and note on it how to get the rest."""
+        """Leave complete rows after an error, and note on it how to get the rest."""
         journal = self.rounds.journal
         # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
-        # Where the checkpoint may just have recorded them, that is left to the next run.
+        # If the checkpoint may just have recorded them, the next run does that.
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
         if broken_off or isinstance(error, OutputError) or self.rounds.unrecorded.pending:
             journal.remove_rest()

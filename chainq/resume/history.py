@@ -1,9 +1,9 @@
-"""How far an output has come, and the rows of its newest heights, which are looked at again. Pure.
+"""The positions of an output, and the rows of its newest heights, which are requested again. Pure.
 
-A service may show a block before its records, or answer from a replica that is behind. So rows near the tip are
-**settled** only when a later look, SETTLE blocks further on, showed the same rows. Until then digests of them are kept.
-Heights above the last row, at most tuning.TAIL, are not settled either, for an indexer may not have come so far
-(docs/completeness.md, "Following the tip").
+A service may return a block before its records, or respond from a lagging replica. So rows near the tip are
+**settled** only when a second read, SETTLE blocks later, showed the same rows. Until then their digests are kept.
+Heights above the last row, at most tuning.TAIL, are not settled either, because the indexer may not have written them
+yet (docs/completeness.md, "Following the tip").
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ POSITIONS = 32  # kept for --rewind: the first one and the latest
 
 
 class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far the output has come.
+    """A position that the output has reached.
 
-    `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty if it is not
-    known. `length`: bytes of the output file up to there, 0 for standard output. `rows`: digests of the rows since the
-    position before, until these are settled. `total`: the number of rows in this output up to there, if it is known.
+    `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty if unknown.
+    `length`: bytes of the output file up to there, 0 for standard output. `rows`: digests of the rows since the
+    previous position, until these are settled. `total`: the number of rows in this output up to there, if known.
     """
 
     next: int
@@ -35,7 +35,7 @@ class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def digests(rows: Iterable[Raw]) -> list[str]:
-    """Return 64 bits of a hash of each row, by which rows of a few heights are told apart."""
+    """Return 64 bits of a hash of each row, enough to distinguish the rows of a few heights."""
     from hashlib import blake2b
 
     return [blake2b(row, digest_size=8).hexdigest() for row in rows]
@@ -64,21 +64,21 @@ class History:
 
     @property
     def rows(self) -> Counter[str]:
-        """Return the digests of the rows that are not settled, each with its number."""
+        """Return the digests of the rows that are not settled, each with its count."""
         return Counter(digest for position in self.positions for digest in position.rows or ())
 
     @property
     def removable(self) -> bool:
-        """Return whether the rows that are not settled stand at the end of the output file, so that it can be cut."""
+        """Return whether the unsettled rows are at the end of the output file, so truncating it removes them."""
         pairs = pairwise(self.positions)
         return all(after.length > before.length for before, after in pairs if after.rows)
 
     def add(self, position: Position) -> None:
-        """Take in the position that the output has reached; positions at its height and above are dropped.
+        """Record the position that the output has reached; positions at its height and above are dropped.
 
-        Those before one that is settled are settled as well.
-        Where there are too many, settled ones go first, from the oldest on, then neighbours that are not settled become
-        one. The first position stays, and the last settled one.
+        Positions before a settled one are settled as well.
+        If there are too many, settled ones are dropped, oldest first, then adjacent unsettled ones are merged. The
+        first position and the last settled one stay.
         """
         self.positions = [known for known in self.positions if known.next < position.next] + [position]
         if position.rows is UNSET:
@@ -91,20 +91,20 @@ class History:
                 self._unite_nearest(settled + 1)
 
     def _unite_nearest(self, first: int) -> None:
-        """Make one position of the two neighbours, from index `first` on, that cover the fewest heights together."""
+        """Merge the two adjacent positions, from index `first`, that together cover the fewest heights."""
         pairs = range(first, len(self.positions) - 1)
         at = min(pairs, key=lambda index: self.positions[index + 1].next - self.positions[index - 1].next)
         lower, upper = self.positions[at : at + 2]
         self.positions[at : at + 2] = [replace(upper, rows=[*(lower.rows or ()), *(upper.rows or ())])]
 
     def settle(self, below: int) -> None:
-        """Count rows as settled up to the last position at most at height `below`."""
+        """Mark rows as settled up to the last position that is not above height `below`."""
         self.positions = [
             replace(position, rows=UNSET) if position.next <= below else position for position in self.positions
         ]
 
     def unite(self, rows: Iterable[str]) -> None:
-        """Take in what the rows are that are not settled, of all their heights together."""
+        """Record the unsettled rows, of all their heights together."""
         self.positions[-1] = replace(self.positions[-1], rows=list(rows))
         settled = self.positions.index(self.settled)
         self.positions = [*self.positions[: settled + 1], self.positions[-1]]
@@ -120,7 +120,7 @@ class History:
             self.positions = [position for position in self.positions if position.next <= target] or self.positions[:1]
 
     def move(self, length: int) -> None:
-        """Go on in another output, of `length` bytes and no row yet: it has no earlier position to go back to."""
+        """Continue in another output, of `length` bytes and no rows yet: it has no earlier position to go back to."""
         if self.unsettled:
             self.unite(self.rows.elements())
         since = self.positions.index(self.settled)

@@ -1,4 +1,4 @@
-"""The journal of a run: keeps the output and what the checkpoint records of it in step."""
+"""The journal of a run: keeps the output and its checkpoint consistent."""
 
 import time
 from collections.abc import Callable
@@ -72,7 +72,7 @@ class Journal:
         open_writer: Callable[[Sink, bool], Writer],
         warn: Callable[[str], None],
     ) -> Writer:
-        """Bring output and record to where the run starts, and return the writer.
+        """Set output and checkpoint to the start of the run, and return the writer.
 
         `first_height`: where a first run starts; `rewind`: blocks to go back. Raises OutputError.
         """
@@ -95,7 +95,7 @@ class Journal:
         if first or rewound or rotated or (checkpoint and checkpoint.output != self._output):
             self.save()
         if checkpoint and sink.appends and sink.owner != str(checkpoint.path):
-            sink.owner = str(checkpoint.path)  # not before: a run in vain does not make the file its own
+            sink.owner = str(checkpoint.path)  # not before: a run that writes nothing must not claim the file
         if rewound and same:
             sink.truncate(self.position.length)
         if rotated:
@@ -103,7 +103,7 @@ class Journal:
         return self._write_header(open_writer, first)
 
     def _warn_other(self, checkpoint: Checkpoint, warn: Callable[[str], None], *, switched: bool) -> None:
-        """Say what is odd about an output that is not the recorded one; `switched`: another file has earlier rows."""
+        """Warn if the output is not the recorded one; `switched`: another file has the earlier rows."""
         if self.sink.length:
             warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
         elif self.sink.appends and switched and Path(checkpoint.output).is_file():
@@ -119,7 +119,7 @@ class Journal:
         return writer
 
     def rotate(self, open_writer: Callable[[Sink, bool], Writer]) -> Writer:
-        """Go on in a new file of the same name, and return its writer. Raises OutputError, BusyError."""
+        """Continue in a new file of the same name, and return its writer. Raises OutputError, BusyError."""
         self.sink.reopen()
         self.history.move(self.sink.length)
         self.save()
@@ -128,7 +128,7 @@ class Journal:
         return self._write_header(open_writer, first=False)
 
     def _rewind(self, blocks: int, warn: Callable[[str], None]) -> bool:
-        """Go back in the history at least `blocks` blocks; return whether there was a way back."""
+        """Go back in the history at least `blocks` blocks; return whether that was possible."""
         before = self.position.next
         self.history.rewind(blocks)
         again = before - self.position.next
@@ -167,15 +167,15 @@ class Journal:
             )
 
     def note_grade(self, batch: Batch) -> None:
-        """Take in on what the rows of a batch rest; to be recorded with what is recorded next."""
+        """Note the grade of a batch; the next save records it."""
         if batch.heights is not None:
             self.believed.remove(batch.heights)
             if batch.proof is not None and batch.proof.grade is Grade.BELIEF:
                 self.believed.add(batch.heights)
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
-        """Take in that a round went well, with the tip that it saw. With news or not, it is recorded at the end of the
-        run, and each minute of one that follows the tip. Raises OutputError.
+        """Note that a round succeeded, and the tip that it saw. With or without new rows, this is recorded at the end
+        of the run, and each minute of a run that follows the tip. Raises OutputError.
         """
         if self.checkpoint:
             self.checkpoint.succeeded(tip, tip_time)
@@ -204,7 +204,7 @@ class Journal:
             self.save()
 
     def settle(self, below: int) -> None:
-        """Count rows as settled up to the last position at most at height `below`. Raises OutputError."""
+        """Mark rows as settled up to the last position that is not above height `below`. Raises OutputError."""
         before = self.history.settled
         self.history.settle(below)
         if self.checkpoint and self.history.settled != before:  # also if no row follows: else runs look for ever
@@ -224,7 +224,7 @@ class Journal:
             self.sink.truncate(self.position.length)
 
     def end(self) -> None:
-        """Record that the file holds no more than is recorded, so that what is appended later is known to be foreign.
+        """Record that the file holds no more than is recorded, so data appended later is recognized as foreign.
 
         Raises OutputError.
         """

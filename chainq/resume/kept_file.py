@@ -1,4 +1,4 @@
-"""A small file that one run at a time keeps: the lock that keeps runs apart, and how the file is replaced."""
+"""A small file that only one run may use at a time: its lock, and its replacement."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ def is_checkpoint(path: Path) -> bool:
 
 
 def locked(path: Path, name: str) -> int:
-    """Return the descriptor of the lock file of a checkpoint; to close it is to release the lock.
+    """Return the descriptor of the lock file of a checkpoint; closing it releases the lock.
 
     `name`: of the checkpoint, for messages. Raises BusyError, UsageError, OutputError. The lock file stays: without it
     two runs could lock two files of the same name.
@@ -46,7 +46,7 @@ def locked(path: Path, name: str) -> int:
 
 
 def replace_file(path: Path, content: bytes, name: str, mode: int = 0o666) -> None:
-    """Replace a checkpoint durably, by a file with that mode (less the umask). Raises OutputError."""
+    """Replace a checkpoint durably with a file of that mode (less the umask). Raises OutputError."""
     # The same name for all runs, since the lock keeps them apart: what a killed one leaves is replaced. It is
     # made anew and never followed, because others may write to the folder.
     temporary = path.with_name(f".{path.name}.new")

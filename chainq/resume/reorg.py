@@ -1,7 +1,7 @@
 """Detects reorgs: a block whose hash differs from the one that was recorded.
 
-A block that is absent is no reorg: a server that is behind does not have it yet, so others are given a chance to show
-it.
+A missing block does not count as a reorg: a lagging server does not have it yet, so it is requested again for other
+servers to return it.
 
 A reorg may come at any moment, so what is recorded must be of one chain. The last block of a round is requested before
 anything else (`seen`), then the last known one, then the rows, then the last block again: if both are the same as
@@ -45,12 +45,12 @@ def difference(position: Position, found: str, *, recorded: bool = True) -> str:
 
 
 class OnlyNamedError(Exception):
-    """The service names a tip, and does not have its block."""
+    """The service returns a tip, but does not have its block."""
 
 
 @dataclass(slots=True)
 class ReorgCheck:
-    """The blocks by which the rounds of a run tell a reorg. Methods that check raise IncompleteError for one.
+    """The blocks by which the rounds of a run detect a reorg. Methods that check raise IncompleteError for a reorg.
 
     `known`: the last block known before this round. `seen`: the last block of this round, before its rows were
     requested; `only_named`: by the tip alone.
@@ -67,12 +67,12 @@ class ReorgCheck:
     _foreseen: tuple[int, Later[dict[int, str]]] | None = None  # requested before the tip was known
 
     def foresee(self, end: int) -> None:
-        """Request what `see` will for this end, as the tip is requested beside it."""
+        """Send the requests of `see` for this end early, while the tip is being requested."""
         if not self.query.method.linked:
             self._foreseen = end, self._hashes_below(end, MOST_HASHES)
 
     def _hashes_below(self, end: int, blocks: int) -> Later[dict[int, str]]:
-        """Request the hashes of so many last blocks below a height."""
+        """Request the hashes of the last `blocks` blocks below a height."""
         first = max(0, end - min(max(blocks, LEAST_HASHES), MOST_HASHES))
         return Later(lambda: self.service.block_hashes(HeightRange(first, end)))
 
@@ -123,9 +123,10 @@ class ReorgCheck:
         return self.hashes().get(height) or self.service.block_hash(height)
 
     def compared(self, heights: HeightRange) -> HeightRange:
-        """Return of which heights the rows are to be compared with full blocks: the last ones that were rewound.
+        """Return the heights whose rows must be compared with full blocks: the last ones that were rewound.
 
-        That is done after a reorg, of which a cache may know nothing. Rows that name their block need no such request.
+        This is needed after a reorg, because a cache may still have the old rows. Rows that name their block need no
+        such request.
         """
         method, rewound = self.query.method, self.journal.rewound
         if method.linked or method.names_block:
@@ -162,10 +163,10 @@ class ReorgCheck:
     def hashes_after(self, batch: Batch, ends: list[int]) -> list[str] | None:
         """Return the hash of the last block below each of `ends`, of the chain that the rows of a batch are from.
 
-        Of rows that are blocks, or name theirs, it is their own. Else the service is asked after the rows, and the last
-        block of the round must be the one that it was before them: then no reorg came in between. A batch that is
-        confirmed has shown that itself. None if the service does not have one of these blocks any more. Without a
-        checkpoint only the end of a round is asked for; elsewhere it is empty.
+        Rows that are blocks, or name their block, contain it. Otherwise it is requested after the rows, and the last
+        block of the round must be the same as before them: then no reorg happened in between. A confirmed batch has
+        shown that itself. None if the service no longer has one of these blocks. Without a checkpoint only the hash at
+        the end of a round is requested; the others are empty.
         """
         if self.query.method.linked:
             own = self._own_hash(batch, ends[-1]) or _look(self.service.hash_of, ends[-1] - 1)
@@ -203,7 +204,7 @@ class ReorgCheck:
     def _check(self, known: Position, found: str) -> None:
         """Raise IncompleteError if the block below `known` is another one now.
 
-        What to do depends on the last position that is of the chain as it is now, for which blocks are requested.
+        The hint depends on the last position that is still on the chain; blocks are requested to find it.
         """
         kept, history = self.journal.checkpoint is not None, self.journal.history
         reorg = difference(known, found, recorded=kept and known in history.positions)
@@ -226,6 +227,6 @@ class ReorgCheck:
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:
-    """Return the hash of a block that was there before; None if no one of tuning.REORG_LOOKS responses shows it."""
+    """Return the hash of a block that was there before; None if none of tuning.REORG_LOOKS responses has it."""
     hashes = (hash_of(height) for _ in range(tuning.REORG_LOOKS))
     return next((found for found in hashes if found is not None), None)

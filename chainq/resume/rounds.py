@@ -1,9 +1,9 @@
 """The rounds of an incremental run.
 
-Each round requests the tip, checks the last known block for a reorg, looks at the rows near the tip again, and writes
-what is new, batch by batch: rows written, synced and recorded, in this order. In a file a position is recorded every
-5 seconds and at the end of a round; what was written after the last one is cut off when a run ends before the next.
-docs/completeness.md, "Following the tip", says what that proves.
+Each round requests the tip, checks the last known block for a reorg, requests the rows near the tip again, and writes
+the new rows, batch by batch: rows written, synced and recorded, in this order. In a file, a position is recorded every
+5 seconds and at the end of a round; rows after the last position are removed if a run ends before the next. See
+docs/completeness.md, "Following the tip", for what that proves.
 
 `reorg` checks that what is written is of one chain, `settling` up to which height the rows of a response are settled.
 """
@@ -41,7 +41,7 @@ from chainq.text.humanize import counted
 
 
 class _Early:
-    """Rows that are requested, and the first batch of them awaited, while something else is."""
+    """Rows that are requested, up to their first batch, while another request is in progress."""
 
     def __init__(self, service: Service, query: Query, heights: HeightRange) -> None:
         self.query, self.heights = query, heights
@@ -57,7 +57,7 @@ class _Early:
 
 
 def _parted(rows: list[Raw], late: Counter[str]) -> tuple[list[Raw], list[Raw]]:
-    """Return the rows that came late, by their digests, and the others."""
+    """Return the rows that arrived late, by their digests, and the others."""
     left, new, old = late.copy(), list[Raw](), list[Raw]()
     for row, digest in zip(rows, digests(rows), strict=True):
         (new if left[digest] else old).append(row)
@@ -104,11 +104,11 @@ class Rounds:
         return max(self.settings.lag, self.journal.learned_lag)
 
     def foresee(self) -> None:
-        """Before the first round, while the tip is requested: request what a long range with an end needs besides.
+        """Request the last blocks and the first rows of a long range with an end, while the tip is requested.
 
-        That is the last blocks, and the first rows: these only tell how many heights fill a response, since rows count
-        from when the last block is known. Rows that are blocks count at once, as they name the ones before them; only
-        a first run requests them, as the ends of later ones, of which most of the range is there, often lack blocks.
+        Runs before the first round. These rows only show how many heights fill a response, because rows count once the
+        last block is known. Rows that are blocks count at once, because they name the previous ones. Only a first run
+        requests them, because the ends of later runs, which have most of the range already, often lack blocks.
         """
         method, bounds, last = self.query.method, self.query.bounds or Bounds(), self.journal.history.last
         start, end = last.next if last else bounds.start or 0, bounds.end or 0
@@ -141,7 +141,7 @@ class Rounds:
         self.check_age(tip)
 
     def _write_new(self, writer: Writer, tip: Tip) -> None:
-        """Write what is not written yet, and what came late."""
+        """Write rows that are not written yet, and rows that arrived late."""
         limit = self.query.bounds.end if self.query.bounds else None
         top = tip.height + 1
         if limit is not None and top < limit:  # one stale tip does not outrank --end
@@ -169,10 +169,10 @@ class Rounds:
             self.warn(Phrase("{end} is not reached: the tip is {}{}", top - 1, lag, end=limit))
 
     def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
-        """Write what came late and what is new below `end`.
+        """Write late and new rows below `end`.
 
-        `tip`: as the service named it, None if it lacks blocks below. `top`: the end of the chain; `deep`: heights
-        below it are settled where their rows are the same as before.
+        `tip`: as the service returned it, None if it lacks blocks below. `top`: the end of the chain; `deep`: heights
+        below it are settled if their rows are the same as before.
         """
         linked, history = self.query.method.linked, self.journal.history
         there = self._existing(tip, end)
@@ -201,7 +201,7 @@ class Rounds:
         if self._next < heights.end:  # went back
             stream.put_back(looked)
             middle = max(self._next, min(deep, end))
-            together = together and method.height is not None  # where there may be an edge that was none before
+            together = together and method.height is not None  # there may be a new edge
         for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
             batches = stream if together else self._limited(part)
             if part.start < part.end and not self._write_range(writer, batches, part, end, settled=part.end == middle):
@@ -209,7 +209,7 @@ class Rounds:
                 return
 
     def _passing(self, rows: list[Raw]) -> list[Raw]:
-        """Return the rows to write. Those that the filter leaves out count in all else: they prove what others do."""
+        """Return the rows to write. Rows that the filter leaves out still count as evidence."""
         return rows if self.query.where is None else self.query.where.rows(rows)
 
     def _limited(self, heights: HeightRange) -> BatchStream:
@@ -228,7 +228,7 @@ class Rounds:
         return end
 
     def _lack_known(self, tip: int) -> None:
-        """Take in that the service lacks the last known block. Raises UnsteadyError if the chain has grown since."""
+        """Record that the service lacks the last known block. Raises UnsteadyError if the chain has grown since."""
         known = self.reorg.known
         height, before = known.next - 1, "the checkpoint recorded" if self.journal.checkpoint else "this run has seen"
         if tip - height >= SETTLE:
@@ -242,7 +242,7 @@ class Rounds:
         self._stop_behind(f"it does not have block {height}, which {before}")
 
     def _lack_rows(self, error: BehindError, tip: int) -> None:
-        """Take in that the service has a block, and not all of its rows. Raises UnsteadyError far below the tip."""
+        """Record that the service has a block but not all of its rows. Raises UnsteadyError far below the tip."""
         if tip - error.height >= tuning.TAIL:
             raise UnsteadyError(error)
         self._stop_behind(f"it has block {error.height}, and not all of its rows")
@@ -254,14 +254,14 @@ class Rounds:
         return f"if the chain was reset, start over with {output}"
 
     def _raise_lag(self, lag: int) -> str:
-        """Leave out so many blocks below the tip from now on, at most MAX_LAG; return what to tell the user of it."""
+        """Leave out `lag` blocks below the tip from now on, at most MAX_LAG; return a note for the user."""
         if (lag := min(lag, tuning.MAX_LAG)) <= self._lag:
             return ""
         self.journal.learn_lag(lag)
         return f"; from now on runs stay {counted(lag, 'block')} below the tip"
 
     def _compare(self, writer: Writer, batches: list[Batch], heights: HeightRange, top: int, deep: int) -> bool:
-        """Compare the rows of the heights that are not settled with what they were. Return whether the round can go on.
+        """Compare the rows of unsettled heights with the earlier ones. Return whether the round can go on.
 
         `top`, `deep`: as in `_write_up_to`.
         """
@@ -281,10 +281,10 @@ class Rounds:
         return True
 
     def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], where: str) -> None:
-        """Bring rows that came late into the output. `where`: their heights in words.
+        """Write late rows into the output. `where`: their heights as text.
 
-        A file is cut back to what is settled, and the round goes on from there. Elsewhere, and where rows of other runs
-        stand in between, they follow what was written meanwhile.
+        A file is truncated to the settled rows, and the round continues from there. If the output is not a file, or
+        rows of other runs are in between, late rows follow the rows written since.
         """
         journal, removable = self.journal, self.journal.history.removable
         came = f"{counted(late.total(), 'row')} of {where} came late{'' if removable else ', after later ones'}"
@@ -306,13 +306,13 @@ class Rounds:
             self.written += len(new)
 
     def _written_of(self, rows: list[Raw], late: Counter[str]) -> int:
-        """Return how many rows were written of the heights that are not settled; `rows`, `late`: what they have now."""
+        """Return how many rows of unsettled heights were written; `rows`, `late`: their present rows."""
         if self.query.where is None:
             return self.journal.history.rows.total()
         return len(self._passing(_parted(rows, late)[1]))
 
     def _miss(self, heights: HeightRange, rows: int, top: int) -> None:
-        """Take in that rows which were written are missing. Raises UnsteadyError if the chain has grown since."""
+        """Record that rows which were written are missing. Raises UnsteadyError if the chain has grown since."""
         missing = f"{counted(rows, 'row')} of {heights} that came before"
         if top - self._next >= SETTLE:
             advice = "the service has lost them, or another one answers; run the command again"
@@ -359,7 +359,7 @@ class Rounds:
         method = self.query.method
         if deep is not None and batch.shown and self.journal.history.unsettled:
             self._settle_before()
-        # Heights without rows, even proved, say nothing of heights before them that are not settled.
+        # Heights without rows, even proved, do not settle the heights before them.
         settles = batch.shown or not self.journal.history.unsettled
         ends = new_positions(method, batch, heights, deep if settles or method.linked else None)
         wait = (
@@ -387,15 +387,15 @@ class Rounds:
         return True
 
     def drop_pending(self) -> None:
-        """Cut what is not recorded off the output. Raises OutputError."""
+        """Remove unrecorded rows from the output. Raises OutputError."""
         with signals_deferred():
             self.written -= self.unrecorded.drop()
 
     def _settle_before(self) -> None:
         """Settle the heights before a response that shows rows: the service has written all rows before them.
 
-        It may have done so a moment ago, so these heights are looked at once more. Raises UnsteadyError if they
-        show other rows now.
+        It may have done so a moment ago, so these heights are requested again. Raises UnsteadyError if they have
+        other rows now.
         """
         heights = self.journal.history.unsettled
         rows = [row for batch in self._batches(self.query._replace(limit=None), heights) for row in batch.rows]
@@ -409,7 +409,7 @@ class Rounds:
         self.journal.settle(heights.end)
 
     def _batches(self, query: Query, heights: HeightRange, edges: Sequence[int] = ()) -> Generator[Batch]:
-        """Request rows; no batch of rows without heights spans an edge, since only others can be cut there."""
+        """Request rows; no batch of rows without heights spans an edge, because only other batches can be split."""
         edges = edges if query.method.height is None else ()
         try:
             early, self.early = self.early, None
@@ -430,17 +430,17 @@ class Rounds:
             raise UnsteadyError(error) from error
 
     def check_age(self, tip: Tip) -> None:
-        """Raise IncompleteError for a tip that is older than `--max-age`, or has no time to tell that."""
+        """Raise IncompleteError if the tip is older than `--max-age`, or has no time."""
         if self.settings.max_age is not None:
             check_age(tip, self.settings.max_age)
 
     def _stop_behind(self, what: str) -> None:
-        """Say once that the service lacks a block that it had, and stay further below the tip from now on."""
+        """Warn once that the service lacks a block that it had, and stay further below the tip from now on."""
         if not self.behind:
             self._warn_behind(f"{what}{self._raise_lag(max(1, self._lag * 2))}")
 
     def _warn_behind(self, what: str) -> None:
-        """Say once that the service is behind."""
+        """Warn once that the service is lagging."""
         if not self.behind:
             self.warn(f"the service is behind: {what}")
         self.behind = True

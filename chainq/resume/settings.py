@@ -13,7 +13,7 @@ class ResumeSettings(NamedTuple):
     """How an incremental run begins and ends; at least one of `checkpoint` and `follow` is set.
 
     `checkpoint`: the file that records the position. `lag`: blocks below the tip to leave out. `rewind`: blocks to go
-    back first. `max_age`: seconds that the tip may be old. `follow`: poll until interrupted, every `interval` seconds.
+    back first. `max_age`: maximum tip age in seconds. `follow`: poll until interrupted, every `interval` seconds.
     `output`: the file that rows are appended to, None for standard output. `adopt`: what the rows are of which
     it has some already, to go on after these if there is no checkpoint; None not to.
     """

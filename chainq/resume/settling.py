@@ -1,6 +1,6 @@
-"""Up to which height the rows of a response are settled: which heights the service has written already. Pure.
+"""The height up to which the rows of a response are settled, because the service has written them. Pure.
 
-An indexer writes rows in order. So where a response shows a row, the service has written all rows before it
+An indexer writes rows in order. So if a response shows a row, the service has written all rows before it
 (docs/completeness.md, "Following the tip").
 """
 
@@ -22,7 +22,7 @@ _NAMED = 8  # heights or stretches of them that a warning names
 
 
 class UnsteadyError(Exception):
-    """Responses contradict each other, as they may while the service takes a block in."""
+    """Responses contradict each other, which may happen while the service indexes a block."""
 
     def __init__(self, error: IncompleteError) -> None:
         super().__init__(error)
@@ -30,10 +30,10 @@ class UnsteadyError(Exception):
 
 
 def shown_to(method: Method, batch: Batch) -> int | None:
-    """Return the height below which the service has written all rows of a batch; None if the batch does not tell.
+    """Return the height below which the service has written all rows of a batch, or None if that is unknown.
 
-    That is its end if the server showed a row above it, else the height after its last row: the heights above may
-    get rows yet. Rows without a height, and a batch without rows, do not tell.
+    It is the end of the batch if the server showed a row above it, else the height after its last row: heights above
+    may still get rows. It is unknown for rows without a height and for a batch without rows.
     """
     if batch.heights is None:
         return None
@@ -69,9 +69,9 @@ def new_positions(
 
 
 def late_heights(method: Method, batches: Iterable[Batch], late: Counter[str]) -> str:
-    """Return the heights of late rows in words: `height 5`, `heights 5, 7-9`. `late`: their digests, and how many.
+    """Return the heights of late rows as text: `height 5`, `heights 5, 7-9`. `late`: their digests, with counts.
 
-    Rows of some methods have no height; then the heights of their batch are named, of which each may be meant.
+    Rows of some methods have no height; for these it returns all heights of their batch.
     """
     left, found = late.copy(), set[int]()
     for batch in batches:

@@ -1,4 +1,4 @@
-"""What a run has written and not recorded yet, and how a position is recorded while rows are written."""
+"""Rows that a run has written but not recorded yet; records positions while rows are written."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from chainq.resume.reorg import ReorgCheck
 
 
 class _Pending(NamedTuple):
-    """What is written and not recorded: the last batch of it, the height and the bytes at its end, and all its rows."""
+    """Unrecorded output: its last batch, the height and the bytes at its end, and the number of all its rows."""
 
     batch: Batch
     end: int
@@ -31,7 +31,7 @@ def _sum(total: int | UnsetType, more: int) -> int | UnsetType:
 
 @dataclass(slots=True)
 class Unrecorded:
-    """The rows of a file since its last position: it is cut back to that when a run ends."""
+    """The rows of a file since its last position: the file is truncated to that when a run ends."""
 
     journal: Journal
     reorg: ReorgCheck
@@ -39,12 +39,12 @@ class Unrecorded:
     asking: tuple[_Pending, Later[list[str] | None]] | None = None  # for the hashes of a position
 
     def add(self, batch: Batch, end: int, rows: int) -> None:
-        """Take in a batch up to a height, of which so many rows are written."""
+        """Record a batch up to height `end`, of which `rows` rows are written."""
         rows += self.pending.rows if self.pending else 0
         self.pending = _Pending(batch._replace(rows=batch.rows[-1:]), end, self.journal.sink.length, rows)
 
     def before(self, ends: dict[int, list[str] | UnsetType]) -> dict[int, list[str] | UnsetType]:
-        """Return where to record positions in the next batch, with one before it if what is settled ends there."""
+        """Return where to record positions in the next batch, and one before it if the settled rows end there."""
         if self.pending is None or next(iter(ends.values())) is UNSET:
             return ends
         return {self.pending.end: UNSET, **ends}
@@ -99,7 +99,7 @@ class Unrecorded:
                     self.pending = pending._replace(rows=pending.rows - asked.rows)
 
     def record_all(self) -> None:
-        """Record what is written, so that after an error the next run goes on from there, if the service allows."""
+        """Record the written rows, if the service allows, so that after an error the next run resumes there."""
         if self.pending is None:
             return
         with suppress(ChainqError):
@@ -108,7 +108,7 @@ class Unrecorded:
                 self.pending = self.asking = None
 
     def drop(self) -> int:
-        """Cut what is not recorded off the output, and return how many rows that were. Raises OutputError."""
+        """Remove unrecorded rows from the output, and return how many there were. Raises OutputError."""
         if self.pending is None:
             return 0
         self.journal.sink.truncate(self.journal.position.length)
