@@ -173,9 +173,14 @@ def check_block(facts: BlockFacts) -> Iterator[Contradiction]:
         if value not in seen and _BECH32.fullmatch(value) and (fault := bech32.fault(value)):
             yield Contradiction("checksum", None, f"{name}={value}: {fault}")
         seen.add(value)
-    if sorted(facts.indexes, key=lambda index: -1 if index is None else index) != list(range(len(facts.indexes))):
-        numbered = ", ".join("null" if index is None else str(index) for index in facts.indexes)
-        yield Contradiction("count", f"{len(facts.indexes)} transactions, numbered from 0", f"numbered {numbered}")
+    yield from check_numbers(facts.indexes)
+
+
+def check_numbers(indexes: Sequence[int | None]) -> Iterator[Contradiction]:
+    """Yield that the transactions of a block, by their `index`, are not numbered from 0, if so."""
+    if sorted(indexes, key=lambda index: -1 if index is None else index) != list(range(len(indexes))):
+        numbered = ", ".join("null" if index is None else str(index) for index in indexes)
+        yield Contradiction("count", f"{len(indexes)} transactions, numbered from 0", f"numbered {numbered}")
 
 
 class ChainCheck:

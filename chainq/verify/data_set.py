@@ -5,12 +5,12 @@ other commands of the same heights, because they are compared with each other.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import file_digest, sha256
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import structs
@@ -19,7 +19,7 @@ from chainq.catalog.tables import DERIVED, TABLES
 from chainq.errors import needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.heights.grid import partition_name
+from chainq.heights.grid import PartitionSpec, partition_name
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
 from chainq.process.pool import Workers, cores
@@ -30,9 +30,12 @@ from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
 from chainq.verify.file_rows import FileRows
-from chainq.verify.findings import Contradiction, Located, Step, by_height
+from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
+
+if TYPE_CHECKING:
+    from chainq.verify.tables import Rising
 
 MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
 
@@ -47,12 +50,13 @@ def check_packages() -> None:
 
 
 class Checked(NamedTuple):
-    """The findings in the partitions of the same heights, the names of unreadable files, and by command the number of
-    receipts with recomputed block hashes."""
+    """The findings in the partitions of the same heights, the names of unreadable files, by command the number of
+    receipts with recomputed block hashes, and by partition the first and the last time and round."""
 
     step: Step
     unreadable: set[str]
     hashed: dict[str, int]
+    rising: dict[PartitionSpec, Mapping[str, list["Rising"]]]
 
 
 class DataSetCheck:
@@ -71,6 +75,7 @@ class DataSetCheck:
         self.heights = self.partitions.heights
         self._unreadable: set[str] = set()  # names of files; `steps` finds them
         self._hashed: Counter[str] = Counter()
+        self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
 
     @property
     def hashed(self) -> str:
@@ -110,9 +115,22 @@ class DataSetCheck:
 
     def _noted(self, checked: Checked) -> Step:
         self._unreadable |= checked.unreadable
+        checked.step.findings.extend(self._fallen(checked))
+        checked.step.findings.sort(key=by_height)
         self._hashed.update(checked.hashed)
         self._progress.wrote(0, sum(checked.step.rows.values()))
         return checked.step
+
+    def _fallen(self, checked: Checked) -> Iterator[Finding]:
+        """Yield blocks with an earlier time or a lower round than the last block of the partitions before."""
+        from chainq.verify.tables import fallen
+
+        for spec, edges in checked.rising.items():
+            for check, (first, last) in edges.items():
+                before = self._last.get((spec.command, check))
+                if before is not None and first.value < before:
+                    yield self.partitions.repair.finding(spec, first.height, fallen(check, before, first.value))
+                self._last[spec.command, check] = last.value
 
 
 class GroupCheck:
@@ -125,19 +143,25 @@ class GroupCheck:
         self._tables: dict[str, Any] = {}  # of a group: what other commands are compared with
         self._unreadable: set[str] = set()
         self._hashed: Counter[str] = Counter()
+        self._rising: dict[PartitionSpec, Mapping[str, list[Rising]]] = {}
 
     def check(self, group: Sequence[Partition]) -> Checked:
         """Return what is wrong."""
         from chainq.verify.across import check_across
+        from chainq.verify.tables import integers, misnumbered
 
-        self._tables, self._unreadable, self._hashed = {}, set(), Counter()
+        self._tables, self._unreadable, self._hashed, self._rising = {}, set(), Counter(), {}
         specs = {partition.spec.command: partition.spec for partition in group}
         found = [self._repair.finding(partition.spec, *one) for partition in group for one in self._check(partition)]
         for command, at, one in check_across(self._tables, {name: specs[name].heights for name in self._tables}):
             found.append(self._repair.finding(specs[command], at, one))
+        if (listed := self._tables.get("transactions")) is not None:
+            numbers = (integers(listed[name], -1) for name in ("height", "index"))
+            found += [self._repair.finding(specs["transactions"], *one) for one in misnumbered(*numbers)]
         heights = HeightRange(group[0].spec.start, max(spec.end for spec in specs.values()))
         rows = {command: table.num_rows for command, table in self._tables.items()}
-        return Checked(Step(heights, sorted(found, key=by_height), rows), self._unreadable, dict(self._hashed))
+        step = Step(heights, sorted(found, key=by_height), rows)
+        return Checked(step, self._unreadable, dict(self._hashed), self._rising)
 
     def source(self, listed: Listed) -> Any:
         """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""
@@ -204,6 +228,7 @@ class GroupCheck:
             # A copy, which does not keep the rest of the row group in memory.
             kept.append(self._arrow.concat_tables([table.select(names)]).combine_chunks())
         yield from check.finish(lambda names: tables_of(file, names))
+        self._rising[spec] = check.rising
         narrow = self._arrow.concat_tables(kept)
         if receipt is None:
             yield None, Contradiction("receipt", "a receipt in the metadata of the file", None)

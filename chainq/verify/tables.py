@@ -6,7 +6,7 @@ pyarrow.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from chainq.heights.range import HeightRange
 from chainq.rows.fields import integer_of
 from chainq.rows.full_block import IDENTITY
 from chainq.verify.checksums import wrong_checksums
+from chainq.verify.compare import check_numbers
 from chainq.verify.findings import Contradiction, Located, label
 
 Found = Iterator[Located]
@@ -29,6 +30,13 @@ IDS = frozenset(
 _TAIL = 16  # bytes of a text that go into its digest: in an ID, the checksum over all of it and what is before
 _ODD = [np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)]
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+class Rising(NamedTuple):
+    """What never falls from block to block, at a height: a time or a round."""
+
+    height: int
+    value: int
 
 
 def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
@@ -57,6 +65,7 @@ class TableCheck:
         self._wrong: set[str] = set()  # texts that were yielded
         self._blocks = [np.empty(0, dtype=np.int64)]
         self._digests = [np.empty(0, dtype=np.uint64)]
+        self.rising: dict[str, list[Rising]] = {}
         self._edges: tuple[int, int] | None = None  # the lowest and the highest height so far
         self.rows = 0
 
@@ -87,6 +96,8 @@ class TableCheck:
                 yield None, Contradiction("invalid", " and ".join(self._identity), f"{lacking} rows without them")
         for name in self._ids:
             yield from self._checksums(table, name, at)
+        if at is not None and self._method.linked and "transactions" in table.column_names:
+            yield from _numbers(table["transactions"], at)
 
     def finish(self, read: Read) -> Found:
         """Yield findings about all rows together: missing blocks and duplicate rows."""
@@ -127,11 +138,13 @@ class TableCheck:
         there = compute.is_valid(table[path]).combine_chunks().to_numpy(zero_copy_only=False)
         if not there.any():
             return
-        values = self._after(path, integers(table[path], 0)[there])
+        own = integers(table[path], 0)[there]
+        first, last = (Rising(int(at[there][row]), int(own[row])) for row in (0, -1))
+        self.rising[check] = [self.rising.get(check, [first])[0], last]
+        values = self._after(path, own)
         heights = self._after(f"height of {path}", at[there])
         for row in np.flatnonzero(np.diff(values) < 0):
-            expected, found = (f"{path.rpartition('.')[2]}={value}" for value in values[row : row + 2])
-            yield int(heights[row + 1]), Contradiction(check, f"{expected} or more", found)
+            yield int(heights[row + 1]), fallen(check, *values[row : row + 2])
 
     def _after(self, name: str, values: Any) -> Any:
         """Return values preceded by the last value of the previous table."""
@@ -183,6 +196,35 @@ def _rising(method: Method) -> dict[str, str]:
     """Return, by check, the paths of values that never fall from block to block; they are beside the height."""
     outer = (method.height or "").rpartition("height")[0]
     return {"time": f"{outer}timestamp", "round": f"{outer}round"} if method.linked else {}
+
+
+def fallen(check: str, before: int, value: int) -> Contradiction:
+    """Return what is wrong with a block whose time or round is lower than that of the block before."""
+    name = {"time": "timestamp"}.get(check, check)
+    return Contradiction(check, f"{name}={before} or more", f"{name}={value}")
+
+
+def _numbers(transactions: Any, at: Any) -> Found:
+    """Yield blocks whose transactions are not numbered from 0; nothing for transactions as text."""
+    kind = transactions.type
+    if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return
+    if kind.value_type.get_field_index("index") >= 0:
+        counts = compute.fill_null(compute.list_value_length(transactions), 0).to_numpy()
+        flat = pa.chunked_array(compute.struct_field(compute.list_flatten(transactions), "index"))
+        yield from misnumbered(np.repeat(at, counts), integers(flat, -1))
+
+
+def misnumbered(heights: Any, indexes: Any) -> Found:
+    """Yield heights whose transactions are not numbered from 0. Takes the height and the index of each, -1 for none."""
+    order = np.lexsort((indexes, heights))
+    heights, indexes = heights[order], indexes[order]
+    starts = np.flatnonzero(np.diff(heights, prepend=-2))
+    counts = np.diff(np.append(starts, len(heights)))
+    due = np.arange(len(heights)) - np.repeat(starts, counts)
+    for height in np.unique(heights[indexes != due]).tolist():
+        numbers = indexes[heights == height].tolist()
+        yield from ((height, one) for one in check_numbers([None if number < 0 else number for number in numbers]))
 
 
 def integers(column: Any, null: int) -> Any:

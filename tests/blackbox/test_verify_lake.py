@@ -499,3 +499,22 @@ def test_the_name_of_a_partition_is_the_programs(exported: Path) -> None:
     """What the damages rest on."""
     assert file_of(exported, "records").exists()
     assert PartitionSpec("records", START, START + 100).name == partition_name("records", START)
+
+
+@pytest.mark.parametrize("size", ["1", "10", "100"])
+def test_faults_of_blocks_are_found_at_any_partition_size(
+    program: Program, server: Servers, size: str, tmp_path: Path
+) -> None:
+    """Times and rounds rise across partitions, and transactions are numbered, as `verify` of the service finds."""
+    plants = {("time", 110), ("time", 115), ("round", 120), ("count", 129)}
+    words = (word for kind, height in sorted(plants) for word in ("--plant", f"{kind}:{height}"))
+    url, lake = server("--tip", "400", *words), str(tmp_path / "lake")
+    ran = program("export", "chain", "105:131", "--partition", size, "--to", lake, "-w", "1", "-q", url=url)
+    assert ran.code == 0, ran.err
+    kinds = {"time", "round", "count"}
+    rows = [json.loads(row) for row in program("verify", lake, "--jsonl").rows]
+    found = {(row["check"], row["height"]) for row in rows}
+    other = map(json.loads, program("verify", "105:131", "--jsonl", url=url).rows)
+    assert {one for one in found if one[0] in kinds} == plants
+    assert {row["command"] for row in rows if row["check"] == "count"} == {"full-blocks", "transactions"}
+    assert {(row["check"], row["height"]) for row in other if row["check"] in kinds} == plants
