@@ -100,11 +100,10 @@ class Database(Closing):
 
         Raises UsageError for an invalid query and another table, IncompleteError for one without a whole partition.
         """
-        with self._empty() as empty:
-            try:
-                named = self._named(empty, self._checked(empty, query).query)
-            except self._duckdb.Error as error:
-                raise _invalid(error) from None
+        try:
+            named = self._interruptible(lambda: self._named(query))
+        except self._duckdb.Error as error:
+            raise _invalid(error) from None
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
             if Path(unknown[0]).suffix in EXTENSIONS:
@@ -116,18 +115,20 @@ class Database(Closing):
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
         return [command for view, command in known.items() if view in named]
 
-    def _named(self, empty: Any, query: str) -> set[str]:
+    def _named(self, query: str) -> set[str]:
         """Return the tables that a query names.
 
         DuckDB resolves them against tables without columns and therefore refuses a query that needs columns (joins with
         USING, COLUMNS). For such a query, return the tables without which it is not valid.
         """
-        try:
-            return {name.lower() for name in empty.get_table_names(query)}
-        except self._duckdb.BinderException:
-            self._bind(empty, query)
-            words = {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
-            return {word for word in words if not self._is_valid_without(empty, query, word)}
+        with self._empty() as empty:
+            query = self._checked(empty, query).query
+            try:
+                return {name.lower() for name in empty.get_table_names(query)}
+            except self._duckdb.BinderException:
+                self._bind(empty, query)
+                words = {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
+                return {word for word in words if not self._is_valid_without(empty, query, word)}
 
     def _is_valid_without(self, empty: Any, query: str, table: str) -> bool:
         empty.begin()
@@ -190,21 +191,24 @@ class Database(Closing):
         for files in self._files:
             files.failure = None
         try:
-            statement = self._checked(self._connection, query)
-            query, explains = statement.query, statement.type == self._duckdb.StatementType.EXPLAIN
-            described = [] if explains else self._bind(self._connection, query)  # EXPLAIN ANALYZE would run twice
-            chosen = exact.selection([kind for _, kind in described])
-            exactly = f"from ({query[: self._end(query)]}\n) select {chosen}" if chosen else query
-            self._interruptible(lambda: self._connection.execute(exactly))
+            described = self._interruptible(lambda: self._execute(query))
         except self._duckdb.Error as error:
             raise self._failed(error) from None
-        described = described or [(name, str(kind)) for name, kind, *_ in self._connection.description]
         kinds = dict(zip(_distinct([name for name, _ in described]), (kind for _, kind in described), strict=True))
         columns = tuple(
             Column(Key(name) if re.search(r"[.\[]", name) else name, *_kind(kind), brief=place)
             for place, (name, kind) in enumerate(kinds.items(), 1)
         )
         return Result(columns, self._rows(kinds))
+
+    def _execute(self, query: str) -> list[tuple[str, str]]:
+        """Begin one SELECT; return the names and types of its columns. Raises UsageError, and errors of DuckDB."""
+        statement = self._checked(self._connection, query)
+        query, explains = statement.query, statement.type == self._duckdb.StatementType.EXPLAIN
+        described = [] if explains else self._bind(self._connection, query)  # EXPLAIN ANALYZE would run twice
+        chosen = exact.selection([kind for _, kind in described])
+        self._connection.execute(f"from ({query[: self._end(query)]}\n) select {chosen}" if chosen else query)
+        return described or [(name, str(kind)) for name, kind, *_ in self._connection.description]
 
     def ends(self, text: str) -> bool:
         """Return whether a text ends with a semicolon that ends a query, with nothing after it but a comment."""
@@ -222,7 +226,10 @@ class Database(Closing):
         return None if end is None else len(sent[:end].decode())
 
     def _interruptible(self, work: Callable[[], T]) -> T:
-        """Return the result of a DuckDB call, run in a thread so that a signal can interrupt it."""
+        """Return the result of a DuckDB call, run in a thread so that a signal can interrupt it.
+
+        In the main thread DuckDB itself ends on a signal, with a RuntimeError in place of KeyboardInterrupt.
+        """
         self._pool.submit(None, work)
         try:
             outcome = self._pool.wait()[1]
