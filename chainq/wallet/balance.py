@@ -1,9 +1,8 @@
-"""Brings the book of a wallet up to the tip.
+"""Updates the book of a wallet up to the tip.
 
-Ownership rows say whose records are; the full blocks of the same heights have their outputs, and the tags of what is
-spent. A block whose outputs do not all have an ownership row yet is not in the book: it ends before such a block, so
-that it is exact as of the block that it names. Before the first record there is nothing to be spent, so that part of a
-long range is read by its ownership rows alone.
+Ownership rows show who owns which record; the full blocks of the same heights contain the outputs, and the tags of
+spent records. The book ends before the first block with outputs that have no ownership row yet, so it is exact as of
+its last block. Nothing can be spent before the first record, so only ownership rows are read up to there.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,14 +27,14 @@ from chainq.wallet.scan import Scanner
 from chainq.wallet.shown import Style, shown_plaintext
 from chainq.wallet.spends import Tags
 
-WINDOW = 1_000  # heights that are read before the book is recorded
-SETTLED = 10  # blocks below the tip whose rows may still be on their way (docs/completeness.md, "Following the tip")
+WINDOW = 1_000  # heights between two recordings of the book
+SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
 
 
 class _Window(NamedTuple):
-    """The ownership rows of some heights: all by their place, and the owned ones with the number of their key."""
+    """The ownership rows of some heights: all by position, and the owned ones with the number of their key."""
 
     listed: set[Key]
     owned: dict[Key, int]
@@ -44,8 +43,8 @@ class _Window(NamedTuple):
 class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
-    `keys`: sorted by their address. `recorded` is called with the book after every `WINDOW` heights. `findings`: what
-    keeps the book from being exact, by record.
+    `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights. `findings`: why the book
+    is not exact, by record.
     """
 
     def __init__(
@@ -70,9 +69,9 @@ class Bookkeeper(Closing):
         self._keys.clear()
 
     def bring_up(self, book: Book, tip: Tip, hash_of: Callable[[int], str | None], end: int | None = None) -> None:
-        """Read on to the tip, or up to but not including `end`.
+        """Continue reading to the tip, or to `end` (excluded).
 
-        `hash_of` returns the hash of a block as the service has it now. Raises ChainqError.
+        `hash_of` returns the service's current hash of a block. Raises ChainqError.
         """
         stop = tip.height + 1 if end is None else min(end, tip.height + 1)
         if end is not None and end > stop:
@@ -95,7 +94,7 @@ class Bookkeeper(Closing):
             start = window.end
 
     def check(self) -> None:
-        """Raise IncompleteError if something keeps the book from being exact."""
+        """Raise IncompleteError if the book is not exact."""
         if self.findings:
             raise IncompleteError(
                 f"the balance is not exact: {counted(len(self.findings), 'record')} left out:"
@@ -104,7 +103,7 @@ class Bookkeeper(Closing):
             )
 
     def _first(self, book: Book, stop: int) -> int:
-        """Return from where on full blocks are read: for a book without entries, where its first record may be."""
+        """Return the first height of full blocks to read: for an empty book, the earliest possible record."""
         end = stop - max(SETTLED, WINDOW)
         if book.entries or book.next >= end:
             return book.next
@@ -117,7 +116,7 @@ class Bookkeeper(Closing):
         return end
 
     def _read(self, book: Book, heights: HeightRange) -> int | None:
-        """Read a window; return the height of the first block whose ownership rows are not all there, if any."""
+        """Read a window; return the height of the first block with missing ownership rows, if any."""
         window, open_tags = self._ownership(heights), {e.tag: e for e in book.entries if e.spent is None}
         left = set(window.owned)
         for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
@@ -148,7 +147,7 @@ class Bookkeeper(Closing):
         return window
 
     def _enter(self, book: Book, block: BlockRecords, window: _Window, open_tags: dict[str, Entry]) -> None:
-        """Enter what a block brings and spends."""
+        """Enter the records that a block creates and spends."""
         last = book.as_of
         follows = last is None or block.height != last.height + 1 or block.previous == last.hash
         if block.height is None or not follows:
@@ -156,7 +155,7 @@ class Bookkeeper(Closing):
                 f"full blocks: block {block.height} does not follow the block before it: the chain was reorganized",
                 "run the command again",
             )
-        for output in block.outputs:  # before the inputs: a transaction can spend what it made itself
+        for output in block.outputs:  # before the inputs: a transaction can spend its own outputs
             owner = window.owned.get((output.transition, output.place))
             if owner is not None and (entry := self._entry(output, owner, block.height)):
                 book.entries.append(entry)

@@ -1,6 +1,6 @@
-"""The book of a wallet: its records with what spends them, as of a block, and the totals of these. Pure.
+"""The book of a wallet: its records and their spends as of a block, and their totals. Pure.
 
-It can go back: each entry says at which height it came and went, and marks say which blocks it was read from.
+It can be rolled back: each entry has the heights at which it was created and spent, and marks record the blocks read.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ import msgspec
 
 from chainq.errors import IncompleteError
 
-NEAR = 128  # blocks below the last one of which each has a mark
+NEAR = 128  # blocks below the last one that each have a mark
 EACH = 8  # marks, or up to twice as many, for each doubling of the distance further down
 
 
@@ -40,7 +40,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Total(NamedTuple):
-    """What a program, and a token of it, amount to: all records and the unspent ones, with their sums.
+    """The totals of a program and token: the counts of all and of unspent records, with their sums.
 
     `sum`, `unspent`: None if no record has an amount. `owner`: as in `Entry`.
     """
@@ -63,11 +63,11 @@ class Book(msgspec.Struct):
 
     @property
     def as_of(self) -> Mark | None:
-        """Return the block that the book is as of; None before the first."""
+        """Return the last block in the book; None before the first."""
         return self.marks[-1] if self.marks else None
 
     def read(self, mark: Mark) -> None:
-        """Note that everything up to a block is in the book."""
+        """Record that everything up to a block is in the book."""
         self.next = mark.height + 1
         self.marks.append(mark)
 
@@ -77,12 +77,12 @@ class Book(msgspec.Struct):
         self.marks = [mark for mark in self.marks if mark.height % _spacing(last - mark.height) == 0]
 
     def may_follow(self, height: int, hash_of: Callable[[int], str | None]) -> bool:
-        """Return whether the chain up to a height may be the recorded one: its highest mark up to there is on it."""
+        """Return whether the chain up to a height may be the recorded one: its highest mark up to there matches."""
         mark = next((mark for mark in reversed(self.marks) if mark.height <= height), None)
         return mark is not None and hash_of(mark.height) == mark.hash
 
     def go_back(self, hash_of: Callable[[int], str | None]) -> Mark | None:
-        """Forget the blocks that are no longer on the chain; return the highest one forgotten, None if all are on it.
+        """Remove blocks that are no longer on the chain; return the highest one removed, None if all are on it.
 
         `hash_of` returns the hash of a block now, None if there is none. Raises IncompleteError if no mark is left.
         """
@@ -127,5 +127,5 @@ def _sum(entries: Iterable[Entry]) -> int:
 
 
 def _spacing(gap: int) -> int:
-    """Return how far marks are apart that are so many blocks below the last one: a power of two that grows with it."""
+    """Return the distance between marks at a depth below the last block: a power of two that grows with it."""
     return 1 if gap <= NEAR else 1 << (gap // EACH).bit_length()

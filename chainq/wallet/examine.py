@@ -1,7 +1,7 @@
 """Compares decrypted records with the outputs of their transactions: who sent them, and whether they are genuine.
 
-An output is read from the transaction itself, which one request shows. The name of a record, which its commitment
-needs, is declared in the source text of its program, which rows of transitions without record inputs carry.
+Each output is read from its transaction with one request. The name of a record, which its commitment needs, is declared
+in the source text of its program. Rows of transitions without record inputs contain that text.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from chainq.wallet import genuine
 from chainq.wallet.genuine import Opened
 from chainq.wallet.records import NAMED, Key, in_words, key_of, shown
 
-NEWEST = 100  # blocks in which the source text of a program is looked for, where its record's block does not have it
+NEWEST = 100  # blocks to search for a program's source text if its record's block does not have it
 
 _TRANSACTION, _TRANSITIONS = BY_COMMAND["transaction"], BY_COMMAND["transitions"]
 _RECORD = fields.Picker(["transaction_id", "program_id", "height", "record_ciphertext"])
@@ -34,8 +34,7 @@ _SOURCE = fields.Picker(["program"])
 class Names:
     """The names of the records of programs, which their source texts declare.
 
-    `unnamed`: programs whose source text is not to be had, so that their records cannot be compared; `warn` is called
-    with each.
+    `unnamed`: programs without an available source text, whose records cannot be compared; `warn` is called with each.
     """
 
     def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
@@ -46,7 +45,7 @@ class Names:
     def of(self, program: str, height: int | None) -> list[str]:
         """Return the names of the records of a program; none if no source text of it is found.
 
-        `height`: that of a record of it, None if not known.
+        `height`: of one of its records, None if unknown.
         """
         if program not in self._known:
             source = genuine.native_source() if program == CREDITS else self._source(program, height)
@@ -60,7 +59,7 @@ class Names:
         return self._known[program]
 
     def _source(self, program: str, height: int | None) -> str:
-        """Return the source text of a program; empty if the service has none at hand."""
+        """Return the source text of a program; empty if the service does not return one."""
         tip = self._service.tip_height()
         newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
         for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
@@ -70,7 +69,7 @@ class Names:
                         source = fields.text_of(_SOURCE(row)[0])
                         if program_of(source) == program:
                             return source
-            except ChainqError:  # a method that is refused costs the comparison, which is said
+            except ChainqError:  # without the method there is no comparison; the user is warned
                 continue
         return ""
 
@@ -87,9 +86,9 @@ class Examiner:
         self.findings: dict[Key, str] = {}
 
     def examine(self, records: Sequence[Raw], opened: Sequence[Opened]) -> list[dict[str, Raw]]:
-        """Return for each record row what its output adds to it: its sender and its name, null where not known.
+        """Return for each record row the sender and the name from its output, null if unknown.
 
-        Raises ChainqError if the service cannot be asked.
+        Raises ChainqError if the service fails.
         """
         outputs = self._outputs(records)
         return [
@@ -97,7 +96,7 @@ class Examiner:
         ]
 
     def check(self) -> None:
-        """Raise IncompleteError if a record is not what its transaction says."""
+        """Raise IncompleteError if a record contradicts its transaction."""
         if self.findings:
             raise IncompleteError(
                 f"records/all: {counted(len(self.findings), 'record')} not genuine: {in_words(self.findings)}",
@@ -112,7 +111,7 @@ class Examiner:
             for batch in self._service.fetch_lookups(_TRANSACTION, list(wanted)):
                 for row in batch.rows:
                     found |= {(output.transition, output.place): output for output in record_outputs(row)}
-        except NotFoundError:  # those that exist came before; the others have no output
+        except NotFoundError:  # existing ones were yielded before; the others have no output
             pass
         return found
 

@@ -1,6 +1,6 @@
-"""What the output of a record says beyond its plaintext: who sent it, and whether it is the record that was decrypted.
+"""Reads the sender of a record from its output, and checks that the output matches the decrypted record.
 
-The network accepted the commitment of a record, which is the `id` of its output, and not the plaintext, which a server
+The network accepted the commitment of a record, which is the `id` of its output, but not the plaintext, which a server
 could have altered. Formulas: docs/protocol.md, "Records and their outputs".
 """
 
@@ -50,7 +50,7 @@ def sender_of(opened: Opened, output: RecordOutput) -> str | None:
 
 
 def name_of(opened: Opened, output: RecordOutput, names: list[str]) -> str | None:
-    """Return the name, of these, under which the commitment of a record is the ID of its output; None if there is none.
+    """Return the one of these names with which a record's commitment equals its output ID; None if none fits.
 
     A record of version 0 is committed to by a hash, one of version 1 by a hiding commitment, which the record view key
     opens (`console/program/src/data/record/to_commitment.rs` of ProvableHQ/snarkVM).
@@ -62,6 +62,6 @@ def name_of(opened: Opened, output: RecordOutput, names: list[str]) -> str | Non
             found = opened.plaintext.commitment(program, sdk.Identifier.from_string(name), opened.record_view_key)
             if str(found) == output.id:
                 return name
-    except RuntimeError:  # a program ID that is none
+    except RuntimeError:  # an invalid program ID
         return None
     return None

@@ -1,4 +1,4 @@
-"""Where view keys come from, and what they are: a file, the environment, or a prompt; never the command line.
+"""Reads and checks view keys: from a file, the environment, or a prompt; never from the command line.
 
 Everyone on a machine can read command lines. No message here repeats any part of what was read: it may be a key.
 """
@@ -32,11 +32,11 @@ class ViewKey(NamedTuple):
 
 
 def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
-    """Return the view keys of all files, else of the environment, else typed at a prompt, each once. Raises UsageError.
+    """Return view keys, each once: from all files, else the environment, else a prompt. Raises UsageError.
 
-    A file, of which `-` is standard input, has one key a line; empty lines and those that begin with `#` are skipped.
-    One that others than its owner can read or write is refused, unless `insecure`. The environment variable is removed,
-    so that no child inherits it.
+    A file (`-` is standard input) has one key per line; empty lines and lines that begin with `#` are skipped. A file
+    that anyone but its owner can read or write is refused, unless `insecure`. The environment variable is removed, so
+    that no child process inherits it.
     """
     by_environment = os.environ.pop(VARIABLE, None)
     if files:
@@ -52,7 +52,7 @@ def looks_like_key(text: str) -> bool:
 
 
 def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
-    """Return valid view keys, each once, of texts that have a name for messages. Raises UsageError."""
+    """Return valid view keys, each once, from texts that have a name for messages. Raises UsageError."""
     sdk = load()
     keys: dict[str, ViewKey] = {}
     for name, text in named:
@@ -78,11 +78,11 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
 def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
     by_stdin = str(file) == _STDIN
     name = "standard input" if by_stdin else printable(str(file))
-    if by_stdin and sys.stdin is None:  # and descriptor 0 may be another file by now
+    if by_stdin and sys.stdin is None:  # then descriptor 0 may be another file
         raise UsageError("standard input is closed")
     try:
         with open(0 if by_stdin else file, "rb", closefd=not by_stdin) as opened:
-            mode = os.fstat(opened.fileno()).st_mode  # of what is read, not of what the name may lead to by now
+            mode = os.fstat(opened.fileno()).st_mode  # of the open file, not of the file that now has the name
             typed = by_stdin and stat.S_ISCHR(mode)  # a terminal, whose mode says nothing about the key
             if mode & _OTHERS and not typed and not insecure:
                 raise UsageError(
@@ -106,7 +106,7 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
 
 
 def _prompt() -> str:
-    """Return what is typed at the terminal, without showing it. Raises UsageError if there is no terminal."""
+    """Return the text typed at the terminal, without echo. Raises UsageError if there is no terminal."""
     try:
         asked = os.isatty(0) and os.isatty(2)
     except OSError:

@@ -1,4 +1,4 @@
-"""Which network a service is on, by the number that its blocks carry."""
+"""Checks the network of a service, by the network number in its blocks."""
 
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
@@ -9,7 +9,7 @@ NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 
 
 def check_network(service: Service, name: str) -> None:
-    """Raise UsageError for a service on another network than one of `NETWORKS`."""
+    """Raise UsageError for a service on a network that is not in `NETWORKS`."""
     (latest,) = service.fetch_latest()
     number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
     if number not in NETWORKS[name]:

@@ -1,4 +1,4 @@
-"""`Wallet`: the rows that view keys own, out of batches of ownership rows; and a service that yields only those."""
+"""`Wallet`: selects the rows that view keys own from batches of ownership rows; and a service that yields only those."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,16 +28,16 @@ from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends
 
-MANY = 10_000  # full blocks, of which the user is told before they are read
+MANY = 10_000  # full blocks; the user is warned before more are read
 
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
 _OWNER = fields.Picker([OWNER.path])
 
 
 class Wanted(NamedTuple):
-    """What is printed beside an owned row: its record row (`records`), and the plaintext of that (`plaintext`), with
-    what its output says, in that `style`. `spent`, `unspent`: only records that are, and what spends them.
-    `amounts`: what it amounts to, in columns of its own.
+    """What to print besides an owned row: its record row (`records`), and the record's plaintext (`plaintext`), with
+    the facts of its output, in that `style`. `spent`, `unspent`: only such records, with their spends. `amounts`: the
+    amount, in separate columns.
     """
 
     records: bool = False
@@ -49,16 +49,16 @@ class Wanted(NamedTuple):
 
     @property
     def spends(self) -> bool:
-        """Return whether it matters what spends the records."""
+        """Return whether the spends of records are needed."""
         return self.spent or self.unspent
 
 
 class Wallet(Closing):
-    """View keys and what is found for them. A context manager, which ends its processes and drops the keys.
+    """View keys and their rows. A context manager, which ends its processes and drops the keys.
 
-    `workers`: processes at a time. `progress`: shows rows as they are compared. `malformed`: the rows so far of which
-    nobody can say whose they are. `amounts`: what the decrypted records amount to, of the rows that are wanted.
-    `compared`: the rows that were compared with the keys.
+    `workers`: concurrent processes. `progress`: shows rows as they are compared. `malformed`: the rows so far whose
+    owner cannot be determined. `amounts`: the amounts of the decrypted records, for the wanted rows. `compared`: how
+    many rows were compared with the keys.
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
@@ -81,14 +81,13 @@ class Wallet(Closing):
         return [key.address for number, key in enumerate(self._keys) if number not in self._owners]
 
     def owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
-        """Yield the batches with the owned rows only, and of these the wanted ones.
+        """Yield each batch, reduced to the wanted rows that the wallet owns.
 
-        Where it matters what spends a record, nothing is yielded before the full blocks are read, from the first owned
-        row to the tip.
+        If spends are needed, the full blocks from the first owned row to the tip are read before anything is yielded.
 
         `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`, and before more
-        than `MANY` full blocks are read. Raises what
-        `batches` raises, and IncompleteError for an owned row without a record that decrypts.
+        than `MANY` full blocks are read. Raises the errors of `batches`, and IncompleteError for an owned row without a
+        record that decrypts.
         """
         finder = RecordFinder(service) if self._wanted.records else None
         if self._wanted.plaintext and self._examiner is None:
@@ -106,10 +105,10 @@ class Wallet(Closing):
             confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
             rows, count = self._rows(scanned, finder), len(scanned.batch.rows)
             yield scanned.batch._replace(rows=rows, scanned=count, confirmed=confirmed)
-            del scanned  # its rows are large, and the next wait may be long
+            del scanned  # free its large rows before a wait that may be long
 
     def _with_spends(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
-        """Yield the batches with the wanted rows, and what spends them."""
+        """Yield the batches with the wanted rows and their spends."""
         found = list(batches)
         owners = {key_of(row): fields.text_of(_OWNER(row)[0]) for batch in found for row in batch.rows}
         spends = Spends(self._keys, owners)
@@ -166,7 +165,7 @@ class Wallet(Closing):
         ]
 
     def _joined(self, records: Sequence[Raw], keys: Sequence[ViewKey]) -> list[dict[str, Raw]]:
-        """Return the members of record rows that their ownership rows lack; every record is decrypted, as a check."""
+        """Return the members of record rows that ownership rows lack; decrypts every record, as a check."""
         opened = [decrypt(record, key) for record, key in zip(records, keys, strict=True)]
         joined = [
             {name: value for name, value in raw_json.members(bytes(record)).items() if name not in SHARED}
@@ -191,7 +190,7 @@ class Wallet(Closing):
 
 
 def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:
-    """Return a row with members before its own, which these replace, and with more members after them."""
+    """Return a row with members put before its own (replacing equal names), and with more members after them."""
     own = {name: value for name, value in raw_json.members(bytes(row)).items() if name not in first}
     values = {**first, **own, **more}
     return Raw(
@@ -208,7 +207,7 @@ def _spent(by: Spend | None) -> dict[str, Raw]:
 
 
 class OwnedService(Service):
-    """A service whose ranges of ownership rows hold only those that a wallet owns.
+    """A service whose ranges of ownership rows contain only rows that a wallet owns.
 
     `network`: one of `network.NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
     """
@@ -218,13 +217,13 @@ class OwnedService(Service):
         self._wallet, self._network = wallet, network
 
     def density(self, query: Query, heights: HeightRange) -> Known:
-        """Return the same of the rows that are compared."""
+        """Return the density of the rows that are compared."""
         return super().density(query._replace(method=_OWNERSHIP), heights)
 
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
-        """Yield the owned rows of a height range, in height order, of other methods all rows, as `Service` does.
+        """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.
 
-        The query's `limit` of owned rows is up to the caller. Raises UsageError for a service on another network.
+        The caller applies the query's `limit` to owned rows. Raises UsageError for a service on another network.
         """
         if query.method.command != COMMAND:
             return super().fetch_range(query, heights, asked)

@@ -1,6 +1,6 @@
-"""Which view keys own which ownership rows: the formula of docs/protocol.md, "Ownership rows", on blocks of rows.
+"""Finds which view keys own which ownership rows: the formula in docs/protocol.md, "Ownership rows", on blocks of rows.
 
-A row that the formula cannot be applied to is not taken for another's: it is reported as malformed.
+A row to which the formula does not apply is not treated as another owner's, but reported as malformed.
 """
 
 import json
@@ -16,7 +16,7 @@ FIELD_BYTES = 32
 
 
 class Findings(NamedTuple):
-    """What is known of a block of rows.
+    """The findings in a block of rows.
 
     `owned`: row number and key number of each row that a key owns; `malformed`: row number and what is wrong with it.
     """
@@ -56,7 +56,7 @@ class Matcher:
         self._field, self._point = sdk.Field.from_bytes_le, sdk.Group.from_field
 
     def match(self, block: bytes) -> Findings:
-        """Return what is known of a block: a JSON array of ownership rows."""
+        """Return the findings in a block: a JSON array of ownership rows."""
         found = Findings([], [])
         for number, row in enumerate(_rows(block)):
             try:
@@ -94,7 +94,7 @@ class Matcher:
 
 
 def matcher(view_keys: Sequence[str], _: object) -> Matcher:
-    """Return what a worker process compares rows with."""
+    """Return the function with which a worker process compares rows."""
     return Matcher(view_keys)
 
 

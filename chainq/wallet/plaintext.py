@@ -1,4 +1,4 @@
-"""Reads the text of a decrypted record: its members with their values, as the network writes values."""
+"""Parses the text of a decrypted record into its members, in the network's notation for values."""
 
 import re
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Joins owned rows with their record rows, and decrypts those.
+"""Joins owned rows with their record rows, and decrypts the records.
 
-An ownership row has no height, but its place among the rows of its chunk is, in height order, that of a record at the
-same height: one request for the record at that place shows the height, and one for the records of that height holds
-its row. Where a server's pages do not bear that out, the records of the whole chunk are fetched.
+An ownership row has no height, but in height order its position among the rows of its chunk is the position of a record
+at the same height. One request for the record at that position shows the height, and one for the records of that height
+contains its row. If a server's pages do not match, the records of the whole chunk are fetched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from chainq.wallet.genuine import Opened
 from chainq.wallet.keys import ViewKey
 
 Key = tuple[str, int | None]
-NAMED = 5  # findings that get a warning of their own, and are named in the error
+NAMED = 5  # findings that get their own warning and are named in the error
 
 _METHOD = BY_COMMAND["records"]
 _PLACE = fields.Picker(["transition_id", "output_index"])
@@ -31,7 +31,7 @@ _HEIGHT = fields.Picker([_METHOD.height or ""])
 
 
 def key_of(row: Raw) -> Key:
-    """Return what a record is known by in both methods: its transition and its output index."""
+    """Return the key of a record in both methods: its transition and its output index."""
     transition, index = _PLACE(row)
     return fields.text_of(transition), fields.integer_of(index)
 
@@ -42,7 +42,7 @@ def shown(key: Key) -> str:
 
 
 def in_words(findings: Mapping[Key, str]) -> str:
-    """Return what is wrong with records, of the first `NAMED` ones in full, for the end of a message."""
+    """Return what is wrong with records, for the end of a message; only the first `NAMED` are given in full."""
     named = [f"{shown(key)} {problem}" for key, problem in islice(findings.items(), NAMED)]
     more = len(findings) - len(named)
     return f"{'; '.join(named)}{f'; and {more:,} more' if more else ''}"
@@ -70,9 +70,9 @@ class RecordFinder:
         return found
 
     def _at_place(self, heights: HeightRange, number: int, count: int) -> dict[Key, Raw]:
-        """Return the records of the height that has the record number `number` of `count` from `heights` on.
+        """Return the records of the height that has record `number` of the `count` in `heights`.
 
-        Unverified: what is found here is what is needed, and what is not is looked for in the whole chunk.
+        Unverified: a row found here is the right one, and a row not found is searched for in the whole chunk.
         """
         try:
             if len(heights) > 1 and count > 1:
@@ -82,7 +82,7 @@ class RecordFinder:
                     return {}
                 heights = HeightRange(height, height + 1)
             (page,) = self._service.fetch_one_page(Query(_METHOD, page=0), heights)
-        except ChainqError:  # costs the shortcut, and nothing else
+        except ChainqError:  # only the shortcut is lost
             return {}
         return {key_of(row): row for row in page.rows}
 
@@ -91,7 +91,7 @@ class RecordFinder:
 
 
 def decrypt(record: Raw, key: ViewKey) -> Opened:
-    """Return what a record row decrypts to with the key that owns it.
+    """Return the record row decrypted with the key that owns it.
 
     Raises IncompleteError if it cannot be decrypted: the ownership row and the record contradict each other.
     """
@@ -107,7 +107,7 @@ def decrypt(record: Raw, key: ViewKey) -> Opened:
 
 
 def opened_by(key: ViewKey, ciphertext: str) -> Opened | None:
-    """Return what a ciphertext decrypts to with a key; None if it is not one, or another's."""
+    """Return the decrypted ciphertext; None if it is invalid or belongs to another key."""
     sdk = load()
     try:
         parsed: Any = sdk.RecordCiphertext.from_string(ciphertext)

@@ -1,7 +1,7 @@
 """Makes records of an address, for `chainq serve --owner`: real ciphertexts, which its view key decrypts.
 
-The SDK has no call that encrypts a record, so the ciphertext is put together here from the SDK's arithmetic, in the
-byte format of snarkVM: version and kind of owner, owner, number of entries, entries, nonce. Integers are little-endian.
+The SDK cannot encrypt a record, so this module builds the ciphertext with the SDK's arithmetic, in the byte format of
+snarkVM: version and kind of owner, owner, number of entries, entries, nonce. Integers are little-endian.
 """
 
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from chainq.hashes.trees import bech32m
 from chainq.wallet.genuine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
 
-PUBLIC_EVERY = 8  # the last of so many records has a public owner
-HIDING_EVERY = 2  # every second record has version 1, as those since consensus V8, and a sender
+PUBLIC_EVERY = 8  # one record in this many has a public owner (the last)
+HIDING_EVERY = 2  # every second record has version 1, used since consensus V8, and a sender
 _PUBLIC, _PRIVATE = b"\0\2", b"\1\3"  # of version 0, of version 1
 _ENTRY_PRIVATE = b"\2"
 
@@ -31,7 +31,7 @@ class SampleRecord(NamedTuple):
 
 
 def sample_records(address: str, count: int, sender: str) -> list[SampleRecord]:
-    """Return that many fresh records of an address, which another address (`sender`, valid) made.
+    """Return that many new records of an address, created by another (valid) address, `sender`.
 
     Raises UsageError for an invalid address, or without the SDK.
     """

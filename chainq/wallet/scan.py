@@ -1,6 +1,6 @@
 """Matches batches of rows on several cores: blocks of rows as bytes, results in the order of the rows.
 
-Processes and not threads: the SDK holds the interpreter's lock, so that two threads are no faster than one.
+It uses processes, because the SDK holds the interpreter's lock, so two threads are not faster than one.
 """
 
 from collections import deque
@@ -18,14 +18,14 @@ from chainq.wallet.keys import VARIABLE
 from chainq.wallet.ownership import Findings, Matcher, matcher
 
 BLOCK = 256  # rows, about a fifteenth of a second for one key
-AHEAD = 8  # blocks for each worker that are under way or wait, so that it has work while a response is awaited
-OWN_BLOCKS = 4  # of a scan that are matched in this process: a short scan is done before a worker has started
+AHEAD = 8  # blocks in progress or queued per worker, so that it has work while a response is awaited
+OWN_BLOCKS = 4  # matched in this process: a short scan ends before a worker has started
 MOST_WORKERS = 256
 _NOTHING = Findings([], [])
 
 
 class Scanned(NamedTuple):
-    """A batch and what is known of its rows."""
+    """A batch and what is known about its rows."""
 
     batch: Batch
     findings: Findings
@@ -34,7 +34,7 @@ class Scanned(NamedTuple):
 class Scanner(Closing):
     """Matches rows with view keys in up to `workers` processes. A context manager, which ends them.
 
-    `progress`: shows how far the batch has come that is yielded next.
+    `progress`: shows the progress of the batch that is yielded next.
     """
 
     def __init__(self, view_keys: Sequence[str], workers: int, progress: Progress = UNSEEN) -> None:
@@ -49,9 +49,9 @@ class Scanner(Closing):
         self.__dict__.pop("_matcher", None)
 
     def scan(self, batches: Iterator[Batch]) -> Iterator[Scanned]:
-        """Yield each batch with what is known of its rows, in order; a few blocks are under way at any time.
+        """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
-        Raises what `batches` raises, once everything before it is yielded.
+        Raises the errors of `batches`, after everything before them is yielded.
         """
         waiting: deque[tuple[Batch, int]] = deque()  # each with the number of its blocks
         results = in_order(self._size, self._jobs(batches, waiting), AHEAD * self._size)
@@ -67,7 +67,7 @@ class Scanner(Closing):
                 waiting.popleft()
                 yield Scanned(batch, _joined(parts))
                 parts = []
-                del batch  # its rows are large, and the next wait may be long
+                del batch  # free its large rows before a wait that may be long
 
     def _count(self, part: Findings, ahead: int) -> None:
         """Show how many rows are compared, with how many keys, and how many are found; `ahead`: of the batch."""
@@ -90,7 +90,7 @@ class Scanner(Closing):
                         yield partial(self._match_here, block)
                     else:
                         yield partial(self._workers.call, Matcher.match, block)
-        except Exception as error:  # its turn comes after the rows before it
+        except Exception as error:  # raised after the rows before it
             yield partial(_raise, error)
 
     @cached_property

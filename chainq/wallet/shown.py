@@ -1,4 +1,4 @@
-"""How the plaintext of an owned record is shown: as text, on one line, or by its members; and what it amounts to."""
+"""Formats the plaintext of an owned record (as text, on one line, or by its members) and its amount."""
 
 from collections.abc import Iterable
 from enum import Enum
@@ -14,7 +14,7 @@ from chainq.wallet.plaintext import Members, amount_of, members_of
 
 
 class Style(Enum):
-    """What the column `plaintext` holds: the text as aleo-sdk writes it, the same on one line, or an object of its
+    """The form of the `plaintext` column: the text as aleo-sdk writes it, the same on one line, or an object of its
     members. A TABLE has it on one line, and amounts with their unit."""
 
     TEXT = "text"
@@ -24,7 +24,7 @@ class Style(Enum):
 
 
 class Amount(NamedTuple):
-    """What a record amounts to, in the smallest unit; `token`: its `token_id`, empty without one."""
+    """The amount of a record, in the smallest unit; `token`: its `token_id`, empty without one."""
 
     program: str
     token: str
@@ -37,18 +37,18 @@ class Amount(NamedTuple):
 
 
 def amount_in(program: str, members: Members) -> Amount:
-    """Return what a record of a program amounts to: `microcredits` of credits.aleo, `amount` of other programs."""
+    """Return the amount of a record of a program: `microcredits` of credits.aleo, `amount` of other programs."""
     amount = amount_of(members.get("microcredits" if program == CREDITS else "amount"))
     token = members.get("token_id")
     return Amount(program, token if isinstance(token, str) else "", amount)
 
 
 def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = False) -> tuple[dict[str, Raw], Amount]:
-    """Return what is added to the row of a record of a program, with `amounts` that too, and what it amounts to."""
+    """Return the fields to add to a record's row (with `amounts`, its amount too), and its amount."""
     members: Members | None
     try:
         members = members_of(text)
-    except ValueError:  # of a later version of the network
+    except ValueError:  # from a later version of the network
         members = None
     amount = amount_in(program, members or {})
     plaintext: Any = members if style is Style.MEMBERS else text if style is Style.TEXT else " ".join(text.split())
@@ -59,7 +59,7 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
 
 
 def totals(amounts: Iterable[Amount]) -> list[str]:
-    """Return a line for each program and token: how many records, and their sum."""
+    """Return a line per program and token: the number of records and their sum."""
     groups: dict[tuple[str, str], list[Amount]] = {}
     for one in amounts:
         groups.setdefault((one.program, one.token), []).append(one)

@@ -1,7 +1,7 @@
-"""Which owned records are spent, and by which transaction.
+"""Finds which owned records are spent, and by which transaction.
 
-The tag of a record is Poseidon2 of `sk_tag`, which the view key makes, and of the record's commitment, which is the ID
-of its output. The input that spends a record shows that tag (docs/protocol.md, "Records and their outputs").
+The tag of a record is the Poseidon2 hash of `sk_tag`, derived from the view key, and the record's commitment, which is
+its output ID. The input that spends a record contains that tag (docs/protocol.md, "Records and their outputs").
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ class Tags:
 class Spends:
     """Finds the spends of owned records in full blocks.
 
-    `owners`: by record, the address that owns it. Blocks are to be read from the first record on, in order of height: a
+    `owners`: by record, the address that owns it. Read blocks in order of height, starting at the first record: a
     record cannot be spent before its block.
     """
 
@@ -64,7 +64,7 @@ class Spends:
                 self._read(read_block_records(row))
 
     def _read(self, block: BlockRecords) -> None:
-        for output in block.outputs:  # before the inputs: a transaction can spend what it made itself
+        for output in block.outputs:  # before the inputs: a transaction can spend its own outputs
             key = (output.transition, output.place)
             if key in self._owners:
                 self._by_tag[self._tags.of(self._owners[key], output)] = key
@@ -74,7 +74,7 @@ class Spends:
                 self._spends[self._by_tag[tag]] = Spend(block.height, transaction)
 
     def of(self, key: Key) -> Spend | None:
-        """Return what spends a record, None for one that is not spent. Raises IncompleteError for one in no block."""
+        """Return the spend of a record, None if it is unspent. Raises IncompleteError if no block contains it."""
         if key not in self._seen:
             raise IncompleteError(
                 f"full blocks: {shown(key)} is owned, but in no block: the chain may have been reorganized",
