@@ -1,4 +1,4 @@
-"""Recomputes the hashes of a chain: blocks, roots, IDs of transactions and transitions, and those of public values.
+"""Recomputes the hashes of a chain: blocks, roots, and IDs of transactions, transitions and public values.
 
 ```
 sdk.py       aleo-sdk, if it is installed
@@ -6,9 +6,9 @@ trees.py     field elements as bits, the hash functions, the Merkle tree
 formulas.py  each hash by its formula, with the file of snarkVM that it is from
 check.py     a block summary, or a full block, against its own hashes
 state.py     the tree over the hashes of all earlier blocks
-chain.py     blocks one after the other: links, and the anchor that they end in
-processes.py blocks checked side by side, in worker processes
+chain.py     a sequence of blocks: links, and the anchor that they end in
+processes.py blocks checked in parallel, in worker processes
 ```
-Needs aleo-sdk (extra `hashes`), which `chainq.hashes.sdk` loads for the first hash. No files, no network, no clock.
+Needs aleo-sdk (`hashes` extra), which `chainq.hashes.sdk` loads for the first hash. No files, no network, no clock.
 Rows are JSON values as `json.loads` returns them, which keeps integers exact.
 """

@@ -1,4 +1,4 @@
-"""Blocks one after the other up to an anchor: a block whose hash is trusted."""
+"""Follows blocks up to an anchor: a block whose hash is trusted."""
 
 import re
 from typing import NamedTuple
@@ -30,10 +30,10 @@ def parse_anchor(text: str) -> Anchor:
 
 
 class Walk:
-    """Takes blocks in order of height, and knows whether all of them are proved by an anchor.
+    """A walk over blocks in order of height that determines whether an anchor proves all of them.
 
-    That holds for blocks whose hashes were recomputed, each of which names the hash of the block before it, without a
-    gap up to the anchor.
+    An anchor proves blocks whose hashes were recomputed, if each contains the hash of the previous block, without a gap
+    up to the anchor.
     """
 
     def __init__(self, anchor: Anchor | None) -> None:
@@ -45,9 +45,9 @@ class Walk:
         self._broken = ""
 
     def take(self, height: int, block_hash: object, previous_hash: object, proved: bool) -> str | None:
-        """Take a block; return what is wrong if it is the anchor's, in words, and None for others.
+        """Add a block; if it is the anchor's and wrong, return what is wrong, in words, else None.
 
-        `proved`: its hash was recomputed and holds.
+        `proved`: its hash was recomputed and matches.
         """
         if self.anchor is None or height > self.anchor.height:
             return None

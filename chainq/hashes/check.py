@@ -1,8 +1,9 @@
-"""A block summary, or a full block, against its own hashes.
+"""Checks a block summary, or a full block, against its own hashes.
 
-What an era computed in another way is counted as not checked, never called wrong. On the former testnet3 (network 3)
-these are the IDs of transitions that begin with `as1`, the transactions and values around them, and ratifications and
-certificates beside a batch header without a version; on any network headers that lack a field of today's.
+Hashes that an older era computed differently are counted as not checked, never as wrong. On the former testnet3
+(network 3) these are the IDs of transitions that begin with `as1`, the transactions and values around them, and
+ratifications and certificates beside a batch header without a version; on any network, headers that lack a current
+field.
 """
 
 import json
@@ -25,7 +26,7 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overf
 
 
 class Wrong(NamedTuple):
-    """What does not follow from its parts: the check (`hash`, `root`, `id`, `value`), what is due and what is found."""
+    """A value that does not follow from its parts: the check (`hash`, `root`, `id`, `value`), expected and found."""
 
     check: str
     expected: str | None
@@ -33,7 +34,7 @@ class Wrong(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What was found in a block. `proved`: its hash was recomputed and holds. `skipped`: what was not checked."""
+    """The findings in a block. `proved`: its hash was recomputed and matches. `skipped`: what was not checked."""
 
     wrong: list[Wrong]
     proved: bool
@@ -68,7 +69,7 @@ def check_summary(summary: Row) -> Checked:
 
 @lru_cache(maxsize=64)
 def _block_hash(values: tuple[str, ...]) -> int:
-    """Return the hash of a block; kept, because its summary and the full block have the same."""
+    """Return the hash of a block; cached, because its summary and the full block have the same hash."""
     return formulas.block_hash(dict(zip(_HEADER, values, strict=True)))
 
 
@@ -86,7 +87,7 @@ def check_block(block: Row) -> Checked:
 
 
 def _summary(block: Row) -> Row:
-    """Return the summary of a full block, each field from where it belongs and from nowhere else."""
+    """Return the summary of a full block, each field from its own place only."""
     header = block["header"]
     fields = {name: block.get(name) for name in ("block_hash", "previous_hash")}
     fields |= {name: header.get(name) for name in ROOTS}
@@ -99,7 +100,7 @@ class _BlockCheck:
         self._network = int(self._header["metadata"]["network"])
 
     def _compare(self, check: str, name: str, named: object, make: Callable[[], int], prefix: str = "") -> None:
-        """Recompute a hash and compare it with the one that the block names."""
+        """Recompute a hash and compare it with the one in the block."""
         try:
             due = make()
             if element(named) == due:
@@ -115,7 +116,7 @@ class _BlockCheck:
         self._found.skipped[what] += 1
 
     def roots(self) -> None:
-        """Check the roots that the header names."""
+        """Check the roots in the header."""
         block, header = self._block, self._header
         ids = [confirmed["transaction"]["id"] for confirmed in block.get("transactions") or ()]
         make = lambda: formulas.transactions_root(ids, self._network)  # noqa: E731
@@ -167,7 +168,7 @@ class _BlockCheck:
             self._compare("id", name, transaction["id"], lambda: formulas.transaction_id(transaction), "at")
 
     def _deployment(self, name: str, transaction: Row) -> None:
-        """Have the SDK read a deployment, which recomputes the ID of its transaction by the program's functions."""
+        """Check a deployment with the SDK, which recomputes its transaction ID from the program's functions."""
         if transaction.get("execution") is not None or not _DEPLOYMENT.issubset(transaction["deployment"]):
             expected = "the ID of a deployment with a program, or of an execution alone"  # one would hide the other
             self._found.wrong.append(Wrong("id", f"{name}: {expected}", f"{name}={transaction['id']}"))
@@ -222,5 +223,5 @@ def _subdag_root(authority: Row) -> int:
 
 
 def _versioned(subdag: Row) -> bool:
-    """Return whether the batch headers have a version, as they have since October 2023."""
+    """Return whether the batch headers have a version (they do since October 2023)."""
     return all("version" in one["batch_header"] for certificates in subdag.values() for one in certificates)

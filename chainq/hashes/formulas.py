@@ -1,7 +1,7 @@
 """Each hash of a block by its formula. Rows are JSON values; IDs and roots are returned as numbers.
 
-Every docstring names the file of ProvableHQ/snarkVM that has the formula. Raises NotAnElementError for an ID or a root
-that is none, and KeyError, TypeError or ValueError for a row of another shape.
+Every docstring names the ProvableHQ/snarkVM file with the formula. Raises NotAnElementError for an invalid ID or root,
+and KeyError, TypeError or ValueError for a row of another shape.
 """
 
 from collections.abc import Iterable, Mapping
@@ -81,7 +81,7 @@ def whole(value: object, width: int) -> int:
 
 
 def block_hash(summary: Row) -> int:
-    """Return the hash of a block, by its summary row alone: it needs none of the block's contents.
+    """Return the hash of a block from its summary row alone, without the block's contents.
 
     `ledger/block/src/lib.rs`, `header/merkle.rs`, `header/metadata/to_bits.rs`
     """
@@ -103,7 +103,7 @@ def transactions_root(ids: Iterable[object], network: int) -> int:
 
 
 def ratifications_root(ratifications: Iterable[Row]) -> int:
-    """Return the root over a block's ratifications, which are rewards. Raises KeyError for the one of the genesis.
+    """Return the root over a block's ratifications, which are rewards. Raises KeyError for the genesis block's.
 
     `ledger/block/src/ratifications/merkle.rs`, `ratify/mod.rs`, `ratify/bytes.rs`
     """
@@ -129,7 +129,7 @@ def subdag_root(subdag: Mapping[str, Iterable[Row]]) -> int:
 
 
 def batch_id(header: Row) -> int:
-    """Return the ID of a batch of transmissions, by its header, which the IDs of certificates are.
+    """Return the ID of a batch of transmissions, from its header; certificates have the same IDs.
 
     `ledger/narwhal/batch-header/src/to_id.rs`, `transmission-id/src/bytes.rs`. Version 2 of the former testnet3 has IDs
     of election certificates, the main network a committee ID. Raises KeyError for a header without either or a version.
@@ -150,7 +150,7 @@ def batch_id(header: Row) -> int:
 
 
 def _transmission(text: str) -> bytes:
-    """Return a transmission ID as bytes: its kind, its ID, and the checksum after a dot, which older ones lack."""
+    """Return a transmission ID as bytes: kind, ID, and the checksum after a dot (missing in older ones)."""
     name, dot, checksum = text.partition(".")
     end = whole(checksum, 128).to_bytes(16, "little") if dot else b""
     return (b"\1" + payload("solution", name) if name.startswith("solution1") else b"\2" + _bytes(name)) + end
@@ -161,7 +161,7 @@ def _bytes(value: object) -> bytes:
 
 
 def transition_id(transition: Row) -> int:
-    """Return the ID of a transition, which the IDs and types of its inputs and outputs make, and its tcm.
+    """Return the ID of a transition, from the IDs and types of its inputs and outputs, and its tcm.
 
     `ledger/block/src/transition/merkle.rs`, `transition/input/mod.rs`, `transition/output/mod.rs`;
     `console/program/src/state_path/transition_leaf/`
@@ -174,7 +174,7 @@ def transition_id(transition: Row) -> int:
 
 
 def transaction_id(transaction: Row) -> int:
-    """Return the ID of a transaction of type execute or fee, which the IDs of its transitions make, the fee's last.
+    """Return the ID of a transaction of type execute or fee, from the IDs of its transitions, the fee last.
 
     `ledger/block/src/transaction/merkle.rs`; `console/program/src/state_path/transaction_leaf/`
     """
@@ -188,7 +188,7 @@ def transaction_id(transaction: Row) -> int:
 def function_id(program: str, function: str, network: int, *, sized: bool = True) -> Any:
     """Return the ID of a function, a field element of the SDK. `console/program/src/function_id/mod.rs`
 
-    `sized`: each name comes after its length in bits, which the former testnet3 did not have.
+    `sized`: the length in bits precedes each name (not so on the former testnet3).
     """
     name, domain = program.split(".")
     bits = bits_of(network, 16)
@@ -225,7 +225,7 @@ def _leaf_start(version: int, variant: int, at: int) -> Bits:
 
 
 def private_id(value: str) -> int:
-    """Return the ID of a private input or output, by its ciphertext. The same files as `value_id`."""
+    """Return the ID of a private input or output, from its ciphertext. The same files as `value_id`."""
     data = payload("ciphertext", value)
     count = int.from_bytes(data[:2], "little")
     if not count or len(data) != 2 + 32 * count:

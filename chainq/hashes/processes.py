@@ -1,6 +1,6 @@
-"""Blocks checked against their own hashes in worker processes: rows in, what is wrong with each out.
+"""Checks blocks against their own hashes in worker processes: rows in, findings out.
 
-Processes and not threads: the SDK holds the interpreter's lock.
+It uses processes, not threads, because the SDK holds the interpreter's lock.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from chainq.process.worker import Say
 Block = bytes | Mapping[str, Any]
 """A block as a service sent it, or as `json.loads` returns it."""
 AT_ONCE = {True: 2, False: 32}  # full blocks, and summaries, in a message: about a twentieth of a second
-OWN = 4  # messages that are handled in this process: a few blocks are checked before a worker has started
+OWN = 4  # messages handled in this process: a few blocks are done before a worker has started
 
 
 class BlockChecks(Closing):
@@ -38,7 +38,7 @@ class BlockChecks(Closing):
         self._workers.close()
 
     def begin(self, key: Hashable, blocks: Sequence[Block], *, full: bool) -> None:
-        """Begin to check blocks, `full` ones or summaries; `result` returns what was found by the same key."""
+        """Start checking blocks, `full` ones or summaries; `result` returns the findings by the same key."""
         self._begun += 1
         if self._alone or self._begun <= OWN:
             self._finished[key] = _check(None, (full, blocks))
@@ -46,7 +46,7 @@ class BlockChecks(Closing):
             self._threads.submit(key, partial(self._workers.call, _check, (full, blocks)))
 
     def result(self, key: Hashable) -> list[Checked]:
-        """Return what was found in each of the blocks. Raises what checking raised, such as WorkerDiedError."""
+        """Return the findings in each of the blocks. Raises the errors of the check, such as WorkerDiedError."""
         while key not in self._finished:
             other, outcome = self._threads.wait()
             self._finished[other] = outcome
@@ -56,7 +56,7 @@ class BlockChecks(Closing):
         return outcome  # type: ignore[return-value]  # of `_check`
 
     def check(self, blocks: Sequence[Block], *, full: bool) -> Iterator[Checked]:
-        """Yield what was found in each of the blocks, in their order."""
+        """Yield the findings in each of the blocks, in order."""
         if self._alone:  # as far as it is read
             yield from (_checked(block, full=full) for block in blocks)
             return
@@ -68,7 +68,7 @@ class BlockChecks(Closing):
 
 
 def _ready(_say: Say) -> Hashes:
-    """Make what a worker process needs before its first block."""
+    """Prepare a worker process for its first block."""
     return hashes()
 
 

@@ -13,12 +13,12 @@ from chainq.errors import UsageError, missing_package
 def load(what: str = "owned", extra: str = "wallet") -> Any:
     """Return the SDK: a module with `ViewKey`, `Group`, `Field`, `Poseidon8`, `RecordCiphertext`, `BHP1024`.
 
-    `what` needs it, and `extra` of chainq names it, both for the message of an error.
+    `what` needs it, and the `extra` of chainq installs it; both are for the error message.
 
     Importing it takes a quarter of a second. Raises UsageError if it is not installed.
 
-    Its errors are plain RuntimeErrors whose text may repeat what it was given, which may be a key: whoever catches one
-    must not show it, nor chain another error to it.
+    Its errors are plain RuntimeErrors whose text may repeat its input, which may be a key. Code that catches one must
+    not show it, nor chain another error to it.
     """
     try:
         from aleo import mainnet
@@ -28,7 +28,7 @@ def load(what: str = "owned", extra: str = "wallet") -> Any:
 
 
 def check_installed(what: str = "owned", extra: str = "wallet") -> None:
-    """Raise UsageError if the SDK is not installed, without importing it: before anybody types a key in vain."""
+    """Raise UsageError if the SDK is not installed, without importing it: called before a prompt for a key."""
     if not installed():
         raise _missing(what, extra)
 

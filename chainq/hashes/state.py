@@ -1,4 +1,4 @@
-"""The state root: the root of a tree over the hashes of all blocks, which the header of the next block names."""
+"""The state root: the root of a tree over the hashes of all blocks, contained in the header of the next block."""
 
 from functools import cache
 
@@ -33,7 +33,7 @@ class StateTree:
         self._last = leaf
 
     def root(self) -> int:
-        """Return the root; 0 without a leaf, as the genesis block has it."""
+        """Return the root; 0 without a leaf, as in the genesis block."""
         if self._last is None:
             return 0
         node, empty = self._last, _empty_nodes()
@@ -48,7 +48,7 @@ class StateTree:
 
 @cache
 def _empty_nodes() -> list[Bits]:
-    """Return the nodes by level that hold no leaf."""
+    """Return the nodes without leaves, by level."""
     nodes = [empty_nodes()[0]]
     while len(nodes) < BLOCKS_DEPTH:
         nodes.append(hashes().node(nodes[-1], nodes[-1]))
@@ -56,10 +56,10 @@ def _empty_nodes() -> list[Bits]:
 
 
 class StateRoots:
-    """Compares the state roots that headers name, in order of height from block 0 on.
+    """Checks the state roots in headers, in order of height starting at block 0.
 
-    `unchecked`: blocks whose state root could not be compared, because a block before them is missing or not proved, or
-    because an earlier root was wrong.
+    `unchecked`: blocks whose state root could not be compared, because an earlier block is missing or not proved, or an
+    earlier root was wrong.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class StateRoots:
         self._next = self.unchecked = 0
 
     def take(self, height: int, block_hash: object, root: object, *, proved: bool) -> Wrong | None:
-        """Take a block; return what is wrong with its state root. `proved`: its hash was recomputed and holds."""
+        """Add a block; return what is wrong with its state root. `proved`: its hash was recomputed and matches."""
         if self._tree is None or height != self._next or root is None:
             self._tree = None
             self.unchecked += 1

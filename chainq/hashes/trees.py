@@ -24,7 +24,7 @@ _OF_BYTE = [tuple(bool(byte >> place & 1) for place in range(8)) for byte in ran
 
 
 class NotAnElementError(ValueError):
-    """A value that is no field element, nor an ID that carries one."""
+    """A value that is neither a field element nor an ID that contains one."""
 
 
 def element(value: object) -> int:
@@ -68,7 +68,7 @@ def _element(value: str) -> int:
 
 
 def payload(prefix: str, text: str) -> bytes:
-    """Return the bytes that a bech32m text carries. Raises NotAnElementError for any other, and another prefix."""
+    """Return the bytes in a bech32m text. Raises NotAnElementError for any other text, or another prefix."""
     symbols = text.removeprefix(f"{prefix}1")
     values: list[Any] = list(map(_VALUES.get, symbols))
     known = symbols != text and len(values) >= 6 and None not in values
@@ -107,7 +107,7 @@ def bits_of(number: int, width: int = FIELD_BITS) -> Bits:
 
 @lru_cache(maxsize=1024)
 def small_bits(number: int, width: int) -> tuple[bool, ...]:
-    """Return `bits_of` a number that occurs again and again, such as a place in a list."""
+    """Return `bits_of` a frequent number, such as a list index, from a cache."""
     return tuple(bits_of(number, width))
 
 
@@ -183,7 +183,7 @@ def root_bits(leaves: Iterable[Bits], depth: int) -> Bits:
 
 
 def number_of(bits: Bits) -> int:
-    """Return the field element that bits are, the lowest first, as a number."""
+    """Return the field element with these bits, the lowest first, as a number."""
     return _number(hashes().sdk.Field.from_bits_le(bits))
 
 
