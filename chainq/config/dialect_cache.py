@@ -1,4 +1,4 @@
-"""Remembers which dialect a URL speaks, in the user's cache folder."""
+"""Stores the dialect of each URL in the user's cache folder."""
 
 import json
 from contextlib import suppress
@@ -11,7 +11,7 @@ from chainq.errors import OutputError
 
 
 def remembered(url: str) -> str | None:
-    """Return the name of the dialect that was stored for this URL; None if it is not known, and always for `demo:`."""
+    """Return the dialect name stored for this URL; None if unknown, and always for `demo:`."""
     return None if url == "demo:" else _stored().get(_key(url))
 
 
@@ -39,7 +39,7 @@ def _store(names: dict[str, str]) -> None:
 
 
 def _stored() -> dict[str, str]:
-    """Return the dialect names by key; those that cannot be read, or are no dialects, are left out."""
+    """Return the dialect names by key, without unreadable entries and unknown dialects."""
     path = dialects_file()
     try:
         content = json.loads(path.read_bytes()) if path else {}

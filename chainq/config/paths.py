@@ -12,18 +12,18 @@ def config_file() -> Path:
 
 
 def dialects_file() -> Path | None:
-    """Return the path of the file that remembers dialects, in the user's cache folder; None without such a folder."""
+    """Return the path of the file with detected dialects, in the user's cache folder; None without such a folder."""
     folder = _folder("XDG_CACHE_HOME", "~/.cache")
     return folder / "dialects.json" if folder else None
 
 
 def state_folder() -> Path | None:
-    """Return the folder for what is kept between runs and is no setting, such as a history; None without one."""
+    """Return the folder for data kept between runs that is not a setting, such as a history; None without one."""
     return _folder("XDG_STATE_HOME", "~/.local/state")
 
 
 def _folder(variable: str, default: str) -> Path | None:
-    """Return a folder by the XDG Base Directory Specification, which has a relative path in a variable ignored."""
+    """Return a folder by the XDG Base Directory Specification, which ignores relative paths in variables."""
     folder = os.environ.get(variable, "")
     if not Path(folder).is_absolute():
         folder = str(Path(default).expanduser()) if os.environ.get("HOME") else ""

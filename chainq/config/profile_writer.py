@@ -1,5 +1,4 @@
-"""Appends a profile to `config.toml`, and leaves all else in that file as it is. Headers, which may be secrets, are
-never written."""
+"""Appends a profile to `config.toml` without changing the rest. Headers, which may be secrets, are never written."""
 
 import json
 import re
@@ -25,9 +24,9 @@ def check_new(name: str, settings: Settings) -> None:
 def add(name: str, new: Profile, *, default: bool = False) -> Path:
     """Append a profile without its headers to the configuration file; return the file's path.
 
-    What the file holds is not changed, but for the name of the default profile if `default` is given. A new file is
-    readable by its owner only, since the user may add secrets; an existing one keeps its mode. Raises UsageError if the
-    name is taken or nothing can be appended to the file, OutputError if it cannot be written.
+    The existing content is unchanged, except the name of the default profile if `default` is given. A new file is
+    readable only by its owner, because the user may add secrets; an existing one keeps its mode. Raises UsageError if
+    the name is taken or nothing can be appended to the file, OutputError if it cannot be written.
     """
     settings = profiles.read()
     check_new(name, settings)
@@ -55,7 +54,7 @@ def add(name: str, new: Profile, *, default: bool = False) -> Path:
 
 
 def _with_default(text: str, name: str, settings: Settings) -> str:
-    """Return the text of a file with that default profile, in the line of the one before or in a new first line."""
+    """Return the text of a file with that default profile, in the line of the old default or in a new first line."""
     line = f"default-profile = {_value(name)}"
     if settings.default is None:
         return f"{line}\n\n{text}"

@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
-    """A server under a name of the user's: the keys in the file and the types of their values, None without one.
+    """A server under a name that the user chose: the keys in the file and the types of their values, None if missing.
 
     `rate` in requests a second, `timeout` in seconds; a header's value may be a secret, or `env:NAME` for that
     environment variable. `cert` and `lake`: as the options of these names.
@@ -85,7 +85,7 @@ def read() -> Settings:
 
 
 def parse(text: str, path: Path) -> Settings:
-    """Return the settings that a configuration file with that text has. Raises UsageError with `path` and the line."""
+    """Return the settings in the text of a configuration file. Raises UsageError with `path` and the line."""
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -132,7 +132,7 @@ def file_text(path: Path) -> str:
 
 
 def _resolved(profile_name: str, header_name: str, value: str) -> str:
-    """Return a header's value as it is sent: `env:NAME` stands for that environment variable."""
+    """Return a header's value as sent, with `env:NAME` replaced by that environment variable."""
     if not value.startswith("env:"):
         return value
     name = value.removeprefix("env:")
@@ -145,7 +145,7 @@ def _resolved(profile_name: str, header_name: str, value: str) -> str:
 def _names_table(*keys: str) -> type[msgspec.Struct]:
     """Return the type of a table that has a non-empty string for some of these keys."""
     kind = Annotated[str, msgspec.Meta(min_length=1)] | msgspec.UnsetType
-    fields = {f"field_{number}": key for number, key in enumerate(keys)}  # "records/all" is no Python name
+    fields = {f"field_{number}": key for number, key in enumerate(keys)}  # "records/all" is not a Python name
     return msgspec.defstruct(
         "NamesTable", [(name, kind, msgspec.UNSET) for name in fields], rename=fields, forbid_unknown_fields=True
     )

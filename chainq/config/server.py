@@ -1,14 +1,14 @@
-"""Which server a run talks to: what was passed, completed by a profile of `config.toml`."""
+"""Chooses the server of a run: the passed options, completed from a profile in `config.toml`."""
 
 from chainq.transport.base import ServiceOptions
 
 
 def completed(given: ServiceOptions) -> ServiceOptions:
-    """Return `given` completed by its profile, or by the default one if `given` has neither a URL nor a profile.
+    """Return `given` completed from its profile, or from the default one if `given` has neither a URL nor a profile.
 
-    The result names the profile that was read. Its headers may be secrets, its certificate names a person, and its lake
-    is of one chain: they are for its own host only. Raises UsageError for a profile that does not exist and for a
-    mistake in the file.
+    The result names the profile that was read. Its headers may be secrets, its certificate identifies a person, and its
+    lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile or a mistake
+    in the file.
     """
     if given.url and not given.profile:
         return given if given.lake != "" else given._replace(lake=None)

@@ -1,4 +1,4 @@
-"""On which line of a TOML text a value is. `tomllib` reports lines only for texts that it cannot parse.
+"""Finds the line of a value in a TOML text. `tomllib` reports lines only for texts that it cannot parse.
 
 A statement (a table heading, or a key with its value) is parsed on its own below the heading it belongs to, so the
 whole search reads every line once and needs no TOML grammar here. Rejected: parsing ever longer beginnings of the text,

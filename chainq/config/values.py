@@ -9,7 +9,7 @@ LEAST_MEMORY = 2**20  # bytes
 
 
 def checked_number(name: str, value: object) -> float:
-    """Return a rate (requests per second) or a timeout (seconds); `name` is what the message calls it.
+    """Return a rate (requests per second) or a timeout (seconds); `name` is its name in the message.
 
     Raises UsageError unless the value is from 0.000001 to 1000000.
     """
@@ -19,7 +19,7 @@ def checked_number(name: str, value: object) -> float:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message; of an int with more digits than Python prints only the type."""
+    """Return a value for an error message, or only the type of an int with more digits than Python prints."""
     try:
         return excerpt(repr(value).removesuffix(".0"), 60)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Whether the block hashes of a server can be recomputed, and at which heights they could not. For `chainq doctor`."""
+"""Checks, for `chainq doctor`, whether a server's block hashes can be recomputed, and at which heights they cannot."""
 
 from collections.abc import Iterable
 
@@ -46,7 +46,7 @@ def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: 
 
 
 def _checked(outcomes: Iterable[Outcome], *, full: bool) -> Iterable[tuple[int, Checked]]:
-    """Yield the heights of blocks, and what was found in them."""
+    """Yield the heights of blocks and their findings."""
     path = "header.metadata.height" if full else "height"
     for outcome in outcomes:
         for row in outcome.rows[:1] or [Raw(outcome.result)]:  # latest/block is an object on some servers

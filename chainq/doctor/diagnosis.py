@@ -1,7 +1,7 @@
-"""Diagnosis: what a server is, as a list of checks. Here are their order, and those of the connection and the envelope.
+"""Diagnosis: examines a server in a list of checks. This module has their order, and checks connection and envelope.
 
-The checks are those in which servers are known to differ (docs/protocol.md). `methods` finds the methods and their
-names, `pagination` examines ranges and pages.
+The checks cover the known differences between servers (docs/protocol.md). `methods` finds the methods and their names;
+`pagination` examines ranges and pages.
 """
 
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
 _SHOWN = {Role.ID: "transaction_id", Role.PROGRAM: "program_id", Role.FUNCTION: "function_name"}  # in record rows
 _MINUTE, _HOUR = 60, 3600  # seconds
-# Requests per second. Deployed servers allow 200 calls of a method in a minute; a steady 198 are refused still, since a
-# call near the end of a window can extend it (docs/protocol.md, "Rate limits").
+# Requests per second. Deployed servers allow 200 calls of a method per minute; a steady 198 are still refused, because
+# a call near the end of a window can extend it (docs/protocol.md, "Rate limits").
 USUAL_RATE = "3"
 _MARGIN = 0.9
 
@@ -51,7 +51,7 @@ def diagnose(prober: Prober, url: str, stated: Dialect, names: Names, now: int) 
     """Examine the server that `prober` calls. `stated` and `names` apply if nothing else is found; `now`: seconds
     since 1970.
 
-    Raises nothing for what a server does: that is in the checks.
+    Raises nothing for faults of the server: they are in the checks.
     """
     examination = _Examination(MethodProber(prober, stated, names), url, now)
     checks = tuple(examination.run())
@@ -59,7 +59,7 @@ def diagnose(prober: Prober, url: str, stated: Dialect, names: Names, now: int) 
 
 
 class _Probe(NamedTuple):
-    """A method that was called: with which arguments, what it returned, and the check of its presence."""
+    """A called method: its arguments, its outcome, and the check of its presence."""
 
     arguments: dict[Role, Value]
     outcome: Outcome
@@ -145,7 +145,7 @@ class _Examination:
         )
 
     def _method_checks(self, latest: Outcome) -> Iterator[Check]:
-        """Yield a check of every method of the catalogue, then those of ranges and pages."""
+        """Yield a check of every method of the catalog, then the checks of ranges and pages."""
         pagination = PaginationProber(self.methods, self._tip)
         window, records, check = pagination.find_window()
         probes = {
@@ -178,7 +178,7 @@ class _Examination:
     def _arguments(
         self, method: Method, window: Window, below: int, probes: dict[str, _Probe]
     ) -> tuple[dict[Role, Value], bool]:
-        """Return arguments for any method of the catalogue by their roles, and whether an ID in them is made up."""
+        """Return arguments for any method of the catalog by their roles, and whether an ID in them is made up."""
         known = {role: next(iter(window.busiest_values(path)), "") for role, path in _SHOWN.items()}
         if method.param(Role.ADDRESS):
             known[Role.ADDRESS] = address_in(*(probe.outcome for probe in probes.values())) or ""
@@ -244,10 +244,9 @@ class _Examination:
 def safe_rate(refusal: Refusal) -> str:
     """Return the requests per second, as a value of --rate, that would not have been refused.
 
-    The window in which calls are counted began with the first of them at the latest, and ends when the server says
-    that calls are allowed again; if it does not, or names no time to wait, it is taken for a minute
-    (docs/protocol.md, "Rate limits"). A method that was refused at once was called by others before: nothing was
-    measured.
+    The window in which calls are counted started at their first call or earlier, and ends when the server allows calls
+    again; if the server gives no time to wait, the window is assumed to be one minute (docs/protocol.md, "Rate
+    limits"). If the first call of a method was refused, other clients had used up the limit: nothing was measured.
     """
     if not refusal.calls:
         return USUAL_RATE

@@ -16,9 +16,9 @@ WORKS = "the command works"
 
 
 class MethodProber:
-    """Calls methods by their commands and parameters by their roles, and learns the server's names of both.
+    """Calls methods by command and parameters by role, and learns the server's names for both.
 
-    `dialect` and `names` are what is known so far.
+    `dialect` and `names`: known so far.
     """
 
     def __init__(self, prober: Prober, stated: Dialect, names: Names) -> None:
@@ -39,13 +39,13 @@ class MethodProber:
             self.set_dialect(self._base)
 
     def call(self, command: str, arguments: Mapping[Role, Value]) -> Outcome:
-        """Call a command's method by the names that are known."""
+        """Call a command's method with the known names."""
         return self.prober.call(*self.dialect.call(BY_COMMAND[command], arguments))
 
     def find(self, command: str, arguments: Mapping[Role, Value], made_up: bool = False) -> tuple[Outcome, Check]:
-        """Call a method, by the names of other dialects too if its own name fails; return the outcome and a check.
+        """Call a method, with the names of other dialects too if its own name fails; return the outcome and a check.
 
-        `made_up`: the arguments name nothing that exists, so an error shows as well as a result that the method exists.
+        `made_up`: the arguments refer to nothing that exists, so an error proves the method exists as a result does.
         """
         method = BY_COMMAND[command]
         wires = self.wires(method)
@@ -63,7 +63,7 @@ class MethodProber:
         return best, self.check(method, best, made_up)
 
     def call_as(self, wire: Wire, method: Method, arguments: Mapping[Role, Value]) -> Outcome:
-        """Call a method by these names."""
+        """Call a method with these names."""
         return self.prober.call(*Dialect("", {method.name: wire}).call(method, arguments))
 
     def wires(self, method: Method) -> Iterator[Wire]:

@@ -1,7 +1,7 @@
 """PaginationProber: ranges, pages, caps, the order of rows, row ids. For `chainq doctor`.
 
-Every check looks at the same few heights near the tip (`Window`), whose rows are known by then. The ways in which
-servers differ are those of docs/protocol.md, "Results" and "Pagination".
+Every check uses the same few heights near the tip (`Window`), whose rows are known by then. See docs/protocol.md,
+"Results" and "Pagination", for the differences between servers.
 """
 
 import re
@@ -34,8 +34,8 @@ _ADDRESS = re.compile(rb'"value":"([a-z]+1[02-9ac-hj-np-z]{58})"')  # in a publi
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Heights near the tip, `end` excluded, and all records of them. `busiest`: the height with the most records, the
-    newest one if there are none."""
+    """Heights near the tip, `end` excluded, and all their records. `busiest`: the height with the most records, or the
+    highest one if there are none."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class PaginationProber:
     def __init__(self, methods: MethodProber, tip: int) -> None:
         self._methods, self._tip = methods, tip
         self._first_page = 0
-        self._honours: dict[str, bool] = {}  # command -> whether it honours the page size
+        self._honours: dict[str, bool] = {}  # command -> whether it honors the page size
 
     def find_window(self) -> tuple[Window, Outcome, Check]:
         """Return a window with records in it, or without if there are none; and the outcome of `records/all` with a
@@ -113,7 +113,7 @@ class PaginationProber:
         return Check(name, UNKNOWN, _reason(window, second))
 
     def address_size(self, arguments: dict[Role, Value], first: Outcome) -> None:
-        """Find the page-size parameter that the address method honours. `first`: its outcome for a page of one row."""
+        """Find the page-size parameter that the address method honors. `first`: its outcome for a page of one row."""
         method = BY_COMMAND["address-transactions"]
         if len(first.rows) == 1:
             second = self._methods.call(method.command, {**arguments, Role.SIZE: 2})
@@ -131,7 +131,7 @@ class PaginationProber:
                     break
 
     def page_size(self, window: Window, singles: dict[str, Outcome]) -> Check:
-        """Return whether page sizes are honoured. `singles`: outcomes for pages of one row, by command."""
+        """Return whether page sizes are honored. `singles`: outcomes for pages of one row, by command."""
         name = "page size"
         several = len(window.rows) > 1
         records = {"records": self._methods.call("records", window.arguments(self._first_page, 1))} if several else {}
@@ -152,7 +152,7 @@ class PaginationProber:
         return Check(name, UNKNOWN, _reason(window))
 
     def row_cap(self, window: Window) -> Check:
-        """Return whether responses have fewer rows than the page size, as far as one ordinary call can show it."""
+        """Return whether responses have fewer rows than the page size, if one ordinary call can show it."""
         name = "row cap"
         if not window.rows or self._honours.get("records") is False:
             return Check(name, UNKNOWN, _reason(window) if not window.rows else "records/all ignores the page size")

@@ -1,6 +1,6 @@
-"""Prober: makes the calls of `chainq doctor`. One at a time, few in total, none repeated again and again.
+"""Prober: makes the calls of `chainq doctor`, in sequence, few in total, and without long series of retries.
 
-It records what responses show beside their results (HTTP and TLS version, compression, rate limits) for `diagnosis`.
+It records facts besides the results (HTTP and TLS version, compression, rate limits) for `diagnosis`.
 """
 
 import time
@@ -52,7 +52,7 @@ class Outcome:
     """What one call returned: its `result` as JSON, or an error.
 
     `code` is the code of a JSON-RPC error as it was sent (`-32601`, `"22P02"`), empty for other errors. `skipped`: the
-    call was not made, or refused by a rate limit only, so that it says nothing of the server.
+    call was not made, or only refused by a rate limit, so it shows nothing about the server.
     """
 
     result: bytes = b""
@@ -97,7 +97,7 @@ class Prober(Closing):
         report: Callable[[Report], None] = lambda _: None,
         transport: Transport | None = None,
     ) -> None:
-        headers = {"Accept-Encoding": "gzip", **options.headers}  # also if it would not pay: the check needs it
+        headers = {"Accept-Encoding": "gzip", **options.headers}  # even if it does not pay off: the check needs it
         options = options._replace(retries=min(RETRIES, options.retries), headers=headers)
         self._connection = Connection(options, self._count, transport=transport, observe=self._observe)
         self._report = report
@@ -166,7 +166,7 @@ def _skipped(method: str, reason: str) -> Outcome:
 
 
 def _decode(text: memoryview, request_id: int) -> Outcome:
-    """Return the outcome that a response holds, with the code of a JSON-RPC error as it was sent."""
+    """Return the outcome in a response, with the code of a JSON-RPC error as sent."""
     try:
         return Outcome(bytes(decode_result(text, request_id)))
     except ServiceError as error:

@@ -10,9 +10,9 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def now() -> float:
-    """Return the time that ages count from, in seconds since 1970: that of SOURCE_DATE_EPOCH if it is set.
+    """Return the time that ages count from, in seconds since 1970: SOURCE_DATE_EPOCH if it is set.
 
-    So that pages with tables in them can be made again (reproducible-builds.org/specs/source-date-epoch).
+    This makes pages with tables reproducible (reproducible-builds.org/specs/source-date-epoch).
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(epoch) if epoch.isdecimal() and len(epoch) < 16 else time.time()

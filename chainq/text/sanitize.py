@@ -1,4 +1,4 @@
-"""Sanitizes text for terminals and masks secrets. Text from outside is shown only after it went through here."""
+"""Sanitizes text for terminals and masks secrets. All text from outside passes through here before it is shown."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
 KEYS = ("APrivateKey1", "AViewKey1")
 """How private keys and view keys begin: they are neither shown nor sent."""
-# Hosts of chain services put the caller's API key into the path, and it can look like anything. So only what is surely
-# no key is shown: a lower-case word of at most five letters, and words that such paths are made of, perhaps with a
-# number (v1, testnet3, json-rpc). Compiled at their first use, since every start loads this module.
+# Hosts of chain services put the caller's API key into the path, and it can have any form. So only parts that cannot be
+# keys are shown: lower-case words of at most five letters, and common path words, perhaps with a number (v1, testnet3,
+# json-rpc). Compiled at first use, because every start loads this module.
 _WORDS = (
     "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
     "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"
@@ -25,7 +25,7 @@ _HOST = rf"{_LABEL}(?:\.{_LABEL})*:[0-9]{{1,5}}|(?:{_LABEL}\.)+[a-z]{{2,12}}|[0-
 """A host without a scheme before it."""
 _FOLDER = r"[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"  # names without digits, and no host
 _LOCAL = re.compile(r"(?:~|\.{1,2})?/(?:[^/@?;][^@?;]*)?")  # a path of this machine, which holds no secret
-_MOST_SENT = 64  # requests whose secrets are known: a process that makes clients without end must not grow
+_MOST_SENT = 64  # requests whose secrets are kept; bounds the memory of a process that keeps making clients
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
@@ -33,7 +33,7 @@ def printable(text: str) -> str:
     r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`)."""
     if text.isascii() and text.isprintable():
         return text
-    import unicodedata  # here and below: what most runs do not need is loaded when it is needed
+    import unicodedata  # here and below: loaded only when needed, because most runs do not need it
 
     return "".join(c if unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text)
 
@@ -41,7 +41,7 @@ def printable(text: str) -> str:
 def printable_json(text: bytes) -> bytes:
     r"""Return the same JSON text with characters that could act on a terminal as escapes (`\u202e`); values stay.
 
-    JSON itself allows no control character below U+0020 inside a string, but all others.
+    Inside a string, JSON forbids only the control characters below U+0020.
     """
     if text.isascii() and b"\x7f" not in text:
         return text
@@ -57,7 +57,7 @@ def printable_json(text: bytes) -> bytes:
 def excerpt(text: str, length: int = 200) -> str:
     """Return one sanitized line of at most `length` characters, for error messages; tags and repeated spaces go.
 
-    What is too long loses its middle: what happened often stands at the end. Secrets that were sent are masked.
+    Text that is too long loses its middle, because the end often says what happened. Masks secrets that were sent.
     """
     return printable(abridged(" ".join(re.sub(r"<[^>]*>", " ", mask_sent(text)).split()), length))
 
@@ -68,10 +68,10 @@ def recordable(message: str) -> str:
 
 
 def abridged(text: str, length: int) -> str:
-    """Return the text, of one with more than `length` characters its beginning and its end, with `…` between them."""
+    """Return the text; if it has more than `length` characters, its beginning and end with `…` between them."""
     if len(text) <= length:
         return text
-    text = mask_keys(text)  # before the beginning of a key goes, by which it is known
+    text = mask_keys(text)  # first, because a key is recognized by its beginning
     head = length * 2 // 5
     return text if len(text) <= length else f"{text[:head]}…{text[head + 1 - length :]}"
 
@@ -82,14 +82,14 @@ def quoted(text: str, length: int = 80) -> str:
 
 
 def mask_keys(text: str) -> str:
-    """Return the text with `***` for all of a private or view key but how it begins, wherever it is in the text."""
+    """Return the text with every private or view key masked as `***` after its prefix."""
     return re.sub(rf"({'|'.join(KEYS)})\w+", rf"\1{_MASK}", text)
 
 
 def keep_secret(url: str, headers: Mapping[str, str]) -> None:
-    """Have `mask_sent` mask the secrets in a URL and in headers from now on, in whatever is shown by this process.
+    """Register the secrets in a URL and in headers for `mask_sent`, for the rest of this process.
 
-    Rejected: to pass them to all places where text of a server is shown, of which one would be forgotten.
+    Rejected: passing them to every place where text from a server is shown, because one would be forgotten.
     """
     if headers or mask_url(url) != url:
         from chainq.text import secrets
@@ -104,7 +104,7 @@ def keep_secret(url: str, headers: Mapping[str, str]) -> None:
 def mask_sent(text: str) -> str:
     """Return the text with `***` for secrets that were sent, however they are encoded: servers repeat requests.
 
-    For a text that will be cut: what is left of a secret would not be known any more. `excerpt` does it by itself.
+    Call it before truncating a text, because part of a secret is not recognized. `excerpt` calls it itself.
     """
     for found in list(_sent.values()):
         text = found.sub(_MASK, text)
@@ -114,7 +114,7 @@ def mask_sent(text: str) -> str:
 def mask_url(url: str) -> str:
     """Return the URL with `***` for user name, password, query values, parameters and API keys in its path.
 
-    A path of this machine, which begins with `/`, `./`, `../` or `~/` or consists of short words, stays as it is.
+    A local path, which begins with `/`, `./`, `../` or `~/` or consists of short words, is unchanged.
     """
     try:
         parts = urlsplit(url)

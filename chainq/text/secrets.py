@@ -1,7 +1,7 @@
-"""Finds in other text the secrets that requests carry: values of headers, and what a URL holds beside its host.
+"""Finds the secrets of requests in other text: header values, and all parts of a URL except its host.
 
-Servers repeat requests in their errors: `Cannot POST /v1/<key>`, or all headers. Which encoding they use for that is
-theirs to choose, so a secret is found however its characters are escaped, and in base64.
+Servers repeat requests in their errors: `Cannot POST /v1/<key>`, or all headers. They may use any encoding, so a secret
+is found however its characters are escaped, and in base64.
 """
 
 import re
@@ -15,13 +15,13 @@ LONG = 8  # characters of a secret that is found inside of words, too; a shorter
 
 
 def secrets(url: str, headers: Mapping[str, str], harmless: str) -> Iterator[str]:
-    """Yield what of a request must not be shown.
+    """Yield the parts of a request that must not be shown.
 
-    `harmless`: an expression for parts of a path, values of a query and of headers that are surely no secrets.
+    `harmless`: an expression for path parts, query values and header values that cannot be secrets.
     """
     try:
         parts = urlsplit(url)
-    except ValueError:  # no valid URL, to which nothing is sent
+    except ValueError:  # an invalid URL: nothing is sent to it
         return
     login = parts.netloc.rpartition("@")[0]
     yield from _login(unquote(login))

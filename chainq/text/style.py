@@ -7,5 +7,5 @@ BOLD, DIM = "1", "2"
 
 
 def paint(text: str, style: str, color: bool) -> str:
-    """Return the text in that style; as it is if `color` is False, or text or style are empty."""
+    """Return the text in that style; unchanged if `color` is False, or text or style are empty."""
     return f"\x1b[{style}m{text}\x1b[0m" if color and style and text else text

@@ -21,8 +21,8 @@ def width_of(text: str) -> int:
 def truncate(text: str, room: int, keep: int = 0) -> str:
     """Return the text in at most `room` cells, with `…` for what is left out at its end.
 
-    `keep`: characters at the end of the text that stay. BOTH_ENDS abbreviates an ID in the middle, so that both ends
-    can be compared (`ab17uppp…c2zv99`), and keeps the suffix that says what a number is (`592151…075field`).
+    `keep`: characters kept at the end of the text. BOTH_ENDS abbreviates an ID in the middle, so that both ends can be
+    compared (`ab17uppp…c2zv99`), and keeps the type suffix of a number (`592151…075field`).
     """
     if width_of(text) <= room:
         return text
@@ -39,10 +39,10 @@ def truncate(text: str, room: int, keep: int = 0) -> str:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Return the text in lines of at most `room` cells, broken at spaces if there are any; only those are lost."""
+    """Return the text in lines of at most `room` cells, broken at spaces if possible; drops only those spaces."""
     lines, at = [], 0
-    # One more character than fits shows whether the text goes on. Rejected: cutting lines off the text itself, which
-    # copies the rest each time and takes minutes for megabytes.
+    # One extra character shows whether the text continues. Rejected: slicing lines off the text itself, which copies
+    # the rest each time and takes minutes for megabytes.
     while len(rest := text[at : at + room + 1]) > room or width_of(rest) > room:
         end = room
         while end > 1 and width_of(rest[:end]) > room:
