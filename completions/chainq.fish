@@ -348,7 +348,7 @@ _chainq_row 1 text object
 _chainq_for export
 _chainq_row any text 'command... [range]'
 _chainq_for sql
-_chainq_row any text '[dest] [query]'
+_chainq_row any text '[range|dest] [query]'
 _chainq_for rpc
 _chainq_row 1 words method getBlocks 'block summaries for a height range' block 'block summaries by height' latest/block 'block summary of the latest block' getChainBlocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' chainTransaction 'full details of one transaction by ID' chainTransactionsForProgram 'transactions that call a program'"'"'s function, once for each call' records/all 'records produced in a height range' records/isOwner 'minimal ownership data of records in a height range' transitionsWithoutRecordInputs 'transitions that have no record inputs, in a height range' getPublicTransactionsForAddress 'IDs of public transactions of an address in a height range'
 _chainq_row 2 text params

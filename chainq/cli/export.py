@@ -55,7 +55,7 @@ def run(given: ExportCommand) -> None:
             _list(export, service, reporter)
             return
         workers = given.workers or cores()
-        progress = Progress(reporter, everything=query.bounds == Bounds(whole=True))
+        progress = Progress(reporter, announce=query.bounds == Bounds(whole=True))
         reporter.draw()
         try:
             totals = export.run(

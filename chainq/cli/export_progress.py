@@ -13,16 +13,16 @@ from chainq.text.humanize import counted, in_bytes
 class Progress:
     """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do."""
 
-    def __init__(self, reporter: Reporter, *, everything: bool) -> None:
-        self._reporter, self._everything = reporter, everything
+    def __init__(self, reporter: Reporter, *, announce: bool) -> None:
+        self._reporter, self._announce = reporter, announce
         self._lock = Lock()  # of those below
         self._partitions = self._written = 0
         self._underway: dict[str, Advance] = {}  # by the name of the partition
         self._workers: dict[int, Advance] = {}  # by the number of the worker
 
     def begin(self, plan: ExportPlan) -> None:
-        """Start the bar; if no range was given, say how much that is."""
-        if plan.todo and self._everything:
+        """Start the bar; with `announce`, because nobody gave these heights, say how much it is."""
+        if plan.todo and self._announce:
             heights = HeightSet(todo.spec.heights for todo in plan.todo)
             what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
             self._reporter.note(f"{what}, {plan.kept:,} complete")

@@ -21,7 +21,7 @@ def run(query: Query, options: ServiceOptions, reporter: Reporter) -> None:
         raise UsageError(f"--fill cannot be combined with {'--page' if query.limit is None else '--limit'}")
     there = data_set.read(open_store(absolute(given))) is not None
     with connect.open_service(options._replace(lake=given if there else None), reporter) as service:
-        progress = Progress(reporter, everything=False)
+        progress = Progress(reporter, announce=True)
         reporter.draw()
         try:
             fill(

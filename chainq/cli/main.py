@@ -142,6 +142,12 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     if other and context and "view_key_file" in context.params:
         return f"for a file of view keys use --view-key-file {other[1]}"
     start = context and context.params.get("range")
+    extra = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]*):([0-9_.KkMm]*)\)", error.format_message())
+    if extra and start:
+        from chainq.cli.query import is_range
+
+        given = [f"--{name} {height}" for name, height in zip(("start", "end"), extra.groups(), strict=True) if height]
+        return "" if is_range(start) else f"use {' '.join(given)}"
     return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
 
 

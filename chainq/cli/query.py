@@ -4,6 +4,8 @@ Each kind of setting is read from the options once: the query and how it resumes
 connection in `connect`.
 """
 
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from chainq.rows.where import Where
 
 T = TypeVar("T")
+_RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
+"""What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
 
@@ -223,6 +227,15 @@ def _checked(role: Role, word: str, check: bool) -> str:
     except UsageError as error:
         error.hint = error.hint or NO_CHECK
         raise
+
+
+def is_range(word: str) -> bool:
+    """Return whether the argument is a range, or is meant as one: a name that exists and is no range is not."""
+    try:
+        parse_range(word)
+    except UsageError:
+        return _RANGE.fullmatch(word) is not None and not os.path.exists(word)  # noqa: PTH110  # it bears a name that is too long
+    return True
 
 
 def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) -> Bounds:

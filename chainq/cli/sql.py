@@ -15,7 +15,7 @@ from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
-from chainq.cli.query import read_bounds
+from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import SqlPrompt
 from chainq.errors import IncompleteError, Phrase, UsageError
@@ -23,7 +23,7 @@ from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake.sql import SINGLE_FILE, Database, Result, view_name
+from chainq.lake.sql import Database, Result, single_file, view_name
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
@@ -43,8 +43,9 @@ def run(given: "SqlOptions") -> None:
     """Print the result of a query, or of those that are typed at a prompt. Raises ChainqError."""
     words = list(given.words or ())
     query = _query(words)
+    heights = words.pop(0) if words and is_range(words[0]) and not os.path.exists(words[0]) else None  # noqa: PTH110
     _check_words(words, query)
-    bounds = read_bounds(given, whole=False)
+    bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
     if given.partial and not words:
@@ -77,9 +78,11 @@ def run(given: "SqlOptions") -> None:
 def _check_words(words: list[str], query: str | None) -> None:
     """Raise UsageError unless `words`, the arguments before the query, and the query are what they have to be."""
     if words and os.path.isfile(words[0]):  # noqa: PTH113  # a Path raises for names that are too long
-        raise UsageError(f"{quoted(words[0])} is a file: expected the folder or URL of an export", SINGLE_FILE)
+        raise UsageError(
+            f"{quoted(words[0])} is a file: expected the folder or URL of an export", single_file(words[0])
+        )
     if len(words) > 1:
-        raise UsageError(f"unexpected argument {words[1]}: expected [DEST] and one query in quotes")
+        raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     if query is None and not (stdin.is_terminal() and output.on_terminal(None)):  # nobody types one
         hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set" if words else ""
         if words and not is_data_set(words[0]):

@@ -23,6 +23,7 @@ _KEYWORDS = (
     "select from where group by order limit having join on using with as distinct count sum min max avg and or not"
 )
 _ENDS = (".quit", ".exit", "quit", "exit")
+_HELP = (".help", "help")
 _UNFINISHED = "stopped\n"
 
 
@@ -77,7 +78,9 @@ class SqlPrompt:
 
     def _do(self, text: str) -> None:
         word, _, table = text.rstrip("; ").partition(" ")
-        if not text.startswith("."):
+        if _word(text) in _HELP:
+            sys.stdout.write(HELP)
+        elif not text.startswith("."):
             if text.strip("; "):
                 self._answer(text)
         elif word == ".tables":
@@ -85,8 +88,6 @@ class SqlPrompt:
         elif word == ".schema":
             for name in [table.strip()] if table.strip() else self._schema:
                 sys.stdout.write(self._described(name))
-        elif word == ".help":
-            sys.stdout.write(HELP)
         else:
             raise UsageError(f"unknown command {quoted(word)}", ".help lists the commands")
 
@@ -104,7 +105,7 @@ def _word(text: str) -> str:
 
 def _is_command(text: str) -> bool:
     """Return whether Enter ends a text without a semicolon: a command with a dot, a word to end with, or nothing."""
-    return text.lstrip()[:1] in ("", ".") or _word(text) in _ENDS
+    return text.lstrip()[:1] in ("", ".") or _word(text) in (*_ENDS, *_HELP)
 
 
 def _history() -> Path | None:

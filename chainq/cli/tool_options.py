@@ -205,7 +205,9 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     """
 
     words: list[str] | None = argument(
-        "[DEST] [QUERY]", "Folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.", None
+        "[RANGE|DEST] [QUERY]",
+        "Heights, or folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.",
+        None,
     )
 
 

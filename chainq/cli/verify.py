@@ -4,7 +4,6 @@ What is compared is in `chainq.verify`.
 """
 
 import os
-import re
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from random import SystemRandom
@@ -12,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
-from chainq.cli.query import read_bounds
+from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds, parse_range
+from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.pool import cores
 from chainq.process.signals import signals_deferred
@@ -37,10 +36,6 @@ from chainq.verify.service_rows import BLOCKS, COMMANDS
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
-_RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
-"""What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
-
-
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -52,7 +47,7 @@ def run(given: VerifyCommand) -> None:
     word = given.range
     if given.sample is not None and given.full:
         raise UsageError("--sample and --full exclude each other")
-    if word is not None and not _is_range(word):
+    if word is not None and not is_range(word):
         from chainq.cli import verify_files
 
         verify_files.run(given)
@@ -173,15 +168,6 @@ def _identity(
         "columns": settings.requested,
         **({"hashes": True} if hashes else {}),
     }
-
-
-def _is_range(word: str) -> bool:
-    """Return whether the argument is a range, or is meant as one: a name that exists and is no range is not."""
-    try:
-        parse_range(word)
-    except UsageError:
-        return _RANGE.fullmatch(word) is not None and not os.path.exists(word)  # noqa: PTH110  # it bears a name that is too long
-    return True
 
 
 def _reporter(given: VerifyCommand) -> Reporter:

@@ -1,6 +1,7 @@
 """The `chart` of a query's result: bars for a text and a number, a line for a time and a number."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -64,8 +65,19 @@ class ResultChart:
         elif self._label.type == TIME:
             lines = self._line()
         else:
+            self._check_labels()
             lines = self._bars()
         self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())
+
+    def _check_labels(self) -> None:
+        """Raise UsageError unless each label has one bar."""
+        label, times = Counter(label for label, _ in self._found).most_common(1)[0]
+        if times > 1:
+            name = printable(self._label.path)
+            raise UsageError(
+                f"chart draws one bar for each {name}, but {times:,} rows have {printable(label)!r}",
+                f"group by {name}",
+            )
 
     def _bars(self) -> Iterator[str]:
         room = max(self._spec.width, NARROWEST)

@@ -6,7 +6,11 @@ it can neither read another file nor write one. Only a single SELECT (or EXPLAIN
 Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores.
 """
 
+import json
 import re
+import shlex
+import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,7 +39,6 @@ from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
-SINGLE_FILE = """for a single file use DuckDB itself: duckdb -c "select * from 'blocks.parquet'\""""
 BATCH = 1000  # rows converted to Python objects together
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 _CLOSED = (
@@ -107,12 +110,17 @@ class Database(Closing):
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
             if Path(unknown[0]).suffix in EXTENSIONS:
-                raise UsageError(f"the query names the file {quoted(unknown[0])}: expected tables", SINGLE_FILE)
+                file = next(iter(re.findall(re.escape(unknown[0]), query, re.IGNORECASE)), unknown[0])
+                raise UsageError(f"the query names the file {quoted(file)}: expected tables", single_file(file))
             if unknown[0] in self._begun:
                 writes = f"{self._begun[unknown[0]]} writes them"
                 raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", writes)
             where = "tables are" if self._held is None else "data set has"
-            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}")
+            exported = unknown[0] in {*map(view_name, TABLES)} and self._held is None
+            more = (
+                f"; chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it" if exported else ""
+            )
+            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
         return [command for view, command in known.items() if view in named]
 
     def _named(self, query: str) -> set[str]:
@@ -282,6 +290,17 @@ class Database(Closing):
             ]
 
 
+def single_file(name: str) -> str:
+    """Return how to query a file that is no data set: by the program duckdb if it is installed, else by its package."""
+    query = f"select * from {json.dumps(name, ensure_ascii=False)}"  # noqa: S608  # shown, not run
+    if shutil.which("duckdb"):
+        command = f"duckdb -c {shlex.quote(query)}"
+    else:
+        code = f"import duckdb; duckdb.sql({json.dumps(query, ensure_ascii=False)}).show()"
+        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+    return f"for a single file use DuckDB itself: {command}"
+
+
 def view_name(command: str) -> str:
     """Return the name of a command in SQL."""
     return command.replace("-", "_")
@@ -317,5 +336,5 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
 def _invalid(error: Exception) -> UsageError:
     shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))  # under what is wrong, in lines of their own
     if "file system operations are disabled" in shown:
-        return UsageError("the query reads a file: expected tables", SINGLE_FILE)
+        return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
     return UsageError(f"the query failed: {excerpt(shown, 300)}")

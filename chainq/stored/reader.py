@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
-from chainq.errors import IncompleteError, UsageError, needed
+from chainq.errors import IncompleteError, Phrase, UsageError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
@@ -57,7 +57,8 @@ class Reader:
         self._arrow, self._store = pyarrow, open_store(destination)
         self.label = self._store.label
         if data_set.read(self._store) is None:
-            raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", "chainq export writes one")
+            writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
+            raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", writes)
         self._seen = self._store.read(last_run.NAME)
         self._look(listed=not (quick or self._store.lists_slowly))
 

@@ -280,7 +280,8 @@ def test_fill_writes_what_was_requested(chainq: Program, seen: Seen, truth: Trut
     assert chainq("export", *words, url=url).code == 0
     asked = ("records", "2380:2720", "--lake", "cache")
     ran = chainq(*asked, "--fill", url=url)
-    assert (ran.code, ran.err, ran.rows) == (0, "", truth.rows("records", 2380, 2720))
+    note = "chainq: 4 partitions of heights 2300-2399, heights 2500-2799 to write, 1 complete\n"
+    assert (ran.code, ran.err, ran.rows) == (0, note, truth.rows("records", 2380, 2720))
     calls.clear()
     again = chainq(*asked, "--fill", "--reverse", url=url)
     assert (sorted(again.rows), calls) == (sorted(ran.rows), [])
@@ -289,11 +290,12 @@ def test_fill_writes_what_was_requested(chainq: Program, seen: Seen, truth: Trut
     assert chainq("verify", "cache").code == 0
 
 
-def test_fill_says_nothing_of_gaps(chainq: Program, seen: Seen, truth: Truth) -> None:
+def test_fill_says_what_it_writes_and_nothing_of_gaps(chainq: Program, seen: Seen, truth: Truth) -> None:
     """It keeps what commands read, here and there."""
     assert chainq("export", "records", "2300:2400", "--partition", "100", "--to", "cache", "-q", url=seen[0]).code == 0
     ran = chainq("records", "2600:2610", "--lake", "cache", "--fill", url=seen[0])
-    assert (ran.code, ran.err, ran.rows) == (0, "", truth.rows("records", 2600, 2610))
+    note = "chainq: 1 partition of heights 2600-2699 to write, 0 complete\n"
+    assert (ran.code, ran.err, ran.rows) == (0, note, truth.rows("records", 2600, 2610))
 
 
 def test_fill_begins_a_data_set(chainq: Program, seen: Seen, truth: Truth) -> None:
@@ -310,6 +312,11 @@ def test_fill_begins_a_data_set(chainq: Program, seen: Seen, truth: Truth) -> No
     calls.clear()
     assert chainq("blocks", "17:2891", "--lake", "cache", "--fill", url=url).code == 0
     assert calls == []
+
+
+def test_without_a_data_set_the_hint_names_fill(chainq: Program, seen: Seen) -> None:
+    line = one_line(chainq("records", "5:9", "--lake", "nothing", url=seen[0]), 2)
+    assert "no chainq.json; chainq export writes one; so does --fill for --lake" in line
 
 
 def test_fill_beside_an_export(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:

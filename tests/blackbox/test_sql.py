@@ -391,16 +391,42 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "unknown format 'nope'" in one_line(chainq(*words, "--format", "nope", url=nowhere), 2)
     assert "no request was sent yet" in one_line(chainq(*words, "-o", "missing/x.csv", url=nowhere), 7)
     (chainq.home / "blocks.parquet").touch()
-    single = """for a single file use DuckDB itself: duckdb -c "select * from 'blocks.parquet'\"\n"""
-    for given in (["blocks.parquet", "select 1"], ["blocks.parquet"], ["select * from 'blocks.parquet'"],
-                  ["select * from read_parquet('blocks.parquet')"]):  # fmt: skip
-        assert one_line(chainq("sql", *given, url=nowhere), 2).endswith(single), given
+    no_table = one_line(chainq("sql", "--last", "5", "select * from calls", url=nowhere), 2)
+    assert no_table.endswith("; chainq export chain --to DEST writes calls, and chainq sql DEST has it\n")
     file = "is a file: expected the folder or URL of an export"
     assert file in one_line(chainq("records", "5", "--lake", "blocks.parquet", url="demo:"), 2)
     assert file in one_line(chainq("export", "records", "--to", "blocks.parquet", url="demo:"), 2)
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
     assert f"sql needs the package duckdb; {install_command('sql')}" in one_line(ran, 2)
+
+
+def test_a_single_file_is_for_duckdb(chainq: Program, nowhere: str, tmp_path: Path) -> None:
+    """The hint names that file, and the program duckdb only if it is there."""
+    (chainq.home / "Rec.parquet").touch()
+    queries = ["select * from 'Rec.parquet'"], ["Rec.parquet", "select 1"], ["Rec.parquet"]
+    for given in queries:
+        line = one_line(chainq("sql", *given, url=nowhere), 2)
+        assert """ -c 'import duckdb; duckdb.sql("select * from \\"Rec.parquet\\"").show()'\n""" in line, given
+    (tmp_path / "duckdb").touch(0o755)
+    line = one_line(chainq("sql", *queries[0], url=nowhere, env={"PATH": str(tmp_path)}), 2)
+    assert line.endswith("""for a single file use DuckDB itself: duckdb -c 'select * from "Rec.parquet"'\n""")
+
+
+def test_a_range_before_the_query(chainq: Program, exported: Program) -> None:
+    """As other commands take it; with an export the query says which heights."""
+    counted = "select count(*) as n, min(height) as h from blocks"
+    assert chainq("sql", "100:120", counted, "--jsonl", url="demo:").out == b'{"n":20,"h":100}\n'
+    line = one_line(chainq("sql", "100:120", "--last", "5", counted, url="demo:"), 2)
+    assert "the range 100:120 cannot be combined with --last" in line
+    assert "a range cannot be combined with DEST" in one_line(exported("sql", "100:120", "lake", counted), 2)
+
+
+def test_a_chart_has_a_bar_for_each_label(exported: Program) -> None:
+    """Many bars with the same label show nothing."""
+    line = one_line(exported("sql", "lake", "select height, program_id from records", "--format", "chart"), 2)
+    assert "chart draws one bar for each program_id, but " in line
+    assert "group by program_id" in line
 
 
 def test_charts_of_a_result(exported: Program) -> None:
