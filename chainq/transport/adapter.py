@@ -22,9 +22,9 @@ from chainq.transport.proxies import Route
 class Adapter(httpx.BaseTransport):
     """Sends requests by a route. Threads share it. `now` returns the time by which deadlines count.
 
-    A request has the extension `deadline`, a point of that time. A response has `http_version`; `tls`, its version,
-    empty without; and `length`, the bytes of the body as it is sent, None if unknown: then it comes in small pieces,
-    else in one.
+    A request has the extension `deadline`, a point of that time. A response has `http_version`; `tls`, the TLS version
+    or empty; and `length`, the bytes of the body as sent, None if unknown. The body arrives in one piece if its length
+    is known, else in small pieces.
     """
 
     def __init__(self, route: Route, now: Now) -> None:
@@ -49,7 +49,7 @@ class Adapter(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the connections, and end the exchanges under way; later ones fail before anything is sent."""
+        """Close the connections and end the exchanges in progress; later ones fail before anything is sent."""
         with self._lock:
             self._closed = True
             for connection in self._busy:
@@ -135,7 +135,7 @@ class _Body(httpx.SyncByteStream):
 
 @contextmanager
 def _plain_errors(*, connecting: bool = False) -> Iterator[None]:
-    """Raise errors of sockets and of http.client as those of `base`."""
+    """Convert errors of sockets and of http.client to the errors of `base`."""
     try:
         yield
     except RemoteDisconnected:

@@ -1,7 +1,7 @@
-"""The seam between calls and the network: one exchange as plain values, and the ways in which it can fail.
+"""The interface between calls and the network: one exchange as plain values, and the ways in which it can fail.
 
-A transport sends one request and returns one response. It knows nothing of JSON-RPC, retries or rate limits. There are
-two: `http.HttpTransport` for the network, and the sample chain's own (`demo.transport`), which needs no HTTP library.
+A transport sends one request and returns one response, without JSON-RPC, retries or rate limits. There are two:
+`http.HttpTransport` for the network, and the sample chain's own (`demo.transport`), which needs no HTTP library.
 """
 
 from collections.abc import Mapping
@@ -46,14 +46,14 @@ class Transport(Protocol):
     """Sends requests to one URL. Threads share it."""
 
     def call(self, request: Request) -> Response:
-        """Return the response, whatever its status. Raises ExchangeError if none came, TooHeavyError for memory."""
+        """Return the response with any status. Raises ExchangeError without a response, TooHeavyError for memory."""
 
     def close(self) -> None:
-        """End the exchanges under way, and close the connections."""
+        """End the exchanges in progress, and close the connections."""
 
 
 class ExchangeError(Exception):
-    """No complete response came; the text says why. What that means for the call is decided in `failures`."""
+    """No complete response arrived; the text says why. `failures` decides what that means for the call."""
 
 
 class UnusableRequestError(ExchangeError):
@@ -65,11 +65,11 @@ class NoConnectionError(ExchangeError):
 
 
 class UnconnectedError(NoConnectionError):
-    """No connection could be made: the server refused it, or nobody knows the host."""
+    """No connection could be made: the server refused it, or the host is unknown."""
 
 
 class ProxyRefusedError(NoConnectionError):
-    """The proxy wants another login, or does not connect to this host."""
+    """The proxy requires another login, or does not connect to this host."""
 
 
 class DeadlineError(ExchangeError):
@@ -113,7 +113,7 @@ class ServiceOptions(NamedTuple):
     lake: str | None = None
 
     def __repr__(self) -> str:
-        """Return what may be shown: a URL and headers may hold secrets."""
+        """Return only what is safe to print: a URL and headers may hold secrets."""
         return f"ServiceOptions({mask_url(self.url)!r}, ...)"
 
     @property

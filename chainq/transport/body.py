@@ -1,4 +1,4 @@
-"""Reads the body of a response: within the memory of the run, and out of one content coding."""
+"""Reads the body of a response within the memory budget, and decodes one content coding."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,8 +21,8 @@ def read_body(stream: Iterable[bytes], length: int | None, coding: str, memory: 
     """Return the body that arrives as `stream`, taken from `memory`.
 
     `length`: bytes of the stream, None if unknown; `coding`: its Content-Encoding. Raises ResponseError for a coding
-    that was not requested or a body that inflates beyond all rows, BrokenResponseError, and TooHeavyError if memory
-    ends.
+    that was not requested or a body that inflates more than rows can, BrokenResponseError, and TooHeavyError if the
+    memory is used up.
     """
     coding = coding.strip().lower()
     if coding in ("gzip", "x-gzip"):  # RFC 9110, section 8.4.1.3

@@ -1,15 +1,15 @@
-"""How many requests may be under way at a time: fewer while responses time out, more again when they do not."""
+"""Limits concurrent requests: fewer while responses time out, more again when they do not."""
 
 import threading
 from collections import deque
 
 
 class ConcurrencyLimit:
-    """Slots for at most `most` requests at a time. Threads share it.
+    """Slots for at most `most` concurrent requests. Threads share it.
 
-    A service that is slow because of many requests recovers when there are fewer. A timeout halves the limit, and as
-    many successes as the limit allows requests raise it by one (additive increase, multiplicative decrease, as TCP has
-    it: RFC 5681, section 3.1).
+    A service that is slow because of many requests recovers when there are fewer. A timeout halves the limit; as many
+    successes as the limit raise it by one (additive increase, multiplicative decrease, as in TCP: RFC 5681, section
+    3.1).
     """
 
     def __init__(self, most: int) -> None:
@@ -22,7 +22,7 @@ class ConcurrencyLimit:
 
     @property
     def limit(self) -> int:
-        """How many requests may be under way now."""
+        """The number of requests that may be in progress now."""
         return int(self._limit)
 
     def acquire(self) -> None:
@@ -45,14 +45,14 @@ class ConcurrencyLimit:
             self._changed.notify_all()
 
     def timed_out(self, sent_at: float, now: float) -> None:
-        """Take in that a request which was sent at that time timed out."""
+        """Record that a request sent at `sent_at` timed out."""
         with self._changed:
             if sent_at > self._lowered_at:  # not one of those sent before the limit was lowered
                 self._limit = float(max(1, self.limit // 2))
                 self._lowered_at = now
 
     def succeeded(self) -> None:
-        """Take in that a request was answered."""
+        """Record that a request got a response."""
         with self._changed:
             if self._limit < self._most:
                 before = self.limit

@@ -1,6 +1,6 @@
-"""Makes JSON-RPC calls: again after transient failures, no faster than allowed, and no more than so many at a time.
+"""Makes JSON-RPC calls: retries transient failures, keeps to rate limits, and limits concurrency.
 
-Here the parts of this folder meet. It knows nothing of ranges or output, and of rows how many a result has.
+This module combines the others in this folder. It does not deal with ranges, output or rows, except the row count.
 """
 
 import math
@@ -41,7 +41,7 @@ class Clock:
     """The time and waiting for it; tests have their own."""
 
     def monotonic(self) -> float:
-        """Return seconds that only ever grow."""
+        """Return seconds that never decrease."""
         return time.monotonic()
 
     def time(self) -> float:
@@ -49,7 +49,7 @@ class Clock:
         return time.time()
 
     def wait(self, stop: threading.Event, seconds: float) -> bool:
-        """Wait so long, or until `stop` is set; return whether it is."""
+        """Wait `seconds`, or until `stop` is set; return whether it is."""
         return stop.wait(seconds)
 
 
@@ -115,7 +115,7 @@ class Connection(Closing):
                 raise _located(error, method, where, retries.attempts) from None
 
     def hold_back(self, method: str, seconds: float) -> None:
-        """Make no call of a method for so long, because the service refused it (HTTP 429) to another process."""
+        """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
         self._limiter.hold_back(method, seconds, self._clock.monotonic())
 
     def _attempt(self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget) -> T:
@@ -172,9 +172,9 @@ class Connection(Closing):
             )
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
-        """Decide how long to wait after a failure, and how many requests there may be at a time from now on.
+        """Set the wait after a failure, and the number of concurrent requests from now on.
 
-        A 429 holds back all calls of its method so long.
+        A 429 pauses all calls of its method for that time.
         """
         if failure.overloaded:
             self._slots.timed_out(sent_at, self._clock.monotonic())
@@ -214,7 +214,7 @@ class Connection(Closing):
             raise Stopped
 
     def _left(self) -> float:
-        """Return the seconds that the run may still take. Raises OverdueError if these are over."""
+        """Return the seconds left for the run. Raises OverdueError if there are none."""
         if self._options.until is None:
             return math.inf
         left = self._options.until - self._clock.monotonic()
@@ -223,7 +223,7 @@ class Connection(Closing):
         return left
 
     def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:
-        """Return a response with HTTP 200, or another whose JSON-RPC error says more than its status."""
+        """Return a response with HTTP 200, or one whose JSON-RPC error is more specific than its status."""
         deadline = self._clock.monotonic() + min(self._options.seconds, self._left())
         try:
             response = self._opened().call(Request(request, deadline, memory, request_id))
@@ -245,7 +245,7 @@ class Connection(Closing):
         return response
 
     def _opened(self) -> Transport:
-        """Return the transport; the network's is opened by the first call, since most of a start is its import.
+        """Return the transport. The first call opens the network transport, because its import is most of a start.
 
         Raises Stopped if the connection was closed meanwhile.
         """

@@ -1,4 +1,4 @@
-"""What a failed call means: an error, and whether to try again and when.
+"""Classifies failed calls: the error, whether to retry, and when.
 
 Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, HTTP 408, 429, 500, 502,
 503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says. All else is
@@ -97,7 +97,7 @@ _DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run c
 
 
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
-    """One attempt failed in a way that another may mend.
+    """One attempt failed, and another may succeed.
 
     `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None if
     it does not say. `rate_limited`: the service wants fewer calls. `timed_out`: there was no response in time, to
@@ -129,7 +129,7 @@ class UnavailableError(ServiceError):
 
 
 def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
-    """Return what a JSON-RPC error means (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
+    """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     lowered = message.lower()
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(mask_sent(message)))}"
     if code == str(INCOMPLETE) and data == INCOMPLETE_DATA:
@@ -143,7 +143,7 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
 
 
 def is_misunderstood(code: str, message: str) -> bool:
-    """Return whether a JSON-RPC error means that the server knows methods or parameters by other names.
+    """Return whether a JSON-RPC error means that the server has other names for methods or parameters.
 
     -32601 is an unknown method (JSON-RPC 2.0, section 5.1); the messages are those of docs/protocol.md, "Dialects".
     """
@@ -151,9 +151,9 @@ def is_misunderstood(code: str, message: str) -> bool:
 
 
 def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool) -> ChainqError | TransientFailure:
-    """Return what the error in a body means that came with that HTTP status; its type says whether to try again.
+    """Return the error for an error in a body with HTTP status `status`; its type says whether to retry.
 
-    A query that is too heavy may be less so later, if its caller cannot ask for less.
+    If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
     if isinstance(error, BrokenBodyError):
         return TransientFailure(error)
@@ -169,7 +169,7 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool)
 
 
 def _without_sql(message: str) -> str:
-    """Return a message without the statement in front of its reason, but for the first words of it."""
+    """Return a message without the statement before its reason, except the first words of the statement."""
     found = re.match(_SQL, message)
     if not found:
         return message
@@ -178,7 +178,7 @@ def _without_sql(message: str) -> str:
 
 
 def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | TransientFailure:
-    """Return what a failed exchange means; its type says whether to try again."""
+    """Return the error of a failed exchange; its type says whether to retry."""
     url, reason = mask_url(options.url), str(error)
     if isinstance(error, UnusableRequestError):
         return UnreachableError(f"invalid URL or header: {reason}")
@@ -208,7 +208,7 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
 
 
 def of_status(response: Response, url: str, now: float) -> ChainqError | TransientFailure:
-    """Return what an HTTP status other than 200 means; its type says whether to try again.
+    """Return the error of an HTTP status other than 200; its type says whether to retry.
 
     `now` in seconds since 1970.
     """
@@ -253,7 +253,7 @@ def of_web_page(response: Response, url: str) -> BrokenBodyError | None:
 
 
 def retry_after(response: Response, now: float) -> float | None:
-    """Return the seconds to wait by the Retry-After header in either form (RFC 9110, section 10.2.3)."""
+    """Return the seconds to wait according to the Retry-After header, in either form (RFC 9110, section 10.2.3)."""
     from email.utils import parsedate_to_datetime
 
     value = response.headers.get("retry-after", "").strip()

@@ -1,7 +1,7 @@
-"""Sends requests by HTTP POST. httpx is known in this folder only: its URLs, headers, requests, responses, proxies and
+"""Sends requests with HTTP POST. Only this folder uses httpx: its URLs, headers, requests, responses, proxies and
 certificates, over connections of our own (`adapter`).
 
-Rejected: `httpx.Client` over these, which keeps cookies, reads the target of a redirect that nobody follows,
+Rejected: `httpx.Client` over these. It keeps cookies, parses the targets of redirects that are not followed,
 decompresses responses of any size, and logs the URL with all secrets in it.
 """
 
@@ -61,7 +61,7 @@ class HttpTransport:
             )
 
     def close(self) -> None:
-        """End the exchanges under way, and close the connections."""
+        """End the exchanges in progress, and close the connections."""
         self._adapter.close()
 
 

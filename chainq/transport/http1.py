@@ -1,4 +1,4 @@
-"""One HTTP/1.1 request and its response over a channel: by http.client, with the checks that it lacks.
+"""One HTTP/1.1 request and its response over a channel: uses http.client, and adds the checks that it lacks.
 
 http.client takes a response for complete when the connection is closed in its head or at the end of a chunk, takes an
 interim response for the final one, ignores a length or a transfer coding that it does not understand, reads as much as
@@ -40,7 +40,7 @@ class Incoming(HTTPResponse):
             raise HTTPException("the response has a Content-Length that is not a number")
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield the body, in one piece where its length is known. Raises OSError, and HTTPException if it is cut."""
+        """Yield the body, in one piece if its length is known. Raises OSError, and HTTPException if it is truncated."""
         until_closed = self.length is None and not self.chunked
         while piece := self.read(READ_BYTES if self.length is None else self.length):
             yield piece
@@ -49,7 +49,7 @@ class Incoming(HTTPResponse):
 
 
 class _Socket(io.RawIOBase):
-    """A channel as http.client wants a socket, for one exchange. `ended`: the peer has closed the connection."""
+    """A channel with the socket methods that http.client needs, for one exchange. `ended`: the peer has closed it."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -72,11 +72,11 @@ class _Socket(io.RawIOBase):
         self.head = data
 
     def close(self) -> None:
-        """Leave the channel open, which http.client would close after each response that it has read."""
+        """Leave the channel open; http.client would close it after each response."""
 
 
 class _Reader(io.BufferedReader):
-    """What http.client reads a response from. Raises HTTPException if nothing else would bound what it reads."""
+    """The reader of a response for http.client. Raises HTTPException for reads that would have no other bound."""
 
     _lines = 0  # since the last piece of a body
 

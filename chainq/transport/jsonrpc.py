@@ -55,7 +55,7 @@ def decode_listed(text: memoryview, call_id: int) -> list[Raw]:
 
 
 def decode_array(text: memoryview, call_id: int) -> ResponseRows:
-    """Return the same without checking that each row is an object, for callers that find out anyway."""
+    """Return the same without checking that each row is an object, for callers that check it anyway."""
     try:
         envelope = _ROWS.decode(text)
     except (msgspec.DecodeError, RecursionError):

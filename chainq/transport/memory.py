@@ -1,4 +1,4 @@
-"""A bound on the memory that responses take up, for all calls of a run together."""
+"""A limit on the memory of responses, for all calls of a run together."""
 
 import gc
 import threading
@@ -16,9 +16,9 @@ COUNTED_BYTES = 16 * 2**20
 
 
 class MemoryBudget:
-    """At most `max_bytes` of responses, from their arrival until nobody has a row of theirs any more. Threads share it.
+    """At most `max_bytes` of responses, each counted until its last row is freed. Threads share it.
 
-    A call that does not fit fails and does not wait: those that hold the memory may be waiting for that very call.
+    A call that does not fit fails and does not wait: the calls that hold the memory may be waiting for that call.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -35,7 +35,7 @@ class MemoryBudget:
             return self._count()
 
     def take(self, count: int) -> None:
-        """Take so many bytes. Raises TooHeavyError if they do not fit."""
+        """Take `count` bytes. Raises TooHeavyError if they do not fit."""
         if self._fits(count):
             return
         from chainq.text.humanize import in_bytes
@@ -49,7 +49,7 @@ class MemoryBudget:
             )
 
     def give_back(self, count: int) -> None:
-        """Give back so many bytes. May be called at any time, also by the garbage collector."""
+        """Give back `count` bytes. May be called at any time, even by the garbage collector."""
         self._freed.put(count)
 
     def _fits(self, count: int) -> bool:
@@ -68,20 +68,20 @@ class MemoryBudget:
 
 
 class Reservation:
-    """What one response takes up: it grows as the response arrives, and ends with `release` or with the last row."""
+    """The memory of one response: it grows as the response arrives, and ends with `release` or with the last row."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._budget = budget
         self._size = 0
 
     def grow(self, count: int) -> None:
-        """Take so many bytes more. Raises TooHeavyError if they do not fit."""
+        """Take `count` more bytes. Raises TooHeavyError if they do not fit."""
         self._budget.take(count)
         self._size += count
 
     @contextmanager
     def borrowed(self, count: int) -> Iterator[None]:
-        """Take so many bytes for as long as the block lasts. Raises TooHeavyError if they do not fit."""
+        """Take `count` bytes for the duration of the block. Raises TooHeavyError if they do not fit."""
         self._budget.take(count)
         try:
             yield
@@ -105,6 +105,6 @@ class Reservation:
         return view
 
     def release(self) -> None:
-        """Give all back."""
+        """Give back all of it."""
         size, self._size = self._size, 0
         self._budget.give_back(size)

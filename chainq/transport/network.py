@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Channel(Protocol):
-    """Bytes to a peer and from it. Both methods raise OSError, of which TimeoutError says that the deadline passed."""
+    """Bytes to and from a peer. Both methods raise OSError, and TimeoutError if the deadline passed."""
 
     def receive(self, buffer: memoryview) -> int:
         """Wait for bytes, put what has arrived into the buffer, and return its size: 0 at the end."""
@@ -73,7 +73,7 @@ class Tcp:
 
     @staticmethod
     def _within(seconds: float, ready: "poll", step: Callable[[memoryview], int], data: memoryview) -> int:
-        """Return what a step of the socket returns, which may wait so long until it can be done."""
+        """Return the result of a step of the socket, after waiting at most `seconds` until it is possible."""
         while True:
             try:
                 return step(data)
@@ -86,7 +86,7 @@ class Tcp:
         return not self._readable.poll(0)
 
     def shut_down(self) -> None:
-        """End what any thread is doing on the connection."""
+        """Interrupt any use of the connection by other threads."""
         with suppress(OSError):  # the peer was first
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -124,7 +124,7 @@ class Tls:
             data = data[self._do(self._tls.write, data) :]
 
     def _do(self, step: Callable[..., T], *arguments: Any) -> T:
-        """Return what a step of TLS returns once the peer has sent all that it needs."""
+        """Return the result of a step of TLS, once the peer has sent all that it needs."""
         while True:
             try:
                 return step(*arguments)

@@ -117,9 +117,9 @@ def _tls(used: bool, cert: str | None = None) -> ssl.SSLContext:
 
 
 def _load(context: ssl.SSLContext, cert: str) -> None:
-    """Have a context show a client certificate, with the key in the same file, or after a colon.
+    """Load a client certificate into a context, with the key from the same file, or from the file after a colon.
 
-    `~` is the home folder, since a profile has no shell to say so. Raises UsageError.
+    `~` is expanded here, because a profile is not read by a shell. Raises UsageError.
     """
     file, colon, key = cert.rpartition(":")
     if not colon or Path(cert).expanduser().exists():
@@ -140,7 +140,7 @@ def _load(context: ssl.SSLContext, cert: str) -> None:
 
 
 def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tuple[bytes, bytes]]) -> None:
-    """Have an HTTP proxy connect the channel to a host (RFC 9110, section 9.3.6). Raises OSError or
+    """Connect the channel to a host through an HTTP proxy (RFC 9110, section 9.3.6). Raises OSError or
     NoConnectionError.
     """
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -154,7 +154,7 @@ def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tup
 
 
 def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes, bytes] | None) -> None:
-    """Have a SOCKS5 proxy connect the channel to a host, which it looks up (RFC 1928, RFC 1929).
+    """Connect the channel to a host through a SOCKS5 proxy, which looks the host up (RFC 1928, RFC 1929).
 
     Raises OSError or NoConnectionError.
     """
@@ -178,7 +178,7 @@ def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes
 
 
 def _received(channel: Channel, count: int) -> bytes:
-    """Return exactly so many bytes."""
+    """Return exactly `count` bytes."""
     data = memoryview(bytearray(count))
     rest = data
     while rest:

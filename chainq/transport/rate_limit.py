@@ -9,7 +9,7 @@ from chainq import tuning
 
 
 class _Method:
-    """What is known of one method: when it may be called again, and how it went so far."""
+    """The state of one method: when it may be called again, and its refusals and successes so far."""
 
     def __init__(self) -> None:
         self.open_at = 0.0  # by the last refusal
@@ -77,9 +77,9 @@ class RateLimiter:
         return wait
 
     def hold_back(self, name: str, seconds: float, now: float) -> None:
-        """Take in that the method was refused to another process that calls for the same run: wait as it does.
+        """Record that the method was refused to another process of the same run, and wait as long.
 
-        It counts as a refusal, but not towards PATIENCE: whether the service gives way, the other process finds out.
+        It counts as a refusal, but not towards PATIENCE: the other process finds out whether the service recovers.
         """
         with self._lock:
             method = self._methods.setdefault(name, _Method())
@@ -89,7 +89,7 @@ class RateLimiter:
             method.open_at = max(method.open_at, now + seconds)
 
     def succeeded(self, name: str) -> None:
-        """Take in that a call of the method was answered."""
+        """Record that a call of the method got a response."""
         with self._lock:
             method = self._methods.setdefault(name, _Method())
             method.refusals, method.waited = 0, 0.0

@@ -1,4 +1,4 @@
-"""How often a call is retried, and how long to wait before each attempt."""
+"""Decides how often a call is retried, and how long to wait before each attempt."""
 
 import random
 
@@ -9,8 +9,8 @@ from chainq.transport.failures import TransientFailure
 class RetryBudget:
     """The attempts of one call: how many were made, and how long to wait before the next.
 
-    HTTP 429 is none of its business: the service works, and wants fewer calls (`rate_limit`). A call that timed out is
-    retried once only if it is `divisible`: to ask for less is more likely to help.
+    It does not count HTTP 429, which means that the service works but allows fewer calls (`rate_limit`). A call that
+    timed out is retried only once if it is `divisible`, because asking for less is more likely to help.
     """
 
     def __init__(self, retries: int, divisible: bool) -> None:
