@@ -1,4 +1,4 @@
-"""`Wallet`: selects the rows that view keys own from batches of ownership rows; and a service that yields only those."""
+"""`Wallet`: selects the rows that view keys own from batches of ownership rows; `OwnedService` yields only those."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
