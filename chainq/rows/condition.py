@@ -26,11 +26,11 @@ from chainq.text.sanitize import quoted
 Values = Sequence[Raw | None]
 Test = Callable[[Values], bool]
 Read = Callable[[Values], Values]
-"""Returns what a field has in a row, of the values that were picked from it: several for `a[].b`."""
+"""Returns the values of a field in a row, from the values that were picked from it: several for `a[].b`."""
 
 
 class Field(NamedTuple):
-    """A field that an expression names: what reads it, and the kind of its values, None if that is not known."""
+    """A field that an expression names: its reader, and the kind of its values, None if unknown."""
 
     name: str
     read: Read
@@ -41,7 +41,7 @@ MOST_SEEN = 200  # values of a field that are kept, for a hint
 FEW_SEEN = 5  # of them that are named, if none is like what was sought
 LONGEST_NAME = 40  # characters of values of which there are more, for some to be named
 LONGEST_MEANT = 80  # characters of such a value that count
-DEEPEST = 50  # conditions inside each other; Python's stack bears a few hundred
+DEEPEST = 50  # nested conditions; Python's stack allows a few hundred
 _TOKEN = re.compile(
     r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~,&;]+))"""
 )
@@ -68,7 +68,7 @@ class _Token(NamedTuple):
 
     @property
     def keyword(self) -> str:
-        """Return the word in small letters, empty for what is no word."""
+        """Return the word in lower case, empty if it is not a word."""
         return self.text.lower() if self.kind == "word" else ""
 
 
@@ -81,7 +81,7 @@ def parse(expression: str, field: Callable[[str, int], Field], sought: "list[Equ
 
 
 class Equals:
-    """Tells whether the value of a field is a text, and, if no value was, what may have been meant instead."""
+    """Tests whether the value of a field equals a text, and suggests other texts if no value did."""
 
     def __init__(self, name: str, text: str) -> None:
         self._name, self._text = name, text
@@ -99,7 +99,7 @@ class Equals:
         return text == self._text
 
     def hint(self) -> str:
-        """Return that no value was the text, with what is like it or all that there were; empty if one was."""
+        """Return a note that no value was the text, with similar or all values; empty if one was."""
         from difflib import get_close_matches
 
         if self._found or not self._seen:

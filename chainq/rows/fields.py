@@ -81,7 +81,7 @@ class Picker:
 
 
 def _each(value: Raw | None, pick: Picker | None) -> Raw | None:
-    """Return the array of what `pick` takes from each item of an array; None if the value is no array."""
+    """Return the array of the value that `pick` reads from each item, or None if the value is not an array."""
     if value is None or bytes(value)[:1] != b"[":
         return None
     if pick is None:

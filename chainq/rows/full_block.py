@@ -1,10 +1,10 @@
-"""Reads of a full block which rows other methods have for its height.
+"""Reads the rows that other methods have for a height from its full block.
 
-A full block holds its transactions, these their transitions, and these their inputs and outputs. Each output of one of
-the types RECORDS, of an execution or of a fee, is a row of `records` and one of `ownership`. What a rejected
-transaction wanted to do is in its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
+A full block contains transactions, these contain transitions, and these contain inputs and outputs. Each output of one
+of the types RECORDS, of an execution or of a fee, is one row of `records` and one of `ownership`. The intended effects
+of a rejected transaction are in its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
 
-`read_full_block` reads which rows are due, `read_block` also what is known of their fields.
+`read_full_block` reads which rows are due, `read_block` also reads their known fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from chainq.rows.fields import array_of, integer_of, object_of, text_of
 Texts = dict[str, str | None]
 """Fields as text: a number and a string of its digits are the same; None for null and for no such field."""
 Key = tuple[str, ...]
-"""What identifies a row inside a command."""
+"""The identity of a row inside a command."""
 
 RECORDS = frozenset(("record", "record_with_dynamic_id"))
 """The types of outputs that have a ciphertext, and of inputs that have a tag (docs/protocol.md, "Values")."""
@@ -44,7 +44,7 @@ class FullBlock(NamedTuple):
 
 
 def read_full_block(row: Raw) -> FullBlock:
-    """Return which rows are due by a full block; of what has another shape than it should, none."""
+    """Return the rows due according to a full block; malformed parts add none."""
     block = object_of(row)
     metadata = object_of(object_of(block.get("header")).get("metadata"))
     whole = bytes(block.get("transactions", b""))[:1] == b"["
@@ -98,7 +98,7 @@ class BlockFacts(NamedTuple):
 
 
 def read_block(row: Raw, height: int) -> BlockFacts:
-    """Return what a full block says; of what has another shape than it should, nothing."""
+    """Return the facts of a full block; malformed parts add nothing."""
     block = object_of(row)
     header = object_of(block.get("header"))
     metadata = object_of(header.get("metadata"))

@@ -1,7 +1,7 @@
-"""Reads of a confirmed transaction which records came out of it, and which tags its record inputs show.
+"""Reads the record outputs of a confirmed transaction, and the tags of its record inputs.
 
-What a rejected transaction wanted to do is not among them, only its fee (`full_block.transitions_of`). Values are text
-as the server sent it: nothing here needs aleo-sdk.
+For a rejected transaction these are only from its fee (`full_block.transitions_of`). Values are text as the server sent
+it: nothing here needs aleo-sdk.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class RecordOutput(NamedTuple):
 
 
 def record_outputs(confirmed: Raw) -> Iterator[RecordOutput]:
-    """Yield the outputs of a confirmed transaction that are records; of what has another shape than it should, none."""
+    """Yield the outputs of a confirmed transaction that are records; skip malformed parts."""
     inner = object_of(object_of(confirmed).get("transaction"))
     for transition, _ in transitions_of(inner):
         members = object_of(transition)
@@ -45,7 +45,7 @@ def record_outputs(confirmed: Raw) -> Iterator[RecordOutput]:
 
 
 class BlockRecords(NamedTuple):
-    """What a full block says of records. `height`: None if it has no valid one. `time`: as the server sent it.
+    """The records data of a full block. `height`: None if it has no valid one. `time`: as the server sent it.
 
     `spent`: the tag and the transaction of each record input, whatever program it is of.
     """
@@ -59,7 +59,7 @@ class BlockRecords(NamedTuple):
 
 
 def read_block_records(block: Raw) -> BlockRecords:
-    """Return what a full block says of records; of what has another shape than it should, nothing."""
+    """Return the records data of a full block, without malformed parts."""
     members = object_of(block)
     metadata = object_of(object_of(members.get("header")).get("metadata"))
     found = BlockRecords(

@@ -1,7 +1,7 @@
 """Splits JSON text into its parts without decoding them, so that every digit and escape stays as the server sent it.
 
 Each function has two ways: msgspec, fast; and the scanner of the standard library, slower, for text that msgspec
-refuses (lone surrogates). Nothing here knows of requests, methods or formats.
+refuses (lone surrogates). Nothing here depends on requests, methods or formats.
 """
 
 import json

@@ -25,7 +25,7 @@ class RowDecoder:
         self._decode = msgspec.json.Decoder(envelope, strict=False).decode
 
     def __call__(self, rows: list[Raw]) -> list[Any]:
-        """Return a `kind` for each row. Raises msgspec.DecodeError if a row is none, or RecursionError."""
+        """Return a `kind` for each row. Raises msgspec.DecodeError if a row does not fit it, or RecursionError."""
         text = rows.text if isinstance(rows, ResponseRows) else b'{"result":[%b]}' % b",".join(rows)
         return self._decode(text).result  # type: ignore[attr-defined, no-any-return]  # as above
 
@@ -44,7 +44,7 @@ def struct_of(fields: dict[str, Any]) -> type[msgspec.Struct]:
 
 
 def name_reader(paths: Sequence[str]) -> Callable[[list[Raw]], list[tuple[str, ...]]]:
-    """Return what reads of rows the values at some paths as text: what identifies them in every method."""
+    """Return a function that reads the values of rows at some paths as text: their identity in every method."""
     slow = Picker(list(paths))
     decode = RowDecoder(struct_of({path: Raw if at else str for at, path in enumerate(paths)})) if paths else None
     others = paths[1:]

@@ -1,4 +1,4 @@
-"""Puts the rows of one response in order, and checks that their heights are those that were requested."""
+"""Sorts the rows of one response, and checks that their heights were requested."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby, islice
@@ -42,8 +42,8 @@ class Sorter:
     def __call__(self, rows: list[Raw], heights: HeightRange, *, verify: bool = True) -> Page:
         """Return the rows of a response to a request for `heights`.
 
-        Rows of a single height that carry none have that height. Raises ResponseError if a row is no object or
-        nested too deeply; IncompleteError if one lies outside the heights, has no valid height, or appears twice
+        Rows without a height get it if `heights` is a single one. Raises ResponseError if a row is not an object or is
+        nested too deeply; IncompleteError if a row is outside the heights, has no valid height, or appears twice
         (blocks without `verify` are passed on).
         """
         try:
@@ -84,7 +84,7 @@ class Sorter:
         return Page(rows, [heights.start] * len(rows) if single else [])
 
     def _refuse_duplicates(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
-        """Raise IncompleteError if a row comes twice, or one identity with different content."""
+        """Raise IncompleteError for a duplicate row, or one identity with different content."""
         for key, same in groupby(places, keys.__getitem__):
             first, *others = same
             if not others:
@@ -106,7 +106,7 @@ class Sorter:
 
 
 def _rising(keys: Sequence[Any]) -> bool:
-    """Return whether each key is above the one before, so that the rows are in order and none stands twice."""
+    """Return whether each key is above the previous one, so the rows are in order without duplicates."""
     return all(map(lt, keys, islice(keys, 1, None)))
 
 
@@ -116,11 +116,11 @@ def _unread(rows: list[Raw]) -> None:
 
 
 def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
-    """Return the function that reads of rows what they are sorted by, and their heights.
+    """Return the function that reads the sort keys and the heights of rows.
 
-    A key is the height, and what orders rows inside it. Numbers stand before texts there, whatever else the answer
-    holds: the order of a height must not hang on its neighbours. If all are of one kind, the loops are C's, for a
-    Python function for each row takes longer than all else that becomes of it.
+    A key is the height and the order inside it. Numbers come before texts there, whatever else the response holds: the
+    order of a height must not depend on other heights. If all are of one kind, the loops run in C, because a Python
+    function for each row takes longer than all other processing of it.
     """
     kinds: list[type] = [int, str] if order else [int]
     decoders = [RowDecoder(struct_of({height: int, order or height: kind})) for kind in kinds]
@@ -152,7 +152,7 @@ def _reader(height: str, order: str | None) -> Callable[[list[Raw]], _Read]:
 def turned(rows: list[Raw], heights: list[int]) -> tuple[list[Raw], list[int]]:
     """Return rows and heights with the highest height first, inside a height in their order.
 
-    Rows without heights come from the last one on.
+    Rows without heights are returned in reverse.
     """
     if not heights:
         return rows[::-1], []
@@ -161,7 +161,7 @@ def turned(rows: list[Raw], heights: list[int]) -> tuple[list[Raw], list[int]]:
 
 
 def in_place(found: list[Raw], path: str) -> list[Raw]:
-    """Return rows by the number at `path`; those without one last, as they came."""
+    """Return rows sorted by the number at `path`; rows without one are last, in their given order."""
     pick = Picker([path])
     places = [integer_of(pick(row)[0]) for row in found]
     order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))

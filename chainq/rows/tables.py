@@ -1,4 +1,4 @@
-"""Reads off a full block the rows of the tables that it fills (`catalog/tables.py`, docs/tables.md).
+"""Reads the table rows that a full block contains (`catalog/tables.py`, docs/tables.md).
 
 Rows are JSON objects whose values are the bytes that the service sent; positions, and the type and number of a literal,
 are added. A member that a table has no column for stays in the row, except for the parts that have tables of their own,
@@ -25,7 +25,7 @@ _ELSEWHERE = ("transaction", "finalize", "rejected")  # members of a transaction
 def table_rows(block: Raw) -> Rows:
     """Return the rows of each table that a full block fills, in the order of the block.
 
-    Of what has another shape than it should, there are none.
+    Malformed parts have no rows.
     """
     members = object_of(block)
     header = object_of(members.get("header"))

@@ -1,7 +1,7 @@
-"""Reads what a transaction says: the programs and functions that it names, its calls, its fee.
+"""Reads the parts of a transaction: the programs and functions that it names, its calls, its fee.
 
-Everything is as the server sent it, so it is sanitized when it is shown. Older blocks and other servers send null, or
-other shapes: what has another shape says nothing, and nothing here fails for it.
+Everything is as the server sent it, so it is sanitized when it is shown. Older blocks and other servers send null or
+other shapes: parts with another shape are skipped without an error.
 """
 
 import json

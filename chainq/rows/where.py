@@ -1,4 +1,4 @@
-"""`Where`: which rows are printed, of those that are proved complete (`--where`, `--program`, `--function`)."""
+"""`Where`: filters the rows to print (`--where`, `--program`, `--function`) after they are proved complete."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _FLAT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Where:
-    """A condition that rows of one method meet or do not.
+    """A condition on the rows of one method.
 
     `expressions`: as `condition` reads them, all of which must be met, and `check`: their fields must be in the
     catalogue. `programs`, `functions`: what the method's columns for them have is one of these; if a row has many
@@ -64,11 +64,11 @@ class Where:
         return self._test(self._values(row, height))
 
     def hint(self) -> str:
-        """Return which texts no row had, and what may have been meant; empty if there are none."""
+        """Return the texts that no row had, with suggestions; empty if there are none."""
         return "; ".join(filter(None, (sought.hint() for sought in self._sought)))
 
     def meant(self) -> str:
-        """Return as `hint` does, but only of texts to which some value is near."""
+        """Return the same as `hint`, but only for texts with a similar value."""
         return "; ".join(hint for sought in self._sought if (hint := sought.hint()).endswith("?"))
 
     def _values(self, row: Raw, height: int | None) -> Values:
@@ -83,7 +83,7 @@ class Where:
         return values
 
     def _field(self, name: str, place: int) -> Field:
-        """Return what reads a field. Raises UsageError for a name that is not in the catalogue."""
+        """Return the reader of a field. Raises UsageError for a name that is not in the catalog."""
         if known_column(name, self._method.columns) is None and (self._check or not name.isprintable()):
             unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.columns)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
@@ -113,7 +113,7 @@ class Where:
 
 
 def _decoder(paths: list[str]) -> Any:
-    """Return what decodes nothing of a row but some fields, in a fifth of a Picker's time; None for nested fields."""
+    """Return a decoder of only some fields, in a fifth of a Picker's time; None for nested fields."""
     if not all(map(_FLAT.fullmatch, paths)):
         return None
     fields: list[tuple[str, Any, Any]] = [(f"f{number}", Raw, None) for number in range(len(paths))]
@@ -122,7 +122,7 @@ def _decoder(paths: list[str]) -> Any:
 
 
 def _leaves(value: Raw | None) -> Values:
-    """Return the values in an array and in the arrays inside it; what is no array is one value."""
+    """Return the values in an array and in the arrays inside it; any other value is returned alone."""
     sent = b"" if value is None else bytes(value)
     return [leaf for item in items(sent) for leaf in _leaves(item)] if sent[:1] == b"[" else [value]
 
