@@ -70,7 +70,7 @@ class Phrase(str):
     """
 
     def __new__(cls, template: str, *values: object, **given: object) -> Self:
-        """Make the text of the template and what is filled in."""
+        """Make the text of the template with its values filled in."""
         phrase = super().__new__(cls, _fill(template, values, given, in_python))
         phrase._parts = template, values, given
         return phrase
@@ -204,7 +204,7 @@ OVERDUE = Phrase("the run took longer than {deadline} allows")
 
 
 class ResponseError(ChainqError):
-    """The service sent what is not a valid JSON-RPC response to the request: wrong id, version or shape."""
+    """The service sent an invalid JSON-RPC response to the request: wrong id, version or shape."""
 
     exit_code = ExitCode.RESPONSE
 

@@ -1,4 +1,4 @@
-"""What passes between the layers: the validated query of one command, and the batches of rows that it yields.
+"""The values that pass between the layers: the validated query of one command, and its batches of rows.
 
 Tuples and not dataclasses: every run loads this module, and a dataclass takes several times as long to make.
 """
@@ -63,7 +63,7 @@ class Query(NamedTuple):
 
     @property
     def endless(self) -> bool:
-        """Return whether the query is for a whole list without heights, of which nobody knows how long it is."""
+        """Return whether the query is for a whole list without heights, whose length is unknown."""
         whole = self.bounds is None and self.limit is None and self.page is None
         return whole and self.method.sized
 
@@ -88,7 +88,7 @@ class Batch(NamedTuple):
 
 
 def matching(batches: Iterator[Batch], where: "Where | None") -> Iterator[Batch]:
-    """Yield batches with the rows that meet a condition alone; all rows for None."""
+    """Yield batches with only the rows that meet a condition; all rows for None."""
     if where is None:
         return batches
     return (
@@ -98,10 +98,10 @@ def matching(batches: Iterator[Batch], where: "Where | None") -> Iterator[Batch]
 
 
 def limited(batches: Iterator[Batch], limit: int | None, where: "Where | None" = None) -> Iterator[Batch]:
-    """Yield batches as far as `limit` rows go, all of them for None; the last one is cut, and none after it is taken.
+    """Yield batches up to `limit` rows, all of them for None. The last batch is truncated, and no more are read.
 
-    `where`: count the rows that meet this condition, and keep those between them. The only place that cuts rows to
-    `--limit`. Plans know a limit too, so as to request no more than it needs.
+    `where`: count only rows that meet this condition, and keep the rows between them. Only this function truncates rows
+    to `--limit`. Plans also get the limit, to request no more than it needs.
     """
     while limit is None or limit > 0:
         batch = next(batches, None)

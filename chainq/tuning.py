@@ -1,6 +1,6 @@
-"""How chainq treats a server, in numbers: each with its unit, and the reason or what was measured.
+"""Numbers that decide how chainq treats a server: each with its unit, and the reason or a measurement.
 
-What a user may set is in `defaults.py`; numbers that only shape what is drawn or written stay where they are used.
+Values that users may set are in `defaults.py`; numbers that only shape the output are in the modules that use them.
 """
 
 # Requests: how much is asked for at once (planning)
@@ -21,9 +21,9 @@ SEVERAL = 8  # heights whose records show whether rows come in order
 GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
 
-# Chunks of a range, one after the other
+# Chunks of a range, in order
 FRONT = 4  # chunks at the front of the line, which all others wait for, are sent beyond the window
-CONTRADICTIONS = 2  # times that a chunk is asked for anew whose responses contradict others
+CONTRADICTIONS = 2  # times that a chunk whose responses contradict others is requested again
 NEIGHBOURS = 2  # chunks above, whose responses show where the rows of a chunk without heights end
 MOST_ROUNDS = 3  # of questions for one chunk that prove nothing
 BLOCK_ATTEMPTS = 2  # requests for blocks that are missing: the tip may have come after the first response

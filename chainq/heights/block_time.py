@@ -43,7 +43,7 @@ def is_time(text: str) -> bool:
 
 
 def parse_time(text: str, now: float) -> float:
-    """Return the seconds since 1970 of a time as a person writes it; `now` is that of the moment.
+    """Return the seconds since 1970 of a time as a person writes it; `now` is the current time.
 
     An RFC 3339 date or time (a date is its first second, and a time without an offset is UTC), `yesterday` or `today`
     likewise, `now`, seconds since 1970, or an age before now such as `90m`, `7d` or `2 days ago`. Raises UsageError.

@@ -16,7 +16,7 @@ _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
 LATEST = "latest"  # in the place of a height: the tip
 MINUS = "\N{MINUS SIGN}"
-"""What the command line puts in the place of the `-` of `-100:`, so that the range is not read as an option."""
+"""The command line replaces the `-` of `-100:` with this, so the range is not read as an option."""
 
 
 def parse_height(text: str) -> int:
@@ -50,7 +50,7 @@ def parse_count(text: str) -> int:
 
 
 def _hint(text: str) -> str:
-    """Return what may have been meant by a text that is not a height; empty if nothing comes to mind."""
+    """Return a suggestion for a text that is not a height; empty if there is none."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
         return Phrase("to count from the tip use {last}", last="N")
     if match := re.fullmatch(r"([0-9_.KkMm]+)(?:-|\.\.+)([0-9_.KkMm]*)", text):
@@ -86,7 +86,7 @@ def parse_start(text: str) -> int:
 
 def parse_end(text: str) -> int | None:
     """Return the value of `--end`: as `parse_start`, but None (through the tip) for `latest`. Raises UsageError."""
-    # Rejected: the height of the tip, which would leave out the very block that is named.
+    # Rejected: the height of the tip, which would exclude the named block itself.
     return None if text.strip() == LATEST else parse_start(text)
 
 

@@ -1,9 +1,9 @@
-"""Names of partitions: a fixed grid of heights, so that the name of a file depends on nothing but its heights.
+"""Names of partitions: a fixed grid of heights, so the name of a file depends only on its heights.
 
     >>> partition_name("records", 120_000)
     'records/start=000120000/data.parquet'
 
-A partition starts at a multiple of the grid and ends at the next one, or before: at the tip, or where the range ends.
+A partition starts at a multiple of the grid and ends at the next one, or before: at the tip or the end of the range.
 The form `start=…` is what DuckDB, Spark, Polars and pandas read as a column (hive partitioning).
 """
 

@@ -1,16 +1,16 @@
-"""A set of heights, as a few ranges: the heights of which the rows rest on belief."""
+"""A set of heights, as a few ranges: the heights whose rows rest on belief."""
 
 from collections.abc import Iterable, Iterator
 
 from chainq.heights.range import HeightRange
 
-MOST = 64  # ranges; beyond, the two that lie nearest to each other become one
+MOST = 64  # ranges; beyond, the two nearest ones are merged
 NAMED = 5  # ranges in words
 
 
 class HeightSet:
-    """Heights as ranges, in order, that neither touch nor overlap. If there are too many, it holds heights between
-    them as well: it never lacks a height that was added."""
+    """Heights as ordered ranges that neither touch nor overlap. If there are too many, it also includes heights between
+    them; it never loses a height that was added."""
 
     def __init__(self, ranges: Iterable[HeightRange] = ()) -> None:
         self._ranges: list[HeightRange] = []

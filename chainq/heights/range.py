@@ -27,7 +27,7 @@ class HeightRange:
         return f"height {self.start}" if len(self) == 1 else f"heights {self.start}-{self.end - 1}"
 
     def common(self, other: "HeightRange") -> "HeightRange":
-        """Return the heights that both ranges have, an empty range where there are none."""
+        """Return the heights that both ranges have; an empty range if there are none."""
         start = max(self.start, other.start)
         return HeightRange(start, max(start, min(self.end, other.end)))
 
@@ -41,7 +41,7 @@ class HeightRange:
         return HeightRange(self.start, middle), HeightRange(middle, self.end)
 
     def split(self, edges: Iterable[int], *, reverse: bool = False) -> "list[HeightRange]":
-        """Return the range cut at some heights, from its first part on or from its last.
+        """Return the parts of the range, split at some heights, first part first, or last with `reverse`.
 
         >>> [str(part) for part in HeightRange(0, 10).split([4, 20])]
         ['heights 0-3', 'heights 4-9']

@@ -15,4 +15,4 @@ class Closing(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what is held."""
+        """Release all resources."""

@@ -1,9 +1,9 @@
-"""Memory that one thread freed is used again by others: two arenas of the C library for all threads of the program.
+"""Lets threads reuse memory that others freed: two arenas of the C library for all threads of the program.
 
-By default glibc gives each thread an arena of its own, which keeps what was freed in it, up to twice the size of the
-largest response: 40 MB in a run of eight calls of 7 MB at a time. Rejected: mapping each response for itself
+By default glibc gives each thread its own arena, which keeps freed memory, up to twice the size of the largest
+response: 40 MB in a run of eight concurrent calls of 7 MB. Rejected: mapping each response separately
 (M_MMAP_THRESHOLD), which takes half as long again, because the kernel clears each page; and MALLOC_ARENA_MAX, which is
-read before Python begins. A process of somebody else, as that of a `Client`, is left as it is.
+read before Python begins. Processes not started by chainq, such as the host of a `Client`, are left unchanged.
 """
 
 import os
@@ -15,7 +15,7 @@ _M_ARENA_MAX = -8  # malloc.h of glibc
 
 @cache
 def share_arenas() -> None:
-    """Have threads that allocate from now on share two arenas, unless MALLOC_ARENA_MAX says how many there are."""
+    """Limit threads that allocate from now on to two shared arenas, unless MALLOC_ARENA_MAX is set."""
     if "MALLOC_ARENA_MAX" not in os.environ:
         with suppress(ImportError, OSError, AttributeError):  # another C library has no arenas
             import ctypes

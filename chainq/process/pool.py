@@ -1,7 +1,7 @@
-"""Worker processes: functions are called in them from threads of this process, and results come back as they are.
+"""Worker processes: threads of this process call functions in them, and get the results unchanged.
 
-Each process makes an object of its own first, which every function gets: connections, or keys. With `threads.in_order`
-results come in the order of the calls, with `threads.Pool` as they are ready:
+Each process first makes its own object (connections, or keys), which every function gets. With `threads.in_order`
+results are in the order of the calls, with `threads.Pool` in the order of completion:
 
     with Workers(partial(Matcher, keys)) as workers:
         for found in in_order(4, (partial(workers.call, Matcher.match, block) for block in blocks), ahead=8):
@@ -31,7 +31,7 @@ _ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Unless set otherwise. So memory that was freed is used again, whichever thread freed it: 222 MB and not 289 in an
 export, measured."""
 _CLOSED = (OSError, ValueError)
-"""What a pipe raises whose other end is closed, or this one."""
+"""The errors of a pipe that is closed at either end."""
 
 
 def cores() -> int:
@@ -78,7 +78,7 @@ class Process:
         self.send(setup)
 
     def send(self, message: bytes) -> None:
-        """Send a message; if nobody reads it, nothing can be received either."""
+        """Send a message. A closed pipe is not an error here, because `receive` then fails."""
         with self._sending, suppress(*_CLOSED):
             self._input.write(message)
             self._input.flush()
@@ -94,7 +94,7 @@ class Process:
         raise WorkerDiedError(self.number, self._popen.wait())
 
     def close(self) -> None:
-        """End the process at once: what it still does, nobody needs."""
+        """End the process at once; its unfinished work is not needed."""
         self._popen.kill()
         self._popen.wait()
         for stream in (self._input, self._output):
@@ -125,14 +125,14 @@ class Workers(Closing, Generic[S]):
         self._closed = False
 
     def close(self) -> None:
-        """End the processes at once; calls under way end with WorkerDiedError, and there are no others."""
+        """End the processes at once. Calls in progress raise WorkerDiedError; no new ones are accepted."""
         with self._lock:  # so none is being started
             self._closed, self._setup = True, b""
         for process in self._all:
             process.close()
 
     def call(self, function: Callable[[S, A], R], argument: A) -> R:
-        """Return what a function returns for an argument in one of the processes; for any number of threads.
+        """Return the result of a function for an argument, run in one of the processes. Thread-safe.
 
         Raises what it raised, or what was raised when the process was set up; WorkerDiedError if the process died. A
         process that failed is ended, and the next call gets another.
@@ -155,7 +155,7 @@ class Workers(Closing, Generic[S]):
         return cast("R", value)
 
     def tell_others(self, process: Process, function: Callable[[S, A], object], argument: A) -> None:
-        """Have a function called in all processes but one, at once and beside their work; its result is dropped."""
+        """Call a function in all processes but one, at once and concurrently with their work; drop its result."""
         message = pickle.dumps((False, function, argument))
         for other in list(self._all):
             if other is not process:

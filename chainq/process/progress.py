@@ -1,7 +1,7 @@
-"""The progress bar on stderr: what a run has done so far, and the thread that has it drawn (`progress_drawing`).
+"""The progress bar on stderr: the progress of a run, and the thread that draws it (`progress_drawing`).
 
-A thread draws, and not the calls that report something: a run that waits for its first response shows that, too. rich,
-which takes 40 ms to load, is loaded once a bar is due.
+A thread draws it, not the calls that report progress, so a run that waits for its first response shows that, too.
+rich, which takes 40 ms to load, is loaded once a bar is due.
 """
 
 import math
@@ -22,27 +22,27 @@ ROWS, HASHES = "rows", "block hashes"
 
 
 class Progress:
-    """What long work reports to, from any thread. This one shows nothing."""
+    """Receives progress reports of long work, from any thread. This class shows nothing."""
 
     @property
     def shown(self) -> bool:
-        """Return whether there is anything to be seen, so that a total is worth finding out."""
+        """Return whether anything is shown, so a total is worth finding out."""
         return False
 
     def begin(self, total: int | None, unit: str = "heights") -> None:
-        """Start to count that many units. None: nobody knows how many there are, and the count goes on."""
+        """Start to count `total` units. With None, the total is unknown, and the count continues."""
 
     def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
         """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
 
     def ahead(self, units: int, rows: int) -> None:
-        """Show how much is done already of what the next `wrote` will count."""
+        """Show the part already done of the units that the next `wrote` will count."""
 
     def show(self, parts: Sequence[str]) -> None:
-        """Show below the bar what is under way, until the next time."""
+        """Show the work in progress below the bar, until the next call."""
 
     def waits(self, seconds: float, words: str) -> None:
-        """Show that the run waits for so long, after words such as `next poll in`."""
+        """Show that the run waits `seconds`, after words such as `next poll in`."""
 
 
 UNSEEN = Progress()
@@ -124,18 +124,18 @@ class Bar(Progress):
             self._ahead = (0, 0)
 
     def ahead(self, units: int, rows: int) -> None:
-        """Show how much is done already of what the next `wrote` will count."""
+        """Show the part already done of the units that the next `wrote` will count."""
         with self._lock:
             self._heard = time.monotonic()
             self._ahead = (units, rows)
 
     def show(self, parts: Sequence[str]) -> None:
-        """Show below the bar what is under way."""
+        """Show the work in progress below the bar."""
         with self._lock:
             self._parts = parts
 
     def waits(self, seconds: float, words: str, after: str = "") -> None:
-        """Show that the run waits for so long, with words before and after the seconds."""
+        """Show that the run waits, with words before and after the seconds."""
         with self._lock:
             self._waits, self._waits_until = (words, after), time.monotonic() + seconds
 
@@ -148,9 +148,9 @@ class Bar(Progress):
 
     @contextmanager
     def aside(self, *, whole: bool) -> Iterator[None]:
-        """Have no bar on the terminal while something else is written there, nor right after it.
+        """Remove the bar from the terminal while something else is written there, and right after it.
 
-        `whole`: what is written ends a line, else there is no bar until the next time.
+        `whole`: the written text ends a line; else there is no bar until the next time.
         """
         with self._lock:
             self._erase()

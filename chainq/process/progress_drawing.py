@@ -1,4 +1,4 @@
-"""Draws the progress bar by rich: one line that fits the terminal, and below it what is waited for and under way."""
+"""Draws the progress bar with rich: one line that fits the terminal, and below it waits and work in progress."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ NARROW = 70  # columns; a line that is longer has two spaces between its words
 
 
 class Drawing(Progress):
-    """The bar as it stands on the terminal, between its first drawing and `close`. The caller keeps threads apart."""
+    """The bar on the terminal, between its first drawing and `close`. Not thread-safe; the caller locks."""
 
     def __init__(self) -> None:
         self._shown: Shown | None = None
@@ -32,7 +32,7 @@ class Drawing(Progress):
         self._task = self.add_task("", total=None)
 
     def draw(self, shown: Shown) -> None:
-        """Draw, in the place of what was drawn before."""
+        """Draw over the previous drawing."""
         first, self._shown = self._shown is None, shown
         self.update(self._task, total=shown.total, completed=shown.done)
         if first:
@@ -40,7 +40,7 @@ class Drawing(Progress):
         self.refresh()
 
     def restart(self) -> None:
-        """Forget how fast other units were."""
+        """Reset the measured speed, for other units."""
         self.reset(self._task)
 
     def line(self, text: str) -> None:
@@ -73,7 +73,7 @@ class Drawing(Progress):
         return line
 
     def _words(self, shown: Shown) -> list[tuple[int, str]]:
-        """Return what to say, in order, each with its rank: where a line is too short the highest rank goes first."""
+        """Return the words in order, each with its rank: if the line is short, the highest rank is dropped first."""
         total = f"/{shown.total:,}" if shown.total is not None else ""
         words = [(0, f"{shown.done:,}{total} {shown.unit}")]
         if shown.total:
@@ -111,7 +111,7 @@ def fitting(words: list[tuple[int, str]], width: int, gap: int) -> list[str]:
 
 
 def wrapped(parts: Sequence[str], width: int) -> Iterator[str]:
-    """Yield lines that hold one part after the other, as many as fit.
+    """Yield lines of parts in order, each with as many as fit.
 
     >>> list(wrapped(["ab", "cd", "ef"], 6))
     ['ab  cd', 'ef']

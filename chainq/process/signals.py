@@ -95,12 +95,12 @@ def _on_alarm(_: int, frame: FrameType | None) -> None:
 
 
 def note_progress() -> None:
-    """Note that the reader took some of the output, so that a write under way gets more time."""
+    """Record that the reader took some of the output, so a write in progress gets more time."""
     _State.progress = True
 
 
 def _on_unraisable(dropped: "UnraisableHookArgs") -> None:
-    """Postpone the signal whose exception Python drops; anything else is printed as usual."""
+    """Postpone a signal whose exception Python drops; print other exceptions as usual."""
     if isinstance(dropped.exc_value, Interrupted):
         _State.ending = None
         _postpone(dropped.exc_value.number, MOMENT)
@@ -141,7 +141,7 @@ def end_at(until: float) -> float:
         signal.pthread_kill(main, OVERDUE)
 
     signal.signal(OVERDUE, on_tick)
-    signal.siginterrupt(OVERDUE, False)  # libraries in other threads need not bear ticks
+    signal.siginterrupt(OVERDUE, False)  # ticks must not interrupt libraries in other threads
     signal.setitimer(signal.ITIMER_VIRTUAL, TICK, TICK)
     main = threading.get_ident()
     late = threading.Timer(min(until + 2 * GRACE - time.monotonic(), threading.TIMEOUT_MAX), end_waiting)
@@ -175,7 +175,7 @@ def signals_deferred() -> Iterator[None]:
 
 
 def _taken() -> int | None:
-    """Return the pending signal, which is none then, and stop its alarm."""
+    """Return and clear the pending signal, and stop its alarm."""
     number, _State.pending = _State.pending, None
     if number is not None:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,4 +1,4 @@
-"""Threads that work side by side, and hand the results to the thread that wants them."""
+"""Threads that work concurrently and pass results to the thread that waits for them."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ class Pool(Generic[K]):
         self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
 
     def submit(self, token: K, work: Callable[[], object]) -> None:
-        """Have `work` done by a thread; `wait` returns `token` with the outcome."""
+        """Run `work` in a thread; `wait` returns `token` with the outcome."""
         self._busy += 1
         if self._started < min(self._busy, self._size):
             with suppress(RuntimeError, MemoryError):  # "can't start new thread"
@@ -50,7 +50,7 @@ class Pool(Generic[K]):
         return token, outcome
 
     def close(self) -> None:
-        """Let the threads end, each after the work that it may have begun; what was not begun is dropped."""
+        """End the threads, each after the work that it has begun; work not begun is dropped."""
         # Not `while not empty()`: a thread may take the last one in between, and `get` would wait for ever.
         with suppress(Empty):
             while True:
@@ -58,7 +58,7 @@ class Pool(Generic[K]):
         self.finish()
 
     def finish(self) -> None:
-        """Let the threads end once all work is done; no more may be submitted."""
+        """End the threads once all work is done; no more may be submitted."""
         for _ in range(self._started):
             self._todo.put(None)
 
@@ -76,7 +76,7 @@ class Pool(Generic[K]):
 
 
 class Later(Generic[T]):
-    """Work that a thread does meanwhile, at once if the system has no thread left; a daemon, as in `Pool`."""
+    """Work that a daemon thread does in the background (as in `Pool`), or at once if no thread is left."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._pool: Pool[None] = Pool(1)
@@ -93,7 +93,7 @@ class Later(Generic[T]):
         return self._outcome is not None
 
     def result(self) -> T:
-        """Return what the work returned, once it is done; raises what it raised."""
+        """Wait for the work and return its result. Raises its exception."""
         if self._outcome is None:
             self._outcome = (self._pool.wait()[1],)
         (outcome,) = self._outcome
@@ -103,10 +103,10 @@ class Later(Generic[T]):
 
 
 def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:
-    """Do jobs side by side, in `size` threads, and yield their results in the order of the jobs.
+    """Run jobs concurrently in `size` threads, and yield their results in the order of the jobs.
 
-    At most `ahead` jobs are under way or finished and not yet yielded. A job of None means that there is none yet: what
-    is under way is finished first. Raises what a job raised, when its turn comes.
+    At most `ahead` jobs are in progress or finished and not yet yielded. A job of None means that there is none yet:
+    the jobs in progress are finished first. Raises the exception of a job in its turn.
     """
     pool: Pool[int] = Pool(size)
     finished: dict[int, object] = {}

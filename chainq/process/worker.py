@@ -18,7 +18,7 @@ from chainq import errors
 from chainq.errors import ChainqError
 
 Say = Callable[[object], None]
-"""Tells the pool of an event, from any thread."""
+"""Sends an event to the pool, from any thread."""
 
 
 def main() -> None:
@@ -42,11 +42,11 @@ def main() -> None:
             send("result", function(state, argument))
     except Exception as error:
         send("error", portable(error))
-        os._exit(1)  # the interpreter's own shutdown does not bear a thread that reads standard input
+        os._exit(1)  # the interpreter's own shutdown fails with a thread that reads standard input
 
 
 def portable(error: Exception) -> Exception:
-    """Return the error as another process can have it: itself, or one that says the same if it cannot be pickled."""
+    """Return the error in a picklable form: itself, or one with the same text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301
     except Exception:
@@ -58,7 +58,7 @@ def portable(error: Exception) -> Exception:
 
 
 def _read(source: BinaryIO, state: Any, calls: "SimpleQueue[tuple[Callable[..., object], object]]") -> None:
-    """Hand calls over, and do at once what needs no reply; at the end of the input end the process."""
+    """Pass calls on, and run calls that need no reply at once; at the end of the input, end the process."""
     try:
         while True:
             replied, function, argument = pickle.load(source)  # noqa: S301

@@ -1,4 +1,4 @@
-"""A file that rows are appended to, by runs that resume where the last one ended."""
+"""A file that rows are appended to, by runs that resume after the last one."""
 
 import fcntl
 import glob
@@ -82,7 +82,7 @@ class AppendFileSink(Sink):
             )
 
     def _check(self, recorded: Recorded) -> None:
-        """Raise IncompleteError if the file is not as recorded, but for what a run that was killed may have left."""
+        """Raise IncompleteError if the file is not as recorded, except for data that a killed run may have left."""
         length, name = recorded.length, self._name
         if self.length < length:
             raise IncompleteError(f"the checkpoint recorded {length} bytes, {name} holds {self.length}", _CHANGED)
@@ -99,7 +99,7 @@ class AppendFileSink(Sink):
         return any(b"\n" in os.pread(self._descriptor, 65536, at) for at in range(start, self.length, 65536))
 
     def end_hash(self, length: int) -> str:
-        """Return a hash of the last of the first `length` bytes, by which the file is known again.
+        """Return a hash of the last of the first `length` bytes, to recognize the file.
 
         Raises OutputError.
         """
@@ -108,7 +108,7 @@ class AppendFileSink(Sink):
 
     @property
     def rotated(self) -> bool:
-        """Return whether the file has another name now, or was cut, since it was opened or last reopened."""
+        """Return whether the file was renamed or truncated since it was opened or last reopened."""
         with suppress(OSError):
             now = os.fstat(self._descriptor)
             if now.st_size < self.length or not self._path.exists():
@@ -117,7 +117,7 @@ class AppendFileSink(Sink):
         return self._moved
 
     def reopen(self) -> None:
-        """Go on in the file that has the name now. Raises OutputError, and BusyError if another run has it."""
+        """Continue in the file that has the name now. Raises OutputError, and BusyError if another run has it."""
         with self._told():
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
         os.close(self._descriptor)
@@ -175,7 +175,7 @@ def owner_of(file: int | str) -> str:
 
 
 def _rotated(path: Path, recorded: Recorded) -> Path | None:
-    """Return the file that has the recorded rows where the one of that name is gone or empty; None elsewhere.
+    """Return the file that has the recorded rows if the file at `path` is gone or empty, or None.
 
     Its name begins alike, as in `rows.jsonl.1` or `rows.jsonl-20260101`, and its first bytes end as they were recorded.
     """

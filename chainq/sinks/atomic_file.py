@@ -19,9 +19,9 @@ _SUFFIX = ".chainq"  # of temporary files
 class AtomicFileSink(Sink):
     """A file that appears complete or not at all: written under a temporary name in the same folder, then renamed.
 
-    The temporary file is locked. Those that runs which were killed left of the same file, nobody locks: they are
-    removed. Raises OutputError if it cannot be written; BusyError, at the start and at the end, where another run is
-    appending to the file of that name.
+    The temporary file is locked. Unlocked temporary files of the same file were left by killed runs and are removed.
+    Raises OutputError if it cannot be written; BusyError, at the start and at the end, if another run is appending to
+    the file of that name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -109,7 +109,7 @@ def _check_lock(target: Path, name: str) -> None:
 
 
 def _mode(target: Path) -> int:
-    """Return the mode of the file that is replaced; for a new one what the umask allows."""
+    """Return the mode of the file that is replaced; for a new file, the mode that the umask allows."""
     with suppress(OSError):
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)

@@ -1,6 +1,6 @@
-"""What every sink can do, and writing to a file descriptor, which all of them share.
+"""The base of all sinks: their interface, and writing to a file descriptor.
 
-Each kind has a module of its own: `stdout`, `atomic_file`, `append_file`, `pager`; `open` chooses the right one.
+Each kind has its own module: `stdout`, `atomic_file`, `append_file`, `pager`; `open` chooses the right one.
 """
 
 import os
@@ -72,7 +72,7 @@ class Sink:
         """Make what is written so far survive a power failure. Only a file that is appended to needs it."""
 
     def end_hash(self, _: int) -> str:
-        """Return a hash of the last of the first so many bytes, by which a file that is appended to is known again."""
+        """Return a hash of the last of the first bytes up to a length, to recognize a file that is appended to."""
         return ""
 
     def truncate(self, length: int) -> None:
@@ -84,7 +84,7 @@ class Sink:
         return False
 
     def reopen(self) -> None:
-        """Go on in the file that has the name now, if `rotated` says so. Raises OutputError, BusyError."""
+        """Continue in the file that has the name now, if `rotated` is true. Raises OutputError, BusyError."""
 
     def finish(self) -> None:
         """End an output that is complete. Raises OutputError."""
@@ -96,7 +96,7 @@ class Sink:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Have an OSError raise OutputError."""
+        """Convert an OSError to OutputError."""
         try:
             yield
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What writers of files need beside writing: temporary files that killed runs left, and a durable rename."""
+"""Helpers for file writers: remove temporary files of killed runs, and make renames durable."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def remove_unlocked(paths: Iterable[Path]) -> None:
-    """Remove the files that no process has locked: their writers were killed. Others stay, without an error."""
+    """Remove the files that no process has locked: their writers were killed. Other files stay, without an error."""
     for path in paths:
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)  # over NFS, a lock needs a writer
@@ -20,7 +20,7 @@ def remove_unlocked(paths: Iterable[Path]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, as far as its file system can: not every one syncs folders."""
+    """Sync the names in a folder to disk, if its file system can sync folders."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -29,10 +29,10 @@ def open_sink(
 ) -> Sink:
     """Return the sink for `-o PATH`; for standard output if `path` is None.
 
-    `pager`: the user's pager shows it where standard output is a terminal. `append`: rows follow those of earlier runs,
-    if `path` is a regular file or none yet; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
-    receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another
-    run is appending to it, IncompleteError if it is not as recorded.
+    `pager`: the user's pager shows it if standard output is a terminal. `append`: append to rows of earlier runs, if
+    `path` is a regular file or does not exist; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
+    receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another run
+    is appending to it, IncompleteError if it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
@@ -80,15 +80,15 @@ def has_receipt(file: Path) -> bool:
 
 
 def receipt_path(file: Path) -> Path:
-    """Return where the receipt of a file is, if it has one."""
+    """Return the path of a file's receipt, whether it exists or not."""
     return file.with_name(f"{file.name}.receipt.json")
 
 
 def descriptor_of(path: Path) -> int | None:
     """Return the open descriptor that a path names, None for any other path: 1 for `/dev/stdout`, 7 for `/dev/fd/7`.
 
-    Such a path leads on to the file that is open there. To replace that file, or to write it from its beginning, would
-    destroy what `>> FILE` is to keep.
+    Such a path refers to the file that is open there. Replacing that file, or writing it from its beginning, would
+    destroy the content that `>> FILE` must keep.
     """
     folders = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd", "/proc/thread-self/fd")}
     for _ in range(MAX_LINKS):

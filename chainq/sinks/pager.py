@@ -11,12 +11,12 @@ from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed
 from chainq.sinks.base import Sink
 
-# As gh and git start less: end if all fits on the screen, let colours through, leave the screen as it is.
+# As gh and git start less: end if all fits on the screen, keep colors, leave the screen as it is.
 _SETTINGS = {"LESS": "FRX", "LV": "-c"}
 
 
 def command() -> list[str]:
-    """Return the program and its arguments by CHAINQ_PAGER, else PAGER; empty for none, for `cat`, and if missing."""
+    """Return the program and its arguments from CHAINQ_PAGER, else PAGER; empty if unset, missing, or `cat`."""
     text = os.environ.get("CHAINQ_PAGER", os.environ.get("PAGER", ""))
     try:
         words = shlex.split(text)
@@ -26,9 +26,9 @@ def command() -> list[str]:
 
 
 class PagerSink(Sink):
-    """Writes to a pager, and waits for its end, which is up to who reads; `words` are its program and arguments.
+    """Writes to a pager, and waits until the user ends it; `words` are its program and arguments.
 
-    SIGINT is ignored while the pager runs: it owns the terminal, and Ctrl-C is a key of its own there. Raises
+    SIGINT is ignored while the pager runs, because the pager owns the terminal and uses Ctrl-C itself. Raises
     OutputError if it cannot be started.
     """
 
@@ -50,7 +50,7 @@ class PagerSink(Sink):
             signal.signal(signal.SIGINT, self._interrupted)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        """Pass SIGINT on if the pager has ended, which a run that waits for the server has not noticed yet."""
+        """Pass SIGINT on if the pager has ended, which a run that waits for the server may not have noticed."""
         if self._pager.poll() is not None and callable(self._on_interrupt):
             self._on_interrupt(number, frame)
 

@@ -1,7 +1,7 @@
-"""The receipt of a file: what a command wrote into it, as JSON in `FILE.receipt.json`; and the sink that writes both.
+"""The receipt of a file (what a command wrote into it, as JSON in `FILE.receipt.json`), and the sink that writes both.
 
-A file of rows cannot show that its first or last rows are lost, nor a change in a field without a checksum. The receipt
-can, as far as nobody rewrites both.
+A file of rows cannot show that its first or last rows are lost, or that a field without a checksum changed. The
+receipt can, unless somebody rewrites both.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ VERSION = 1  # of the fields
 
 
 class FileReceipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a file holds.
+    """The contents of a file.
 
     `command`, `arguments`, `columns`, `format`, `url` (masked): what was requested. `start`, `end`: the heights, end
     excluded, None for a command without. `where`, `limit`, `page`: what left rows of these out. `rows`: in the file;
@@ -47,7 +47,7 @@ class FileReceipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def whole(self) -> bool:
-        """Return whether the rows are all of the heights."""
+        """Return whether the file has all rows of the heights."""
         return not self.where and self.limit is None and self.page is None
 
 

@@ -1,4 +1,4 @@
-"""Standard output, a device or a FIFO: bytes go straight there."""
+"""Standard output, a device or a FIFO: bytes are written directly."""
 
 import fcntl
 import os
@@ -9,8 +9,8 @@ from chainq.sinks.base import Sink
 
 
 class StreamSink(Sink):
-    """A stream that is written straight. If a regular file is behind it (`chainq … > FILE`), `abandon` truncates
-    that file to the last `keep`, so that it ends with a complete row."""
+    """A stream that is written directly. If it is a regular file (`chainq … > FILE`), `abandon` truncates that file
+    to the last `keep`, so it ends with a complete row."""
 
     def __init__(self, descriptor: int, name: str) -> None:
         super().__init__(descriptor, name)
@@ -39,7 +39,7 @@ class StreamSink(Sink):
                 os.lseek(self._descriptor, self._kept[0], os.SEEK_SET)
 
     def _offset(self) -> int | None:
-        """Return where the next byte goes in a regular file; None for anything else."""
+        """Return the offset of the next byte in a regular file, or None for anything else."""
         with suppress(OSError):
             status = os.fstat(self._descriptor)
             if stat.S_ISREG(status.st_mode):
