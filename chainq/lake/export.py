@@ -337,9 +337,18 @@ class Export:
             self._warn(f"reorg: {counted(len(touched), 'partition')} replaced: {names}")
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
-        """Raise IncompleteError if partitions do not link because of a reorg during the export."""
+        """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
         broken = plan.first_broken(one for one in entries if one.spec.command in self._tables)
-        if broken is not None:
+        if broken is None:
+            return
+        spec, hash_at = broken[1].spec, self._service.block_hash  # as they are now, after all rows
+        if all(plan.on_chain(one, hash_at) for one in broken):  # another run would end in the same way
+            height = spec.start
             raise IncompleteError(
-                f"reorg: {broken} does not follow on the partition before it", "run the command again to replace it"
+                f"the service contradicts itself: block {height} names another previous block than block {height - 1},"
+                f" {hash_at(height - 1)}",
+                f"chainq verify {height - 1}:{height + 1} shows both hashes; compare with another server",
             )
+        raise IncompleteError(
+            f"reorg: {spec} does not follow on the partition before it", "run the command again to replace it"
+        )

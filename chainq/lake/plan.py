@@ -106,10 +106,16 @@ def _comparable(before: Entry, after: Entry) -> bool:
     return edges[0] == edges[1] and "0" not in (before.last, after.previous)
 
 
-def first_broken(entries: Iterable[Entry]) -> PartitionSpec | None:
-    """Return the first partition that is on another chain than the previous partition; None if there is none."""
+def first_broken(entries: Iterable[Entry]) -> tuple[Entry, Entry] | None:
+    """Return the first partition that is on another chain than the previous one, after that one; None without any."""
     in_order = sorted(entries, key=lambda entry: entry.spec)
-    return next((after.spec for before, after in pairwise(in_order) if broken(before, after)), None)
+    return next((pair for pair in pairwise(in_order) if broken(*pair)), None)
+
+
+def on_chain(entry: Entry, hash_at: HashAt) -> bool:
+    """Return whether the last block of a partition is known to be the one that the service has."""
+    found = hash_at(entry.spec.end - 1)
+    return bool(found) and digest(found or "") == entry.last
 
 
 def _reorganised(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:

@@ -222,6 +222,16 @@ def test_partitions_pass_on_what_they_teach(chainq: Program, truth: Truth, lake:
     assert lake.rows("records") == due([*truth.rows("records", 10_000, 13_000), *truth.rows("records", 39_000, 44_000)])
 
 
+def test_a_service_that_contradicts_itself_is_no_reorg(chainq: Program, server: Servers) -> None:
+    """A broken link between two partitions that the service still has: another run would not mend it."""
+    url = server("--plant", "link:2500")
+    for _ in range(2):
+        ran = export(chainq, url, "blocks", "2400:2600", "--partition", "100")
+        assert "the service contradicts itself: block 2500 names another previous block than block 2499, ab1" in ran.err
+        assert ran.code == 6
+        assert "reorg" not in ran.err
+
+
 def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: Lake) -> None:
     """The partitions from the fork on are written again and named; those below stay."""
     service, trunk = Moving(2649), Chain(tip=2649)

@@ -133,7 +133,7 @@ def test_links_are_checked_at_the_end() -> None:
     """The first partition that names another hash than the one before has; gaps and unknown hashes are no break."""
     first, second, third = entry(0, 10), entry(10, 20), entry(20, 30, fork=5)
     assert first_broken([first, second]) is None
-    assert first_broken([third, second, first]) == third.spec
+    assert first_broken([third, second, first]) == (second, third)
     assert first_broken([first, third]) is None
     assert first_broken([second._replace(last="0"), third]) is None
 
