@@ -16,7 +16,7 @@ from chainq.text.humanize import counted
 
 NAME = "block hashes"
 SHARES = (0, 0.25, 0.5, 0.75)
-"""Where blocks are looked up, as shares of the chain, besides the tip: eras differ."""
+"""Positions of the checked blocks besides the tip, as shares of the chain, because eras differ."""
 
 
 def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: Outcome) -> Check:

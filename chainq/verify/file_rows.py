@@ -22,7 +22,7 @@ from chainq.verify.findings import Contradiction, Finding
 
 BATCH = 4096  # rows per read
 Damaged = Callable[[str], None]
-"""Takes where something cannot be read, and why."""
+"""Called with the position and the reason of an unreadable part."""
 
 
 class RowsFile(ABC):

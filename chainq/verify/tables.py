@@ -22,7 +22,7 @@ from chainq.verify.findings import Contradiction, Located, label
 
 Found = Iterator[Located]
 Read = Callable[[Sequence[str]], Iterable[Any]]
-"""Returns the tables once more, with some of their columns."""
+"""Returns the tables again, with some of their columns."""
 IDS = frozenset(
     ("block_hash", "previous_hash", "previous_state_root", "transition_id", "transaction_id", "record_ciphertext")
 )
