@@ -37,11 +37,11 @@ EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
 CERTAIN = 9  # walks that show no further row, if each shows all rows but by chance: 1 in 8,000 lacks one
 MOST_IDLE = 100  # the same, if each shows a few
 
-# Belief: how often is looked again if nothing proves the rows (docs/completeness.md)
+# Belief: how often chainq requests again if nothing proves the rows (docs/completeness.md)
 AGREEING = 2  # responses without rows
 COUNTS = 2  # that no row follows the rows of a response
-PARTS = 8  # of heights without rows, looked into where a run has seen no row at all
-LOOKED_INTO = 2  # stretches that are looked into so
+PARTS = 8  # of heights without rows, requested if a run has not seen any row
+LOOKED_INTO = 2  # stretches that are requested in this way
 FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
 MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
 BELIEVED_PAGES = 3  # larger pages for a height that fills a page, if no other method names its rows
@@ -53,7 +53,7 @@ NO_PAGE = 1000  # a page so far on has no rows, if pages are counted
 LIST_ATTEMPTS = 6  # requests for rows that are known to exist, before a service that does not show them is given up
 BEYOND = (0, 1, 2, 4, 8, 16)  # rows after the end: one that never comes may hide those after it in longer pages
 LONGEST_LIST = 2**40  # rows: no list has as many
-NEXT_PAGES = 3  # looks at the next page, if its size is ignored and single rows cannot be requested
+NEXT_PAGES = 3  # requests for the next page, if its size is ignored and single rows cannot be requested
 PROBE = 64  # rows of a page that shows the last rows again, at most
 ROUND = 500  # rows: a list that ends at a multiple of these may have been ended by a limit of the service
 SHORT = 8  # rows: what shorter pages show may be too little
@@ -63,7 +63,7 @@ MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger a
 # Waiting and trying again (transport)
 FIRST_BACKOFF = 0.6  # seconds before the first retry, at most; twice as long before each further one
 MAX_BACKOFF = 30.0  # seconds before any retry
-FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest one tells whether the server hangs
+FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest one shows whether the server hangs
 MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
 # Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
 REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
@@ -73,14 +73,14 @@ PATIENCE = 120.0  # seconds that a method may be refused without a success in be
 CONNECT_WAITS = (0.2, 0.4, 0.8, 0.8, 0.8)
 KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
-# Servers that are behind, reorgs and outages (resume)
+# Lagging servers, reorgs and outages (resume)
 MAX_LAG = 16  # blocks below the tip that a run learns to leave out
 TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
 RECORD_SECONDS = 5.0  # after which a position is recorded: two requests, and a sync of the disk; and at the end
 REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
 STATE_SECONDS = 60.0  # between lines that say how long polls have failed
-MAX_REFUSALS = 60  # polls in a row that a service may answer with errors; five minutes at the default interval
+MAX_REFUSALS = 60  # polls in a row to which a service may return errors; five minutes at the default interval
 
-# What else is requested to be sure (fetching)
+# Additional checks (fetching)
 SAMPLE = 10  # records of a block that show which transactions it has
 DETAILED = 100  # rows of a table whose transactions are looked up: a few screens
