@@ -92,7 +92,7 @@ class Service(Closing):
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
 
     def use_lake(self, destination: str) -> None:
-        """From now on, read stored rows from a data set, in its present state. Raises UsageError if there is none."""
+        """Read stored rows from a data set, in its present state, from now on. Raises UsageError if there is none."""
         from chainq.fetching.lake import Lake
 
         self._lake = Lake(destination, self._own_hash, strict=self.options.strict)

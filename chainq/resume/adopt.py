@@ -1,10 +1,10 @@
 """`--adopt`: resumes after the rows of an output file whose checkpoint is gone.
 
-Its rows must be those that this run would write: with the same header, or the same fields. They are trusted but for
-those of the last SETTLE heights, which a killed run may have left unfinished and a reorg may have replaced: these are
-removed and fetched again, but none below the first row or `--start`. If the row before them names its block, that must
-be on the chain still. Rows are not sorted: a file whose end is not in order of height is refused, for there is no place
-to cut.
+The file must have the rows that this run would write: the same header, or the same fields. They are trusted except in
+the last SETTLE heights, which a killed run may have left unfinished and a reorg may have replaced. These rows
+are removed and fetched again, but none below the first row or `--start`. If the row before them names its block, that
+block must still be on the chain. Rows are not sorted: a file whose end is not in order of height is refused, because it
+cannot be truncated at a height.
 """
 
 import csv

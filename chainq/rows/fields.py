@@ -22,8 +22,8 @@ class Key(str):
 class Picker:
     """Picks the values of dotted paths out of rows; make one for many rows.
 
-    `a[].b` is the array of `b` of each item of the array `a`, null where an item has none. A `Key` is not divided.
-    `on_unknown`, where given, is called once with the path of each field that a row has and no path leads to.
+    `a[].b` is the array of `b` of each item of the array `a`, null if an item has none. A `Key` is not divided.
+    `on_unknown`, if given, is called once with the path of each field of a row that no path leads to.
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
@@ -98,7 +98,7 @@ class Flattener:
         self._keys = [msgspec.json.encode(str(path)) + b":" for path in paths]  # of Key, too
 
     def __call__(self, row: Raw) -> bytes:
-        """Return the object of a row, in the order of the paths; null where the row has no such field."""
+        """Return the object of a row, in the order of the paths; null if the row has no such field."""
         pairs = (
             key + (bytes(value) if value is not None else b"null")
             for key, value in zip(self._keys, self._pick(row), strict=True)
