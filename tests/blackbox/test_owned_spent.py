@@ -95,10 +95,15 @@ def test_many_full_blocks_are_announced(chainq: Program) -> None:
 
 
 def test_nothing_owned_reads_no_block(chainq: Program) -> None:
-    """A wallet without records needs no tags."""
+    """A wallet without records needs no tags; the address of its key is named."""
     key = fresh_key()
     service = Holding([], TIP)
-    assert rows(chainq, service, key, "--unspent", "--dialect", "chain") == []
+    words = ("--unspent", "--dialect", "chain", "-w", "1", "--view-key-file", key_file(chainq.home, key))
+    with serving(service) as url:
+        ran = chainq("owned", *RANGE, *words, url=url)
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.err.endswith(f" rows: none is of {key.address}\n")
+    assert len(ran.err.splitlines()) == 1
     assert not any(b"ChainBlocks" in body and b'"end":201' in body for body in service.received)
 
 
