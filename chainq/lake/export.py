@@ -178,6 +178,8 @@ class Export:
     ) -> Totals | None:
         """Run the plan; return None if the range has no blocks. `begin` is called with the plan, `wrote` with each
         partition. `options`: for a worker. Raises ChainqError; BusyError if another export is running."""
+        if self._begins_nothing():
+            return None  # before the lock creates a folder
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
             stack.enter_context(last_run.recorded(self._store, self._service.tip_height))
@@ -203,10 +205,10 @@ class Export:
                 table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
             try:
                 for done in engine.run(job, made.tasks, check) if made.tasks else ():
-                    for name, digest in zip(done.receipts, done.hashes, strict=True):
-                        if entry := parse_entry(name):
-                            key = (entry.spec.command, entry.spec.start)
-                            entries[key], hashes[key] = entry, digest
+                    written = [entry for name in done.receipts if (entry := parse_entry(name))]
+                    keys = [(entry.spec.command, entry.spec.start) for entry in written]
+                    entries.update(zip(keys, written, strict=True))
+                    hashes.update(zip(keys, done.hashes, strict=True))
                     totals.update(written=len(done.receipts), rows=done.rows, size=done.size, calls=done.calls)
                     for heights in done.believed:
                         self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
@@ -294,6 +296,13 @@ class Export:
         if not specs:
             raise UsageError(f"no partitions of {', '.join(self._tables)} in {self._store.label} to repair")
         return Bounds(min(spec.start for spec in specs), max(spec.end for spec in specs))
+
+    def _begins_nothing(self) -> bool:
+        """Return whether there is no data set yet, and the height at which the range starts is above all blocks."""
+        start = self._query.bounds.start
+        if start is None or data_set.read(self._store) is not None:
+            return False
+        return start > self._service.tip_height() - self._query.lag
 
     def _heights(self, bounds: Bounds) -> HeightRange:
         """Return the heights to export, up to the tip less `--lag`."""

@@ -614,3 +614,9 @@ def test_a_repair_that_fails_says_what_is_left(chainq: Program, lake: Lake) -> N
     assert ran.code != 0
     said = "2 of 4 partitions written; the same command would repair these again; the rest is heights 200-299"
     assert said in ran.err
+
+
+def test_a_range_above_the_tip_leaves_no_folder(chainq: Program, lake: Lake) -> None:
+    ran = export_demo(chainq, "records", "99999999:", "--to", "lake")
+    assert (ran.code, lake.root.exists()) == (0, False)
+    assert "no blocks in that range: the tip is 3000000" in ran.err
