@@ -38,7 +38,8 @@ class Status(NamedTuple):
     that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
     last. `age`: seconds since then. `rows`, `bytes`: of the output below `next`. `failure`, `error`: when and why a run
     failed last. `missing`: the heights, from and below, that are not there although later ones are or were. `keys`,
-    `records`, `unspent`: of a balance, how many view keys, their records, and those not spent.
+    `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`: of a data
+    set, those of later heights than the first gap.
     """
 
     target: str
@@ -57,6 +58,7 @@ class Status(NamedTuple):
     keys: int | None = None
     records: int | None = None
     unspent: int | None = None
+    rows_above: int | None = None
 
 
 METRICS = {
@@ -203,6 +205,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
             failure=last.failure or None,
             error=printable(last.error),
             missing=missing,
+            rows_above=sum(entry.rows for entry in entries if entry.spec.end > end),
         )
 
 
@@ -214,7 +217,8 @@ def _lines(status: Status) -> Iterator[str]:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip}")
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
     if status.rows is not None:
-        parts.append(counted(status.rows, "row"))
+        above = f" ({counted(status.rows_above, 'row')} more above the first gap)" if status.rows_above else ""
+        parts.append(counted(status.rows, "row") + above)
     if status.bytes is not None:
         parts.append(counted(status.bytes, "byte"))
     if status.missing:

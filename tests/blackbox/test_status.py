@@ -125,6 +125,8 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     sorted(files["blocks"])[3].unlink()
     assert "lake: blocks up to block 99, " in (text := chainq("status", "lake").out.decode())
     writes = "chainq export blocks 100:350 --to lake writes them"
+    assert " ago, 100 rows (100 rows more above the first gap), " in text
+    assert seen(chainq, "lake")["rows_above"] == 100
     assert f", missing heights 100-199, 300-349 ({writes})\nlake: records up to block 349" in text
     for options in ((), ("--json",), ("--prometheus",)):
         plain, checked = (chainq("status", "lake", *options, *age) for age in ((), ("--max-age", "1h")))

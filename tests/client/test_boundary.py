@@ -40,7 +40,9 @@ def test_rows_that_cannot_be_proved(server: Servers) -> None:
     """An error that comes while rows are read is in the words of Python too."""
     with Client(server("--missing-height", "3100")) as client, pytest.raises(IncompleteError) as caught:
         list(client.blocks(3_000, 3_200))
-    assert str(caught.value).endswith("the tip is 3000000; blocks and full-blocks skip this check with verify=False")
+    assert str(caught.value).endswith(
+        "the tip is 3000000; only blocks and full-blocks can skip this check, with verify=False; an export cannot"
+    )
 
 
 def test_advice_to_run_a_command_stays_as_it_is_typed() -> None:
