@@ -5,7 +5,6 @@ import re
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from io import StringIO
 from itertools import product
@@ -244,22 +243,26 @@ def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> Non
 @pytest.mark.parametrize(("pipe", "bars"), [("| cat", False), ("| cat > rows", True)])
 def test_rows_behind_a_pipe_are_whole(pipe: str, bars: bool, chainq: Program) -> None:
     """If the rows end on the terminal after all, the bar goes out of their way, and else it stays there."""
-    service = Moving(DEFAULT_TIP)
+    service, first, second = Moving(DEFAULT_TIP), threading.Event(), threading.Event()
+    gates = iter([first, second])
 
-    def slow(_: str) -> None:
-        time.sleep(0.3 if len(service.calls) % 3 == 0 else 0)
+    def hold(_: str) -> None:
+        if gate := next(gates, None):
+            gate.wait(LONGEST)
 
-    service.hook = slow
-    sooner = AT_ONCE.replace("DELAY *= 0", "DELAY /= 5")
+    service.hook = hold
     with serving(service) as url:
-        child = started(chainq, "blocks 0:500 --columns height -j 1", url, shell=pipe, program=sooner)
+        child = started(chainq, "blocks 0:3000 --dialect chain --columns height -j 1", url, shell=pipe)
+        child.expect("━")
+        first.set()
+        child.expect("1,000/3,000 heights" if bars else '"999"')
+        second.set()
         child.expect(pexpect.EOF)
         child.close()
     shown = [line for line in screen(child.logfile_read.getvalue(), COLUMNS) if not line.startswith("chainq: ")]
     rows = chainq.home / "rows"
     lines = rows.read_text().splitlines() if bars else shown
-    assert [int(json.loads(line)["height"]) for line in lines] == list(range(500))
-    assert "━" in child.logfile_read.getvalue()
+    assert [int(json.loads(line)["height"]) for line in lines] == list(range(3000))
     assert not (bars and shown), shown
 
 

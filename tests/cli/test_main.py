@@ -15,7 +15,10 @@ from harness.program import Program, one_line
         ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01; see --help"),
         ("records --limit 1K", "chainq records: invalid --limit: '1K' is not a valid number; use 1000"),
         ("records --limit", "chainq records: option --limit requires an argument; see --help"),
-        ("balance -5:", "chainq balance: cannot read -5:: No such file or directory"),
+        (
+            "balance -5:",
+            "chainq balance: -5: is a range of heights, not a file of view keys; use --start and --end",
+        ),
         ("latest 5", "chainq latest: unexpected argument 5; see --help"),
         ("--foo", "chainq: unknown option --foo; see --help"),
         ("blokc 5", "chainq: unknown command 'blokc'; did you mean block?"),
