@@ -155,11 +155,12 @@ class Export:
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
         apart: dict[str, HeightRange] = {}
+        entries = inventory.tables()
         for table in () if self._query.apart else self._tables:
             own = [spec for spec in specs if spec.command == table]
-            every = own + [entry.spec for entry in inventory.valid.values() if entry.spec.command == table]
-            spanned = HeightRange(min(spec.start for spec in every), max(spec.end for spec in every)) if own else None
-            for gap in gaps(every, spanned) if spanned else ():
+            every = own + [entry.spec for entry in entries.get(table, ())]
+            spanned = HeightRange(min(spec.start for spec in every), max(spec.end for spec in every))
+            for gap in gaps(every, spanned):
                 if gap.end == own[0].start or gap.start == own[-1].end:
                     apart[str(gap)] = gap
         for words, gap in apart.items():
