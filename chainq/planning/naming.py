@@ -42,28 +42,31 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
 
 
 def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
-    """Request every due row of some heights: with fewer and fewer heights, then with the pages of one height.
+    """Request every due row of some heights: with so few heights that a response can hold their rows, then with the
+    pages of one height, first with one page of all its rows.
 
     The rows of a height are in another order in each response, so its pages are requested repeatedly.
     """
     ev = facts.evidence
     left = [heights]
     while left:
-        heights = left.pop()
+        heights, page = left.pop(), None
         due, missing = ev.missing(heights)
-        if missing:
-            yield from shown(heights, facts)
-            due, missing = ev.missing(heights)
+        size = facts.size or due
+        if missing and (due <= size or len(heights) == 1):
+            page = yield from shown(heights, facts, min(max(due, size), size * tuning.LARGER**tuning.LARGER_PAGES))
+            missing = ev.missing(heights)[1]
         if missing and len(heights) > 1:
             left += reversed(heights.halves())
         elif missing:
-            yield from _show_pages(heights, due, missing, facts)
+            yield from _show_pages(heights, len(page.rows) if page and page.rows else size, facts)
 
 
-def _show_pages(heights: HeightRange, due: int, missing: int, facts: Facts) -> Asking[None]:
+def _show_pages(heights: HeightRange, size: int, facts: Facts) -> Asking[None]:
     """Request the rows of one height through its pages. Raises BehindError if some do not arrive, and the errors of
     requests if pages are too heavy."""
-    size, failures, idle, enough = facts.size or due, 0, 0, 1
+    due, missing = facts.evidence.missing(heights)
+    failures, idle, enough = 0, 0, 1
     strict = all(said.strict for said in facts.evidence.due(heights.start))  # else rows may never come
     while missing and idle < enough:
         before = missing

@@ -58,7 +58,7 @@ FLOORS = {
     "wide ranges refused": (8, 300),
     "heavy": (6, 280),
     "flaky": (6, 420),
-    "unordered": (4, 520),
+    "unordered": (4, 320),
     "newest first": (5, 340),
     "doubled": (3, 40),
     "neighbours": (5, 60),
