@@ -244,6 +244,8 @@ class _Polls:
             # Else the service is behind, and nothing can be new.
             if tip.height + 1 >= self.rounds.journal.position.next:
                 self.rounds.journal.succeeded(tip.height, tip.time)
+                if self.rounds.settings.follow:
+                    self.rounds.journal.note_state()
 
     def _first_height(self) -> int:
         """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
@@ -270,13 +272,17 @@ class _Polls:
         if not self.failures:
             self.failing_since = self.warned_at = now
             self.rounds.warn(str(error) + f"; trying again every {self.rounds.settings.interval:g} s")
+            self._record(error)
         elif now - self.warned_at >= tuning.STATE_SECONDS:
             self.warned_at, since = now, duration(now - self.failing_since)
-            with suppress(OutputError):  # of which the next rows will say more
-                self.rounds.journal.failed(error.message)
+            self._record(error)
             self.rounds.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
         self.failures += 1
         self._check_age(error, now - self.failing_since)
+
+    def _record(self, error: ChainqError) -> None:
+        with suppress(OutputError):  # of which the next rows will say more
+            self.rounds.journal.failed(error.message)
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
         """Raise IncompleteError if the last tip is older than the limit, or no tip was seen for that long."""

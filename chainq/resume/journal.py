@@ -1,5 +1,6 @@
 """The journal of a run: keeps the output and its checkpoint consistent."""
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -35,7 +36,7 @@ class Journal:
         self.learned_lag = checkpoint.content.lag if checkpoint else 0
         self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
         self.rewound = HeightRange(0, 0)
-        self._recorded_at = self._noted_at = time.monotonic()
+        self._recorded_at, self._noted_at = time.monotonic(), -math.inf
 
     @property
     def cuttable(self) -> bool:
@@ -174,23 +175,25 @@ class Journal:
                 self.believed.add(batch.heights)
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
-        """Note that a round succeeded, and the tip that it saw. With or without new rows, this is recorded at the end
-        of the run, and each minute of a run that follows the tip. Raises OutputError.
-        """
+        """Note that a round succeeded, and the tip that it saw. The next save, `note_state` or `end` records it."""
         if self.checkpoint:
             self.checkpoint.succeeded(tip, tip_time)
-            if time.monotonic() - self._noted_at >= tuning.STATE_SECONDS:
-                self._note(self.checkpoint)
+
+    def note_state(self) -> None:
+        """Record that a run that follows the tip succeeded: at first, after a failure, and then once a minute.
+
+        Raises OutputError.
+        """
+        if self.checkpoint and time.monotonic() - self._noted_at >= tuning.STATE_SECONDS:
+            self._noted_at = time.monotonic()
+            self.checkpoint.note()
 
     def failed(self, message: str) -> None:
         """Record why a run or a round failed. Raises OutputError."""
         if self.checkpoint:
             self.checkpoint.failed(message)
-            self._note(self.checkpoint)
-
-    def _note(self, checkpoint: Checkpoint) -> None:
-        self._noted_at = time.monotonic()
-        checkpoint.note()
+            self._noted_at = -math.inf
+            self.checkpoint.note()
 
     def learn_lag(self, lag: int) -> None:
         """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""

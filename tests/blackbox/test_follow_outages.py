@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -178,6 +179,28 @@ def test_a_line_now_and_then_says_that_it_still_waits(chainq: Program, nowhere: 
     process = chainq.start("blocks", "--start", "0", *SOON, "--max-age", "1s", url=nowhere, env=quick)
     ran = finish(process)
     assert "no new rows for 0 seconds, 1 failed poll: latest/block: could not reach" in ran.err
+
+
+def test_the_checkpoint_shows_each_change_at_once(chainq: Program) -> None:
+    """Monitoring need not wait a minute for the first success, for an outage, or for its end."""
+    service = Deployed(FIRST)
+
+    def wait(changed: Callable[[dict[str, Any]], bool]) -> None:
+        until = time.monotonic() + 20  # seconds, fewer than tuning.STATE_SECONDS
+        while not (chainq.home / "kept").exists() or not changed(json.loads((chainq.home / "kept").read_text())):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    with serving(service) as url:
+        words = ("blocks", "--start", str(FIRST - 3), *SOON, "--checkpoint", "kept", "-o", "out", "-q")
+        process = chainq.start(*words, url=url)
+        wait(lambda kept: kept["state"].get("success", 0) > 0)
+        service.instead = error("", "down", 503)
+        wait(lambda kept: kept["state"].get("failure", 0) > kept["state"].get("success", 0))
+        service.instead = None
+        wait(lambda kept: kept["state"].get("success", 0) > kept["state"].get("failure", 0))
+        process.terminate()
+        assert finish(process).code == -signal.SIGTERM
 
 
 def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:
