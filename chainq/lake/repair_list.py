@@ -10,7 +10,7 @@ from chainq.text.sanitize import printable
 
 
 class _Finding(msgspec.Struct):
-    """The needed fields of a finding; if `repair` is null, no export can repair it."""
+    """The needed fields of a finding; several commands have commas. If `repair` is null, no export can repair it."""
 
     command: str | None
     height: int | None
@@ -19,7 +19,7 @@ class _Finding(msgspec.Struct):
 
 def read_findings(path: Path) -> frozenset[tuple[str, int]]:
     """Return the commands and heights that a file of findings names. Raises UsageError if none can be repaired."""
-    places = set()
+    places: set[tuple[str, int]] = set()
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -31,8 +31,8 @@ def read_findings(path: Path) -> frozenset[tuple[str, int]]:
             raise UsageError(
                 f"{printable(str(path))}: line {number} is not a finding", "chainq verify writes them with --jsonl"
             ) from None
-        if finding.command in TABLES and finding.height is not None and finding.repair is not None:
-            places.add((finding.command, finding.height))
+        if finding.height is not None and finding.repair is not None:
+            places |= {(name, finding.height) for name in (finding.command or "").split(",") if name in TABLES}
     if not places:
         raise UsageError(f"{printable(str(path))} has no finding that an export can repair")
     return frozenset(places)

@@ -185,10 +185,6 @@ class GroupCheck:
             yield None, Contradiction("missing", spec.name, None)
             return
         found: list[Located] = []
-        if entry is None:
-            found.append((None, Contradiction("receipt", f"a receipt of {spec.name}", None)))
-        elif entry.size != size:
-            found.append((None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")))
         try:
             # Off the grid it should not exist, whatever its rows are.
             if spec.start % self._repair.grid == 0:
@@ -203,6 +199,10 @@ class GroupCheck:
         except unreadable() as error:
             self._unreadable.add(spec.name)
             found.append((None, Contradiction("invalid", "a Parquet file", f"{spec.name}: {reason(error)}")))
+        if entry is None:
+            yield None, Contradiction("receipt", f"a receipt of {spec.name}", None)
+        elif entry.size != size and all(one.check != "content" for _, one in found):  # other rows have another size
+            yield None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")
         yield from found
 
     def _read(self, file: Any, partition: Partition, sealed: bytes | None) -> Iterator[Located]:
@@ -263,7 +263,7 @@ class GroupCheck:
             if due != found:
                 yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")
         if content != receipt.content:
-            yield Contradiction("content", f"content {receipt.content}", f"content {content}")
+            yield Contradiction("content", f"rows of the receipt, content {receipt.content}", f"content {content}")
         beside = self._store.read(entry.name) if entry else None
         digest = self._digest(Listed(spec.name, size or 0))
         if beside is None or beside in (sealed, structs.replace(receipt, file=digest).encode()):

@@ -14,7 +14,8 @@ from chainq.heights.range import HeightRange
 class Finding(NamedTuple):
     """One contradiction.
 
-    `height`: of the wrong row, None if unknown. `command`: whose row it is, None if the file does not show that.
+    `height`: of the wrong row, None if unknown. `command`: whose row it is, None if the file does not show that;
+    several commands are separated by commas.
     `check`: the broken rule, one of CHECKS. `expected` and `found`: the correct and the actual value; None for nothing.
     `repair`: the command that fetches the rows of that height again, None if unknown.
     """
@@ -113,7 +114,12 @@ FINDINGS = Method(
     purpose="find missing, duplicate, altered and misplaced rows",
     columns=(
         Column("height", "null or number", "height of the row that is wrong; null if unknown", Kind.HEIGHT, brief=True),
-        Column("command", "null or string", "command whose rows show it; null if unknown", brief=True),
+        Column(
+            "command",
+            "null or string",
+            "command whose rows show it, or several with commas; null if unknown",
+            brief=True,
+        ),
         Column("check", "string", ", ".join(CHECKS), brief=True),
         Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),

@@ -48,7 +48,7 @@ class ParquetRows(RowsFile):
             damaged(f"{self._name}: {reason(error)}")
             return
         if is_damaged(self._footer):
-            damaged(f"{self._name}: its footer is not the one that was written")
+            damaged(f"{self._name}: its footer was changed after it was written")
 
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as a table."""

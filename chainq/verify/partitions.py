@@ -32,15 +32,19 @@ class PartitionRepair(NamedTuple):
     label: str
     grid: int
 
-    def finding(self, spec: PartitionSpec, height: int | None, contradiction: Contradiction) -> Finding:
+    def finding(
+        self, spec: PartitionSpec, height: int | None, contradiction: Contradiction, others: Iterable[str] = ()
+    ) -> Finding:
         """Return a finding about a partition, at its first height unless another is known.
 
-        An export repairs it, unless it is off the grid, because no export writes there, or another anchor is wanted.
+        `others`: commands whose partitions of these heights show the same. An export repairs it, unless it is off the
+        grid, because no export writes there, or another anchor is wanted.
         """
+        commands = (spec.command, *others)
         heights = f"{spec.start}:{spec.end}"
-        export = f"chainq export {spec.command} {heights} --to {shlex.quote(self.label)} --repair all"
+        export = f"chainq export {' '.join(commands)} {heights} --to {shlex.quote(self.label)} --repair all"
         repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
-        return Finding(spec.start if height is None else height, spec.command, *contradiction[:3], repair)
+        return Finding(spec.start if height is None else height, ",".join(commands), *contradiction[:3], repair)
 
 
 class Partitions:
@@ -116,7 +120,8 @@ class Partitions:
 
     def _not_linked(self) -> Iterator[Finding]:
         """Yield gaps, overlaps, and partitions that do not link to the previous partition. Partitions off the grid are
-        not compared with their neighbors."""
+        not compared with their neighbors. A link that is broken in the same way in several tables is one finding."""
+        links: dict[tuple[HeightRange, str, str], list[PartitionSpec]] = {}
         on_grid = [one for one in self.found if not one.spec.start % self.grid]
         for command, group in groupby(on_grid, lambda one: one.spec.command):
             some = list(group)
@@ -131,8 +136,10 @@ class Partitions:
                     overlap = Contradiction("grid", f"from height {end}", f"from height {spec.start}")
                     yield self.repair.finding(spec, None, overlap)
                 elif before.entry and after.entry and broken(before.entry, after.entry):
-                    due = f"SHA-256 of the previous hash {before.entry.last}"
-                    yield self.repair.finding(spec, None, Contradiction("link", due, after.entry.previous))
+                    links.setdefault((spec.heights, before.entry.last, after.entry.previous), []).append(spec)
+        for (_, last, previous), (spec, *others) in links.items():
+            wrong = Contradiction("link", f"SHA-256 of the previous hash {last}", previous)
+            yield self.repair.finding(spec, None, wrong, [one.command for one in others])
 
 
 def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:

@@ -94,8 +94,8 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     """The hint is a range that every server has, in any command with a range; far below the tip --no-verify alone."""
     url = server("--tip", "195", "--lag-blocks", "5")
     hint = (
-        "if a server is behind, end the range some blocks below the tip, such as --end -10; only blocks and"
-        " full-blocks can skip this check, with --no-verify; an export cannot"
+        "if a server is behind, end the range some blocks below the tip, such as --end -10; blocks and"
+        " full-blocks print such rows unchecked with --no-verify"
     )
     for words in (
         ("blocks", "--last", "10"),
@@ -105,5 +105,5 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
         said(chainq(*words, url=url), 6, "missing heights 191", hint)
     url = server("--tip", "195", "--missing-height", "20")
     ran = chainq("blocks", "10:30", url=url)
-    said(ran, 6, "missing height 20", "195; only blocks and full-blocks can skip this check, with --no-verify")
+    said(ran, 6, "missing height 20", "195; blocks and full-blocks print such rows unchecked with --no-verify")
     assert "behind" not in ran.err

@@ -392,6 +392,32 @@ def test_the_command_of_a_finding_writes_its_partition_anew(
     assert program("verify", str(root)).code == 0
 
 
+def test_a_link_that_is_broken_in_all_tables_is_one_finding(program: Program, server: Servers, tmp_path: Path) -> None:
+    """One block that names another one before it, at an edge of partitions: named once, and repaired in each table."""
+    root, findings = tmp_path / "lake", tmp_path / "findings.jsonl"
+    words = ("export", "chain", "--to", str(root), "100:300", "--partition", "100", "-w", "1", "-q")
+    assert program(*words, url=server("--tip", "400", "--broken-link", "200")).code == 6
+    assert program("verify", str(root), "-o", str(findings)).code == 6
+    (found,) = map(json.loads, findings.read_text().splitlines())
+    assert (found["height"], found["check"]) == (200, "link")
+    tables = {path.parts[-3] for path in root.glob("*/*/*.parquet")}
+    assert {*found["command"].split(",")} == tables >= {"blocks", "transactions", "calls"}
+    repaired = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=server("--tip", "400"))
+    assert f": {len(tables)} partitions written" in repaired.err
+    assert program("verify", str(root)).code == 0
+
+
+def test_altered_rows_are_one_finding_and_full_names_them(program: Program, exported: Path, tmp_path: Path) -> None:
+    """Rows that are not those of the receipt: the size of the file says nothing more; the service shows which."""
+    root = tmp_path / "lake"
+    shutil.copytree(exported, root)
+    rewritten(root, random.Random(1))  # noqa: S311  # no secret
+    ran = program("verify", str(root), "--jsonl")
+    ((check, height),) = [(row["check"], row["height"]) for row in map(json.loads, ran.rows)]
+    assert (check, height) == ("content", START)
+    assert "; --full shows which rows were altered; to write these partitions again: " in ran.err
+
+
 def test_findings_that_cannot_be_repaired(program: Program, server: Servers, exported: Path, tmp_path: Path) -> None:
     """What is not a file of findings, has none that help, or contradicts other arguments; and what nothing mends."""
     url, findings = server("--tip", "400"), tmp_path / "findings.jsonl"
