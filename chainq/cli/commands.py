@@ -153,4 +153,6 @@ def chainq(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Explore a chain data service: every row exactly once, no digit changed."""
+    """Explore a chain data service: every row exactly once, no digit changed. Name it with --url, CHAINQ_URL or a
+    profile. See also docs/ and man chainq.
+    """

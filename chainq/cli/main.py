@@ -142,6 +142,8 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     if other and context and "view_key_file" in context.params:
         return f"for a file of view keys use --view-key-file {other[1]}"
     start = context and context.params.get("range")
+    if end and arguments[0] == "latest" != end[1]:
+        return f"use chainq blocks --last {end[1]} or chainq block {end[1]}"
     extra = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]*):([0-9_.KkMm]*)\)", error.format_message())
     if extra and start:
         from chainq.cli.query import is_range

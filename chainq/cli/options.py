@@ -274,7 +274,7 @@ class ServiceFlags(Group, heading=SERVICE):
     profile: str | None = option("NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
     dialect: str | None = option("NAME", "chain, aleo, or auto to detect the dialect.  [default: auto]")
     timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
-    deadline: str | None = option("AGE", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
+    deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
     max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")

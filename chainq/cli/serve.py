@@ -3,6 +3,7 @@
 No `from __future__ import annotations` here: Typer reads the annotations.
 """
 
+import errno
 import math
 import re
 import sys
@@ -146,7 +147,8 @@ def _listening(given: ServeOptions) -> Iterator[Callable[[int], None]]:
     try:
         yield ready
     except OSError as error:
-        raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}") from None
+        hint = "--port 0 takes any free port" if error.errno == errno.EADDRINUSE else ""
+        raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}", hint) from None
 
 
 def _chain(given: ServeOptions) -> "tuple[Chain, Callable[[], int]]":

@@ -69,7 +69,9 @@ def run(given: VerifyCommand) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
-    conclude(verdict, reporter, _repair(given, settings))
+    altered = "content" in verdict.findings and not given.full
+    named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
+    conclude(verdict, reporter, named + _repair(given, settings))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings) -> str:
@@ -95,6 +97,8 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if ":" not in name and not _there(path.exists):
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)
+    if lake and ":" not in name and not path.is_dir():
+        raise UsageError(f"{quoted(name)} is a device or a pipe: expected a file of rows or the folder of an export")
     others = [name for name in ("witness", "checkpoint", "commands", "workers") if getattr(given, name) is not None]
     allowed = ("--workers",) if lake else ("--start", "--end", "--commands", *["--workers"] * given.hashes)
     for option in (*given.given_bounds(), *(f"--{name}" for name in others)):

@@ -19,7 +19,12 @@ from harness.program import Program, one_line
             "balance -5:",
             "chainq balance: -5: is a range of heights, not a file of view keys; use --start and --end",
         ),
-        ("latest 5", "chainq latest: unexpected argument 5; see --help"),
+        ("latest 5", "chainq latest: unexpected argument 5; use chainq blocks --last 5 or chainq block 5"),
+        ("version 5", "chainq version: unexpected argument 5; see --help"),
+        (
+            "verify /dev/null",
+            "chainq verify: '/dev/null' is a device or a pipe: expected a file of rows or the folder of an export",
+        ),
         ("--foo", "chainq: unknown option --foo; see --help"),
         ("blokc 5", "chainq: unknown command 'blokc'; did you mean block?"),
     ],
