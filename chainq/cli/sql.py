@@ -23,7 +23,8 @@ from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake.sql import Database, Result, single_file, view_name
+from chainq.lake.sql import Database, Result, view_name
+from chainq.lake.sql_errors import single_file
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred

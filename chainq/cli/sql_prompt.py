@@ -13,7 +13,7 @@ from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.text.sanitize import printable, quoted
 
 HELP = """\
-A query ends with a semicolon and may have several lines. Ctrl-C stops it; Ctrl-D ends the prompt.
+A query ends with a semicolon and may have several lines. Ctrl-C drops or stops it; Ctrl-D ends the prompt.
 .tables          the tables
 .schema [TABLE]  their columns and types
 .help            this text
@@ -56,15 +56,25 @@ class SqlPrompt:
             history=FileHistory(str(path)) if path else InMemoryHistory(),
             completer=WordCompleter(words, ignore_case=True, WORD=True),
             complete_while_typing=False,
-            multiline=Condition(lambda: not (_is_command(text := get_app().current_buffer.text) or ends(text))),
+            multiline=Condition(
+                lambda: not (_is_command(text := get_app().current_buffer.text) or _last(text)[1] or ends(text))
+            ),
         )
+        self._ends = ends
 
     def run(self) -> None:
         """Read and answer until Ctrl-D or `.quit`; an error is printed, and the next query is read."""
+        unfinished = ""
         with _keyboard_interrupts():
             while True:
+                begun, unfinished = unfinished, ""
                 try:
-                    text = self._session.prompt("chainq> ", prompt_continuation="   ...> ", handle_sigint=False).strip()
+                    text = self._session.prompt(
+                        "chainq> ", prompt_continuation="   ...> ", handle_sigint=False, default=begun
+                    ).strip()
+                    if not self._ends(text):
+                        unfinished, command = _last(text)
+                        text = command or text
                     if _word(text) in _ENDS:
                         return
                     self._do(text)
@@ -106,6 +116,14 @@ def _word(text: str) -> str:
 def _is_command(text: str) -> bool:
     """Return whether Enter ends a text without a semicolon: a command with a dot, a word to end with, or nothing."""
     return text.lstrip()[:1] in ("", ".") or _word(text) in (*_ENDS, *_HELP)
+
+
+def _last(text: str) -> tuple[str, str]:
+    """Return the lines of an unfinished query and the command that follows them; empty texts if none does."""
+    query, _, last = text.rpartition("\n")
+    word = _word(last)
+    named = word in (*_ENDS, *_HELP, ".tables") or word.split(" ")[0] == ".schema"
+    return (f"{query}\n", last) if query.strip() and named else ("", "")
 
 
 def _history() -> Path | None:

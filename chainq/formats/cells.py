@@ -79,6 +79,15 @@ def time_cell(text: str, now: float) -> Cell:
     return Cell(utc, f"{utc}  {age(int(now) - seconds)}")
 
 
+def iso_cell(text: str, now: float) -> Cell:
+    """Return a time that a query computed, written by ISO 8601, as other times are shown; any other text as it is."""
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z?", text):
+        return id_cell(text, width=_WORD)
+    shown = text.replace("T", " ")
+    seconds = int(now - datetime.fromisoformat(f"{text[:19]}Z").timestamp())
+    return Cell(shown, f"{shown}  {age(seconds)}") if text.endswith("Z") and seconds > -_SKEW else plain(shown)
+
+
 def status_cell(text: str) -> Cell:
     """Return a transaction's status; all but `accepted` have a sign and a colour."""
     sign, style = {"accepted": ("", ""), "": ("", ""), "rejected": ("✗ ", "red")}.get(text.lower(), ("! ", "yellow"))
@@ -119,6 +128,8 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
         return _BY_KIND[column.kind](text)
     if column.kind is Kind.TIME:
         return time_cell(text, now)
+    if column.type == "time":
+        return iso_cell(text, now)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
         return plain(str(count))
     if "[]" in column.path:

@@ -6,11 +6,7 @@ it can neither read another file nor write one. Only a single SELECT (or EXPLAIN
 Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores.
 """
 
-import json
 import re
-import shlex
-import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,6 +25,7 @@ from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
 from chainq.lake.scan import Files
+from chainq.lake.sql_errors import invalid, single_file
 from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
@@ -36,7 +33,7 @@ from chainq.stored import data_set
 from chainq.stored.inventory import export_command, gaps
 from chainq.stored.manifest import look
 from chainq.stored.store import Store
-from chainq.text.sanitize import excerpt, quoted
+from chainq.text.sanitize import quoted
 
 T = TypeVar("T")
 BATCH = 1000  # rows converted to Python objects together
@@ -106,7 +103,7 @@ class Database(Closing):
         try:
             named = self._interruptible(lambda: self._named(query))
         except self._duckdb.Error as error:
-            raise _invalid(error) from None
+            raise invalid(error, query) from None
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
             if Path(unknown[0]).suffix in EXTENSIONS:
@@ -201,13 +198,13 @@ class Database(Closing):
         try:
             described = self._interruptible(lambda: self._execute(query))
         except self._duckdb.Error as error:
-            raise self._failed(error) from None
+            raise self._failed(error, query) from None
         kinds = dict(zip(_distinct([name for name, _ in described]), (kind for _, kind in described), strict=True))
         columns = tuple(
             Column(Key(name) if re.search(r"[.\[]", name) else name, *_kind(kind), brief=place)
             for place, (name, kind) in enumerate(kinds.items(), 1)
         )
-        return Result(columns, self._rows(kinds))
+        return Result(columns, self._rows(query, kinds))
 
     def _execute(self, query: str) -> list[tuple[str, str]]:
         """Begin one SELECT; return the names and types of its columns. Raises UsageError, and errors of DuckDB."""
@@ -263,18 +260,18 @@ class Database(Closing):
             raise UsageError("invalid query: expected one SELECT")
         return statements[0]
 
-    def _failed(self, error: Exception) -> ChainqError:
+    def _failed(self, error: Exception, query: str) -> ChainqError:
         """Return why a query failed: a file that cannot be read, else the query."""
-        return next((one.failure for one in self._files if one.failure is not None), _invalid(error))
+        return next((one.failure for one in self._files if one.failure is not None), invalid(error, query))
 
-    def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
-        """Yield the rows; `kinds`: the type of each column in DuckDB, by its name."""
+    def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
+        """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""
         encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
         while True:
             try:
                 found = self._interruptible(lambda: self._connection.fetchmany(BATCH))
             except self._duckdb.Error as error:
-                raise self._failed(error) from None
+                raise self._failed(error, query) from None
             if not found:
                 return
             yield [
@@ -288,17 +285,6 @@ class Database(Closing):
                 )
                 for row in found
             ]
-
-
-def single_file(name: str) -> str:
-    """Return how to query a file that is no data set: by the program duckdb if it is installed, else by its package."""
-    query = f"select * from {json.dumps(name, ensure_ascii=False)}"  # noqa: S608  # shown, not run
-    if shutil.which("duckdb"):
-        command = f"duckdb -c {shlex.quote(query)}"
-    else:
-        code = f"import duckdb; duckdb.sql({json.dumps(query, ensure_ascii=False)}).show()"
-        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
-    return f"for a single file use DuckDB itself: {command}"
 
 
 def view_name(command: str) -> str:
@@ -331,10 +317,3 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     if duckdb_type.startswith(("TIMESTAMP", "DATE")):
         return "time", "", Kind.PLAIN
     return "string", "", Kind.PLAIN
-
-
-def _invalid(error: Exception) -> UsageError:
-    shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))  # under what is wrong, in lines of their own
-    if "file system operations are disabled" in shown:
-        return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
-    return UsageError(f"the query failed: {excerpt(shown, 300)}")

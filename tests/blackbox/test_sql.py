@@ -297,10 +297,16 @@ def test_ways_to_write_a_query(query: str, rows: int | None, exported: Program) 
 
 
 def test_errors_of_a_query_are_one_line(exported: Program) -> None:
-    """The line that is wrong, as it was written, without a mark that would be under something else."""
-    for query in ("select nonsense from records", "select timestamp, nonsense\nfrom blocks natural join records"):
+    """The line that is wrong, as it was written, with the column and the word that DuckDB's caret is under."""
+    for query, place in (
+        ("select nonsense from records", "(column 8: nonsense)"),
+        ("select timestamp, nonsense\nfrom blocks natural join records", "(column 19: nonsense)"),
+        ("select timestamp::date as day, nonsense from blocks", "(column 32: nonsense)"),
+        ("select 'ä語', \t nonsense from blocks", "(column 16: nonsense)"),
+        ("select timestamp from blocks where height = 'x'", "(column 45: 'x')"),
+    ):
         line = one_line(exported("sql", "lake", query), 2)
-        assert f"LINE 1: {query.splitlines()[0]}" in line
+        assert f"LINE 1: {' '.join(query.splitlines()[0].split())} {place}" in line
         assert "^" not in line
 
 

@@ -93,6 +93,18 @@ def test_where_a_query_ends(typist: Typist) -> None:
     assert re.search(r"\n  height +BIGINT", typist(".schema blocks;"))
 
 
+def test_commands_after_an_unfinished_query(typist: Typist) -> None:
+    """They are no part of the query, which can be finished then; a word to end with ends the prompt."""
+    for word in ("help", ".help", ".tables", ".schema blocks"):
+        shown = typist(f"select count(*) as n\r{word}")
+        assert ("A query ends" if "help" in word else "full_blocks" if word == ".tables" else "  height ") in shown
+        assert re.search(r"\n *50\r?\n", typist("from blocks;"))
+    typist.child.send("select count(*) as n\rexit\r")
+    typist.child.expect(pexpect.EOF)
+    typist.child.close()
+    assert typist.child.exitstatus == 0
+
+
 @pytest.mark.parametrize("word", some(["exit", "quit", "exit;", "QUIT", ".exit", ".quit;"], "exit;"))
 def test_words_that_end_the_prompt(typist: Typist, word: str) -> None:
     """As in other programs: with a dot or without, with a semicolon or without."""

@@ -1,0 +1,46 @@
+"""What is wrong with a query, on one line and at its place, and how to query what `chainq sql` does not."""
+
+import json
+import re
+import shlex
+import shutil
+import sys
+
+from chainq.errors import UsageError
+from chainq.text.sanitize import excerpt
+from chainq.text.width import width_of
+
+
+def invalid(error: Exception, query: str) -> UsageError:
+    """Return an error of DuckDB about a query. What its caret points to is given as a column of the line as typed."""
+    shown = re.sub(r"(?m)^LINE ([0-9]+): (.*)\n( *)\^+ *$", lambda found: _located(found, query), str(error))
+    if "file system operations are disabled" in shown:
+        return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
+    return UsageError(f"the query failed: {excerpt(shown, 300)}")
+
+
+def _located(found: "re.Match[str]", query: str) -> str:
+    """Return a line of the query, with the column and the word under DuckDB's caret.
+
+    DuckDB shows a part of a long line, and words that chainq put before a query; it counts no cell for a tab.
+    """
+    number, shown = int(found[1]), found[2]
+    indent = len(found[3]) - len(f"LINE {number}: ")
+    at = next((at for at in range(len(shown)) if width_of(shown[:at].replace("\t", "")) >= indent), len(shown))
+    word = (re.match(r"'[^']*'|\"[^\"]*\"|\w+|\S|", shown[at:]) or [""])[0]
+    rest = shown[at:].removesuffix("...")
+    line = "".join(query.splitlines()[number - 1 : number])
+    if rest and (line.endswith(rest) or line.count(rest) == 1):
+        return f"LINE {number}: {line} (column {line.rindex(rest) + 1}: {word})"
+    return f"LINE {number}: {shown} (at {word})"
+
+
+def single_file(name: str) -> str:
+    """Return how to query a file that is no data set: by the program duckdb if it is installed, else by its package."""
+    query = f"select * from {json.dumps(name, ensure_ascii=False)}"  # noqa: S608  # shown, not run
+    if shutil.which("duckdb"):
+        command = f"duckdb -c {shlex.quote(query)}"
+    else:
+        code = f"import duckdb; duckdb.sql({json.dumps(query, ensure_ascii=False)}).show()"
+        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
+    return f"for a single file use DuckDB itself: {command}"
