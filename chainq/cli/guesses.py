@@ -46,6 +46,7 @@ _OPTIONS = {
     "--last": ("--newest",),
 }
 _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}
+_OF_ROWS = {"--columns", "--csv", "--jsonl", "--format", "--output", "-o", "--where", "--limit"}
 _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
 
 
@@ -71,11 +72,13 @@ def guess_option(option: str, command: "Command | None") -> str:
         return f"use --format {option[2:]}"
     if command and command.name == "sql" and option in _IN_QUERY:
         return "write it in the query, such as select height from blocks limit 5"
+    if command and command.name == "show" and option in _OF_ROWS:
+        return "a screen has no columns or rows; use --json, or a command that prints rows, such as records"
     if option in ("--table", "--text") and "--json" in known and "--format" not in known:
         return "leave it out, or use --json"
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
-        return "use a range: -100: or 12000:12100"
+        return "use a range: -100: is the last 100 blocks"
     near = [meant] if meant else get_close_matches(option, known, 1, _LIKENESS)
     return f"did you mean {near[0]}?" if near else _owners(option)
 

@@ -1,7 +1,7 @@
-"""`chainq show X`: one object on one screen. What is gathered and how it looks is in `chainq.show`."""
+"""`chainq show X...`: each object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from chainq.cli import connect
@@ -25,12 +25,12 @@ _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height
 
 
 def run(given: ShowCommand) -> None:
-    """Show an object, or those on standard input, each as a screen or with `json` as one object. Raises ChainqError.
+    """Show objects, among them those on standard input, each as a screen or with `json` as one object.
 
-    NotFoundError is raised after the screens of the others.
+    Raises ChainqError; NotFoundError after the screens of the others.
     """
-    only = None if given.object == STDIN else parts.check(given.object.strip())
-    if only is None:
+    words = [word if word == STDIN else parts.check(word) for word in map(str.strip, given.objects)]
+    if STDIN in words:
         from chainq.cli.stdin import check_open
 
         check_open()
@@ -43,7 +43,7 @@ def run(given: ShowCommand) -> None:
         connect.open_service(connect.service_options(given), connect.reporter(given)) as service,
         open_sink(None, pager=True) as sink,
     ):
-        for number, name in enumerate(_names() if only is None else [only]):
+        for number, name in enumerate(_names(words)):
             try:
                 found = parts.gather(service, name, last)
             except NotFoundError as error:
@@ -60,21 +60,31 @@ def run(given: ShowCommand) -> None:
         raise NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more)
 
 
-def _names() -> Iterator[str]:
-    """Yield the objects on standard input; the same one twice in a row once. Raises UsageError."""
+def _names(words: Sequence[str]) -> Iterator[str]:
+    """Yield the objects, STDIN replaced by those on standard input; the same one twice in a row once.
+
+    Raises UsageError.
+    """
+    before = ""
+    for word in words:
+        for name in _lines() if word == STDIN else (word,):
+            if name != before:
+                yield name
+            before = name
+
+
+def _lines() -> Iterator[str]:
     from chainq.cli.query import value_in
     from chainq.cli.stdin import lines
 
-    before = ""
-    for found in lines(lambda line: parts.check(value_in(line, _FIELDS))):
-        name = before if found is None else found
-        if name != before:
-            yield name
-        before = name
+    yield from filter(None, lines(lambda line: parts.check(value_in(line, _FIELDS))))
 
 
 def _drawn(given: ShowCommand, found: parts.Parts, *, hashed: bool) -> bytes:
-    """Return the screen of an object, or its JSON: on one line, but on a terminal. `hashed`: check a block's hash."""
+    """Return the screen of an object, or its JSON: on one line, but on a terminal. `hashed`: check a block's hash.
+
+    In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
+    """
     terminal = on_terminal(None)
     color = use_color(given.color, terminal=terminal)
     if given.json:
@@ -89,7 +99,7 @@ def _drawn(given: ShowCommand, found: parts.Parts, *, hashed: bool) -> bytes:
     from chainq.show.block_hash import hash_words
     from chainq.show.screens import draw
     from chainq.text.humanize import now
-    from chainq.text.width import terminal_width
+    from chainq.text.width import terminal_width, width_is_stated
 
     spec = OutputSpec(
         "show",
@@ -97,7 +107,7 @@ def _drawn(given: ShowCommand, found: parts.Parts, *, hashed: bool) -> bytes:
         terminal=terminal,
         width=terminal_width(),
         color=color,
-        abbreviate=not given.no_trunc,
+        abbreviate=not given.no_trunc and (terminal or width_is_stated()),
         spelled=spelled,
     )
     return draw(found, spec, now(), _suffix(given), hash_words(found) if hashed else "")

@@ -78,15 +78,16 @@ class BalanceCommand(
 
 
 class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
-    """Show an object on one screen: what it is and what happened.
+    """Show objects, each on one screen: what it is and what happened.
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
     a function, the newest calls of a program. No method looks up transitions and records: show looks for them in
-    the newest blocks. An export (--url DEST) has an index of transitions.
+    the newest blocks. An export (--url DEST) has an index of transitions. In a pipe values are whole, unless
+    COLUMNS is set.
     """
 
-    object: str = argument(
-        "OBJECT",
+    objects: list[str] = argument(
+        "OBJECT...",
         "Height, latest, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, transition ID, or "
         "a record's ciphertext; with an export also the tag of a record that was spent; - reads them from stdin, one "
         "per line.",
@@ -278,7 +279,7 @@ TOOLS = {
     "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --json"),
     "show": Tool(
         ShowCommand,
-        "chainq show 12345\nchainq show latest\nchainq show credits.aleo/transfer_public\n"
+        "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
         "chainq records --last 1 --limit 5 --jsonl | chainq show -",
     ),
     "export": Tool(

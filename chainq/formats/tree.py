@@ -6,7 +6,7 @@ is shown as it is, and nothing here fails for it.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import Raw
 from rich.console import RenderableType
@@ -37,11 +37,15 @@ _INNER = {"type", "id", "execution", "fee", "deployment", "owner", "finalize", "
 Field = tuple[str, Cell]
 
 
-def view_of(row: Raw, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
-    """Yield a row for rich to print: each column and each unknown field as a line, then trees of what is nested."""
+def view_of(row: Raw, spec: OutputSpec, now: float, words: Mapping[str, str] | None = None) -> Iterator[RenderableType]:
+    """Yield a row for rich to print: each column and each unknown field as a line, then trees of what is nested.
+
+    `words`: what to call fields in place of their names, which are what `--columns` and JSON have.
+    """
     outer = object_of(row)
     inner = object_of(outer.get("transaction"))
-    builder = TreeBuilder(spec.abbreviate)
+    words = words or {}
+    builder = TreeBuilder(spec.abbreviate, words=words)
     unknown: list[tuple[str, Raw]] = []
     trees: list[Tree] = []
     if bytes(row)[:1] != b"{":
@@ -59,7 +63,7 @@ def view_of(row: Raw, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
             trees.append(builder.generic(path + _MARK, value))
         else:
             fields.append((path + _MARK, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
-    yield from lines_of(fields, spec.abbreviate)
+    yield from lines_of([(words.get(path, path), cell) for path, cell in fields], spec.abbreviate)
     for tree in trees:
         yield Text()
         yield tree
@@ -135,11 +139,13 @@ def _node(name: str, value: Cell = BLANK, children: Sequence[Tree] = (), style: 
 class TreeBuilder:
     """Builds trees from values of rows.
 
-    `abbreviate`: long values may be abbreviated; `brief`: leave out what only the view of one transaction shows.
+    `abbreviate`: long values may be abbreviated; `brief`: leave out what only the view of one transaction shows;
+    `words`: as in `view_of`.
     """
 
     abbreviate: bool
     brief: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def transactions(self, value: Raw) -> Tree:
         """Return the tree of the transactions of a full block."""
@@ -152,7 +158,7 @@ class TreeBuilder:
             label = f"{_name(outer.get('index'))}  {_name(outer.get('type') or inner.get('type'))}"
             if state.style:
                 label = f"{label}  {state.short}"
-            children = TreeBuilder(self.abbreviate, brief=True).branches(outer)
+            children = TreeBuilder(self.abbreviate, brief=True, words=self.words).branches(outer)
             nodes.append(_node(label, self._id(inner.get("id")), children, state.style))
         return _node("transactions", plain(str(len(found))), nodes, "bold")
 
@@ -240,6 +246,9 @@ class TreeBuilder:
         label = f"{_name(members.get('program'))}/{_name(members.get('function'))}"
         return _node(label, self._id(members.get("id")), children)
 
+    def _word(self, name: str) -> str:
+        return printable(self.words.get(name, name))
+
     def _id(self, value: Raw | None) -> Cell:
         return cells.id_cell(text_of(value), "dim")
 
@@ -267,7 +276,7 @@ class TreeBuilder:
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
         """Return members on one line, IDs abbreviated."""
         pairs = (
-            f"{printable(name)}={self._short(printable(text_of(value))) or '-'}" for name, value in members.items()
+            f"{self._word(name)}={self._short(printable(text_of(value))) or '-'}" for name, value in members.items()
         )
         return plain("  ".join(pairs))
 
@@ -284,7 +293,7 @@ class TreeBuilder:
 
     def generic(self, name: str, value: Raw, depth: int = 0) -> Tree:
         """Return the tree of a value of unknown meaning, with everything in it."""
-        label, style = printable(name), "" if depth else "bold"
+        label, style = self._word(name), "" if depth else "bold"
         members = object_of(value)
         pairs = list(members.items()) or [(str(at), item) for at, item in enumerate(array_of(value))]
         if not pairs or depth > _DEPTH:

@@ -42,6 +42,18 @@ _HEIGHT = 10  # cells of the column with heights
 _CALL_COLUMNS = 2 + 2 + 7 + _HEIGHT + ID_WIDTH  # cells of a row of calls beside the function's name and the time
 _TIME = 22  # cells of the column with times
 _ROW = "none"  # rich's name for the style of plain text
+_WORDS = {
+    "transaction.id": "id",
+    "finalizedAt": "time",
+    "global_state_root": "state root",
+    "mapping_id": "mapping",
+    "key_id": "key",
+    "value_id": "value",
+    "program_checksum": "checksum",
+    "program_owner": "owner",
+    "sender_ciphertext": "sender",
+}
+"""What a screen calls the fields of a transaction; unknown ones keep their names."""
 
 
 def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str = "") -> bytes:
@@ -79,8 +91,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Ite
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
         ("round", summary.shown(values["round"])),
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
-        ("reward", _credits(values["coinbase_reward"])),
-        *_ratifications(parts.block),
+        *_rewards(values["coinbase_reward"], parts.block),
     )
     by_transition = summary.records_by_transition(parts.records)
     members = object_of(parts.block)
@@ -101,13 +112,22 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Ite
         yield Padding(grid, (0, 0, 0, 2))
 
 
-def _ratifications(block: Raw) -> Iterator[tuple[str, str]]:
+def _rewards(coinbase: Raw | None, block: Raw) -> Iterator[tuple[str, str]]:
+    """Yield the coinbase reward, and the rewards that were paid, which differ from it.
+
+    Two thirds of it are the puzzle reward, the rest is a part of the block reward (snarkVM, ledger/block/src/helpers/
+    target.rs); the shares were others before.
+    """
     found = []
     for item in array_of(object_of(block).get("ratifications")):
         kind, amount = Picker(["type", "amount"])(item)
-        found.append(f"{summary.shown(kind)} {_credits(amount)}".rstrip())
+        found.append(f"{summary.shown(kind).replace('_', ' ')} {_credits(amount)}".rstrip())
+    reward = _credits(coinbase)
+    yield "coinbase", f"{reward} for puzzle solutions" if reward.endswith("credits") else reward
     if found:
-        yield "ratified", ", ".join(found)
+        yield "paid", ", ".join(found)
+    if found and reward.endswith("credits"):
+        yield "", "(the block reward also has staking rewards and fees)"
 
 
 def _by_status(found: Sequence[Transaction]) -> str:
@@ -117,14 +137,13 @@ def _by_status(found: Sequence[Transaction]) -> str:
 
 
 def _transaction(parts: TransactionParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
-    """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it."""
+    """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it, named in words."""
     yield _title("transaction", "")
-    yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), now)
+    yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), now, _WORDS)
 
 
 def _address(parts: AddressParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
-    yield _title("address", "")
-    yield Text(f"  {_id(parts.address, spec.width - 2)}")
+    yield _title("address", _id(parts.address, spec.width - 9))
     yield ""
     found = [summary.transaction_of(row) for row in parts.transactions]
     found.sort(key=lambda one: (one.time or 0, int(one.position) if one.position.isdecimal() else 0), reverse=True)

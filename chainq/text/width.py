@@ -56,10 +56,15 @@ def wrap(text: str, room: int) -> list[str]:
     return [*lines, rest]
 
 
+def width_is_stated() -> bool:
+    """Return whether COLUMNS states the width of a line, as `watch` sets it."""
+    return (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0
+
+
 def terminal_width() -> int:
     """Return the character cells of a line of the terminal, also if standard output is a pipe to a pager."""
-    if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0:
-        return int(given)
+    if width_is_stated():
+        return int(os.environ["COLUMNS"])
     for descriptor in (1, 2, 0):
         with suppress(OSError):
             return os.get_terminal_size(descriptor).columns or 80

@@ -85,8 +85,8 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("transactions 5 --last 3", "use a range: -100: or 12000:12100"),
-        ("block 5 --start 3", "use a range: -100: or 12000:12100"),
+        ("transactions 5 --last 3", "use a range: -100: is the last 100 blocks"),
+        ("block 5 --start 3", "use a range: -100: is the last 100 blocks"),
         ("records --fields height", "did you mean --columns?"),
         ("records --from 5", "did you mean --start?"),
         ("records --to 5", "did you mean --end?"),
@@ -98,7 +98,8 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
             "it is an option of blocks, full-blocks, transactions, records, ownership and transitions",
         ),
         ("blocks --program x", "it is an option of full-blocks, records and transitions"),
-        ("show 5 --columns height", "it is an option of blocks, block, latest, full-blocks, transactions and 8 more"),
+        ("show 5 --columns height", "use --json, or a command that prints rows, such as records"),
+        ("blocks --no-details", "it is an option of address-transactions"),
         ("sql --columns height x", "write it in the query, such as select height from blocks limit 5"),
         ("sql --limit 5 x", "write it in the query, such as select height from blocks limit 5"),
         ("show 5 --table", "leave it out, or use --json"),

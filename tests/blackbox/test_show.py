@@ -104,6 +104,10 @@ def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> No
     for name, count in counts.items():
         assert f"  {count}  {name}\n" in text
     assert "credits.aleo/fee_private  1 record, fee 0.060284 credits" in text
+    assert (
+        "\n  coinbase  23.434085 credits for puzzle solutions\n  paid      block reward 23.223097 credits, puzzle"
+        in text
+    )
     assert "\ntransactions  7: 6 accepted, 1 fee whose status the service does not give\n" in text
 
 
@@ -264,6 +268,28 @@ def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -
     assert json.loads(some.out)["height"] == HEIGHT
     assert chainq("show", "-", url="demo:", stdin=b"").out == b""
     assert "cannot show 'banana'" in one_line(chainq("show", "-", url="demo:", stdin=b"banana\n"), 2)
+
+
+def test_several_objects(chainq: Program, screens: dict[str, Ran]) -> None:
+    """One screen after the other, in the order given; - stands for standard input, and all are checked first."""
+    env = {"COLUMNS": "80"}
+    three = chainq("show", str(HEIGHT), "9000000", "-", url="demo:", env=env, stdin=TRANSACTIONS[0].encode())
+    assert "block 9000000 not found" in one_line(three, 1)
+    assert three.out == screens[str(HEIGHT)].out + b"\n" + screens[TRANSACTIONS[0]].out
+    assert "cannot show 'banana'" in one_line(chainq("show", "5", "banana", url="http://127.0.0.1:9/"), 2)
+
+
+@pytest.mark.parametrize("options", [[], ["--no-trunc"]])
+def test_in_a_pipe_values_are_whole(options: list[str], chainq: Program) -> None:
+    """Every ID of a transaction is whole, unless COLUMNS states a width; with --no-trunc also then."""
+    env = {"COLUMNS": "60"} if options else {}
+    text = chainq("show", TRANSACTIONS[0], *options, url="demo:", env=env).out.decode()
+    row = json.loads(chainq("transaction", TRANSACTIONS[0], url="demo:").out)["transaction"]
+    for transition in (*row["execution"]["transitions"], row["fee"]["transition"]):
+        assert {transition["id"], transition["tpk"]} <= {word.removeprefix("tpk=") for word in text.split()}
+    assert row["execution"]["proof"] in text
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    assert not any("_" in line.split("  ")[0] for line in text.split("\n\n")[0].splitlines())
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
