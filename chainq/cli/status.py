@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,14 +12,16 @@ import msgspec
 from msgspec import UNSET
 
 from chainq.cli.balance_checkpoint import Kept
+from chainq.cli.output import on_terminal
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, recorded
 from chainq.resume.kept_file import is_checkpoint
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted, duration
+from chainq.text.humanize import age, counted, duration, in_bytes
 from chainq.text.sanitize import printable
+from chainq.text.width import terminal_width, wrap
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
@@ -97,7 +99,7 @@ def run(given: "StatusCommand") -> None:
         document = tables[0] if Path(given.target).is_file() else tables  # a checkpoint is about one command
         text = msgspec.json.encode(document).decode() + "\n"
     else:
-        text = "".join(f"{line}\n" for status in found for line in _lines(status))
+        text = _line(found[0]) if Path(given.target).is_file() else _table(found)
     with open_sink(None) as sink:
         sink.write(text.encode())
         sink.keep()
@@ -168,7 +170,8 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
-    """Yield the status of each table, up to its first gap."""
+    """Yield the status of each table, up to its first gap; tables of full blocks come first."""
+    from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.stored import last_run, manifest
     from chainq.stored.inventory import gaps, take_inventory
 
@@ -182,7 +185,9 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     tables: dict[str, list[Entry]] = {}
     for entry in take_inventory(listed).valid.values():
         tables.setdefault(entry.spec.command, []).append(entry)
-    for command, entries in sorted(tables.items()):
+    order = [*CHAIN, *COMMANDS]
+    for command in sorted(tables, key=order.index):
+        entries = tables[command]
         entries.sort(key=lambda entry: entry.spec)
         heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
@@ -209,26 +214,61 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         )
 
 
-def _lines(status: Status) -> Iterator[str]:
-    """Yield a line that says all, and one for an error."""
+def _table(found: Sequence[Status]) -> str:
+    """Return a table of the tables of a data set, then gaps and the error, which all have in common.
+
+    It fits 60 character cells: `through` is the last height up to the first gap, `lag` counts blocks from there to the
+    tip, `age` is the time since the last success.
+    """
+    from chainq.formats.cells import plain
+    from chainq.formats.drawing import ENDLESS, Lane, grid, render
+
+    lines = [("table", "through", "lag", "rows", "size", "age")]
+    for one in found:
+        through, since = str(one.next - 1) if one.next else "-", "-" if one.age is None else age(int(one.age))
+        lines.append((one.command, through, f"{one.lag:,}", f"{one.rows:,}", in_bytes(one.bytes or 0), since))
+    lanes = [Lane(cells[0], max(map(len, cells)), number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
+    drawn = render([grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)], ENDLESS, color=False)
+    notes = []
+    for one in found:
+        above = f"{_above(one)}, " if one.rows_above else ""
+        notes += [f"{one.command}: {above}{_missing(one)}"] if one.missing else []
+    success = "" if any(one.success for one in found) else ", no run went well yet"
+    ended = [
+        f"{found[0].target}, tip {found[0].tip}{success}",
+        drawn.decode().rstrip("\n"),
+        *notes,
+        *_failure(found[0]),
+    ]
+    return "".join(f"{line}\n" for line in ended)
+
+
+def _above(status: Status) -> str:
+    return f"{counted(status.rows_above or 0, 'row')} more above the first gap"
+
+
+def _failure(status: Status) -> Iterator[str]:
+    if status.failure is not None:
+        yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"
+
+
+def _line(status: Status) -> str:
+    """Return a line that says all of a checkpoint, and one for an error."""
     reached = f"up to block {status.next - 1}" if status.next else "without blocks yet"
     parts = [f"{status.target}: {status.command} {reached}"]
     if status.lag is not None:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip}")
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
     if status.rows is not None:
-        above = f" ({counted(status.rows_above, 'row')} more above the first gap)" if status.rows_above else ""
-        parts.append(counted(status.rows, "row") + above)
+        parts.append(counted(status.rows, "row"))
     if status.bytes is not None:
-        parts.append(counted(status.bytes, "byte"))
-    if status.missing:
-        parts.append(_missing(status))
+        parts.append(in_bytes(status.bytes))
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")
-    yield ", ".join(parts)
-    if status.failure is not None:
-        yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"
+    text = ", ".join(parts)
+    lines = wrap(text, terminal_width()) if on_terminal(None) else [text]
+    return "".join(f"{line}\n" for line in [*lines, *_failure(status)])
 
 
 def _missing(status: Status) -> str:

@@ -123,11 +123,17 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     blocks = seen(chainq, "lake")
     assert (blocks["next"], blocks["rows"], blocks["missing"]) == (100, 100, [[100, 200]])
     sorted(files["blocks"])[3].unlink()
-    assert "lake: blocks up to block 99, " in (text := chainq("status", "lake").out.decode())
+    text = chainq("status", "lake").out.decode()
     writes = "chainq export blocks 100:350 --to lake writes them"
-    assert " ago, 100 rows (100 rows more above the first gap), " in text
+    heading, names, *lines = text.splitlines()
+    assert (heading, names.split()) == ("lake, tip 5000", ["table", "through", "lag", "rows", "size", "age"])
+    assert [line.split()[:4] for line in lines[:2]] == [
+        ["blocks", "99", "4,901", "100"],
+        ["records", "349", "4,651", f"{found[1]['rows']:,}"],
+    ]
+    assert max(map(len, lines[:2])) <= 60
     assert seen(chainq, "lake")["rows_above"] == 100
-    assert f", missing heights 100-199, 300-349 ({writes})\nlake: records up to block 349" in text
+    assert lines[2:] == [f"blocks: 100 rows more above the first gap, missing heights 100-199, 300-349 ({writes})"]
     for options in ((), ("--json",), ("--prometheus",)):
         plain, checked = (chainq("status", "lake", *options, *age) for age in ((), ("--max-age", "1h")))
         assert (plain.code, checked.code) == (0, 6)
