@@ -2,8 +2,16 @@
 
 from chainq.catalog.methods import METHODS, Column, Kind, Method
 
-_TYPES = {Kind.HEIGHT: "Integer", Kind.NUMBER: "Integer", Kind.TIME: "Time", Kind.DATA: "Any"}
-_SENT = {"number": "int", "string": "str"}
+_TYPES = {Kind.HEIGHT: "Integer", Kind.NUMBER: "Integer", Kind.TIME: "Time"}
+_OBJECT = "dict[str, Any]"
+_SENT = {
+    "number": "int",
+    "string": "str",
+    "object": _OBJECT,
+    "array of object": f"list[{_OBJECT}]",
+    "array of Transition": f"list[{_OBJECT}]",
+    "array of string": "list[str]",
+}
 
 
 def row_types() -> str:

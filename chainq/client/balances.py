@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from chainq.client.row_types import Time
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.wallet.balance import Bookkeeper
@@ -27,11 +28,14 @@ class TokenBalance(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """The private balance as of a block: its height, hash, and time in seconds since 1970 (None if not readable)."""
+    """The private balance as of a block: its height, its hash, and its time.
+
+    `timestamp`: seconds since 1970, a datetime in UTC with `Client(typed=True)`; None if it is not readable.
+    """
 
     height: int
     block_hash: str
-    timestamp: int | None
+    timestamp: Time | None
     totals: list[TokenBalance]
 
 

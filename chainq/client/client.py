@@ -11,7 +11,7 @@ from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
-from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved
+from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
 from chainq.config import values
 from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
@@ -351,7 +351,8 @@ class Client(Closing):
         found, count = _view_keys(view_key), _processes(workers)
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
-            return find_balance(self._service, found, first, last, count)
+            balance = find_balance(self._service, found, first, last, count)
+        return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
 
     def transitions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]

@@ -69,8 +69,8 @@ class FullBlocksHeader(TypedDict, total=False):
 class FullBlocksAuthoritySubdag(TypedDict, total=False):
     """`subdag` of `FullBlocksAuthority`."""
 
-    subdag: Any
-    election_certificate_ids: Any
+    subdag: dict[str, Any]
+    election_certificate_ids: list[str]
 
 
 class FullBlocksAuthority(TypedDict, total=False):
@@ -88,9 +88,9 @@ class FullBlocksRow(TypedDict, total=False):
     previous_hash: str
     header: FullBlocksHeader
     authority: FullBlocksAuthority
-    ratifications: Any | None
-    transactions: Any
-    aborted_transaction_ids: Any
+    ratifications: list[dict[str, Any]] | None
+    transactions: list[dict[str, Any]]
+    aborted_transaction_ids: list[str]
 
 
 class TransactionsRow(TypedDict, total=False):
@@ -107,7 +107,7 @@ class TransactionsRow(TypedDict, total=False):
 class TransactionTransactionExecution(TypedDict, total=False):
     """`execution` of `TransactionTransaction`."""
 
-    transitions: Any
+    transitions: list[dict[str, Any]]
     global_state_root: str
     proof: str
 
@@ -118,8 +118,8 @@ class TransactionTransactionFeeTransition(TypedDict, total=False):
     id: str
     program: str
     function: str
-    inputs: Any
-    outputs: Any
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]]
     tpk: str
     tcm: str
 
@@ -148,7 +148,7 @@ class TransactionRow(TypedDict, total=False):
     type: str
     index: Integer
     transaction: TransactionTransaction
-    finalize: Any
+    finalize: list[dict[str, Any]]
     finalizedAt: Time
 
 

@@ -201,7 +201,7 @@ def decoder(method: Method, *, typed: bool) -> Callable[[Raw], Row]:
     """
     if not typed:
         return decode
-    readers = {Kind.HEIGHT: _to_int, Kind.NUMBER: _to_int, Kind.TIME: _to_datetime}
+    readers = {Kind.HEIGHT: _to_int, Kind.NUMBER: _to_int, Kind.TIME: to_datetime}
     columns = [(column.path.split("."), readers[column.kind]) for column in method.columns if column.kind in readers]
 
     def decode_typed(raw: Raw) -> Row:
@@ -224,7 +224,7 @@ def _to_int(value: object) -> object:
     return value
 
 
-def _to_datetime(value: object) -> object:
+def to_datetime(value: object) -> object:
     """Return whole seconds since 1970 as a datetime in UTC; anything else, or what lies beyond year 9999, as it is."""
     seconds = _to_int(value)
     if not isinstance(seconds, int) or isinstance(seconds, bool):

@@ -1,6 +1,7 @@
 """The types of rows say what the sample chain sends."""
 
-from typing import Any, get_args, get_type_hints, is_typeddict
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 
@@ -43,5 +44,5 @@ def conforms(row: dict[str, Any], kind: Any) -> None:
     for field in known:
         if is_typeddict(hints[field]) and row[field] is not None:
             conforms(row[field], hints[field])
-        elif hints[field] in (int, str):
-            assert isinstance(row[field], hints[field])
+        elif Any not in (kinds := get_args(hints[field]) if type(hints[field]) is UnionType else (hints[field],)):
+            assert isinstance(row[field], tuple(get_origin(one) or one for one in kinds))

@@ -51,6 +51,7 @@ def test_a_notebook_shows_ten_rows_that_can_still_be_read() -> None:
         shown = rows._repr_html_()
         assert shown.count("<tr>") == 11
         assert "<caption>&lt;Rows: blocks 0:25 of demo:&gt;</caption>" in shown
+        assert "<td>2023-06-01 00:00:00Z</td>" in shown
         assert [row["height"] for row in rows] == [str(height) for height in range(25)]
         parts = client.blocks(0, 25)
         parts._repr_html_()

@@ -1,6 +1,7 @@
 """`Client.balance` and `AsyncClient.balance`: the balance of the command, with integers."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -22,6 +23,9 @@ def test_a_balance_as_of_a_block() -> None:
     assert (balance.height, balance.block_hash) == (149, block["block_hash"])
     assert str(balance.timestamp) == block["timestamp"]
     assert balance.totals == DUE
+    with Client("demo:", typed=True) as client:
+        typed = client.balance(PUBLISHED.text, 0, 150, workers=1)
+    assert typed == balance._replace(timestamp=datetime.fromtimestamp(int(block["timestamp"]), UTC))
 
 
 def test_the_same_for_asyncio() -> None:
