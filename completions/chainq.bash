@@ -32,8 +32,9 @@ _chainq_for blocks full-blocks records ownership transitions address-transaction
 _chainq_row --checkpoint file 'Resume where the last run ended'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
 _chainq_row --interval text 'Seconds between polls'
-_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
+_chainq_for blocks block latest full-blocks transactions records transitions owned sql verify
 _chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
 _chainq_row --table flag 'Human-readable table'
 _chainq_row --jsonl flag 'One JSON object per line. Rows of the service are as it sent them'
 _chainq_row --json flag 'A JSON array, or an object if the result is one'
@@ -42,7 +43,7 @@ _chainq_row --text flag 'Values only, separated by tabs, one row per line'
 _chainq_row --no-header flag 'csv or tsv without its header'
 _chainq_row '--output -o' file 'Output file; its extension selects the format. It is replaced when it is complete'
 _chainq_for blocks block latest
-_chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'in microcredits; may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
 _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
@@ -58,7 +59,7 @@ _chainq_row --timeout text 'Seconds per request'
 _chainq_row --deadline text 'Exit with code 4 if it takes longer: 90s, 10m, 2h'
 _chainq_row --retries text 'Retries for transient failures'
 _chainq_row '--concurrency -j' text 'Parallel requests'
-_chainq_row --max-memory text 'Memory for responses: 512M, 2G'
+_chainq_row --max-memory text 'Memory for responses: 512M, 2G. Units are powers of 1,024, as in messages'
 _chainq_row --rate text 'Maximum requests per second'
 _chainq_row --header text+ 'HTTP header for every request. Keep secrets in a profile'
 _chainq_row --cert file 'Client certificate (PEM). KEY is its key, if that is not in FILE'
@@ -88,6 +89,8 @@ _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Al
 _chainq_for transactions
 _chainq_row --where text+ 'Only rows that meet it: '"'"'index > 0 and status != accepted'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' height 'height of the block, added by chainq; in json only if --columns names it, in jsonl also with --flatten' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted; may be null' all 'every column' help 'list the columns'
+_chainq_for transaction program-transactions ownership address-transactions
+_chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet. Default: table, or jsonl in a pipe. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet ''
 _chainq_for transaction program-transactions
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' status 'such as accepted; may be null' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' all 'every column' help 'list the columns'
 _chainq_for program-transactions records ownership transitions address-transactions
@@ -240,7 +243,7 @@ _chainq_row 1 words range latest 'the block at the tip'
 _chainq_for balance
 _chainq_row any file '[keyfile]...'
 _chainq_for show
-_chainq_row 1 text object
+_chainq_row any text object...
 _chainq_for export
 _chainq_row any text 'command... [range]'
 _chainq_for sql

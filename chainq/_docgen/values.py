@@ -79,7 +79,7 @@ def _words(name: str, text: str) -> Words:
         "range": (tip,),
         "ids": (stdin,),
         "shell": _plain(SCRIPTS),
-        "format": _plain(own_formats()),
+        "format": _plain(name for name in own_formats() if name in re.findall("[a-z]+", text)),  # nor all formats
         "dialect": _plain(named or DIALECTS),  # not every command takes all
         "network": _plain(("mainnet", "testnet")),
         "program": _plain(PROGRAMS),

@@ -64,7 +64,7 @@ class Column(NamedTuple):
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
     if they do not fit; 0: only shown by request. `folds`: narrower than its values before any column is left out. A
     `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
-    them.
+    them. `unit`: of its numbers as they are sent.
     """
 
     path: str
@@ -74,6 +74,7 @@ class Column(NamedTuple):
     brief: int = 0
     computed: bool = False
     folds: bool = False
+    unit: str = ""
 
 
 class Method(NamedTuple):
@@ -149,6 +150,11 @@ class Method(NamedTuple):
         return ", ".join(words) or "none documented"
 
 
+def height_of(method: Method) -> str | None:
+    """Return the path of the height in rows as they are written, which is a column of looked-up rows, too."""
+    return method.height or next((column.path for column in method.columns if column.path == "height"), None)
+
+
 START = Param("start", "number", Role.START, "start of range, included")
 END = Param("end", "number", Role.END, "end of range, excluded")
 PAGE = Param("page", "number", Role.PAGE, "page number, from 0")
@@ -167,7 +173,7 @@ BLOCK_SUMMARY = (
     Column("last_coinbase_target", "string", "", Kind.NUMBER),
     Column("last_coinbase_timestamp", "string", "seconds since 1970", Kind.TIME),
     Column("timestamp", "string", "time of the block, seconds since 1970", Kind.TIME, brief=2),
-    Column("coinbase_reward", "null or string", "may be null", Kind.NUMBER),
+    Column("coinbase_reward", "null or string", "in microcredits; may be null", Kind.NUMBER, unit="microcredits"),
     Column("finalize_root", "string", "", Kind.ID),
     Column("network", "number", "network identifier"),
     Column("ratifications_root", "string", "", Kind.ID),

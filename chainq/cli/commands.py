@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chainq._version import __version__
-from chainq.catalog.methods import METHODS, Kind, Method, Role
+from chainq.catalog.methods import METHODS, Kind, Method, Role, height_of
 from chainq.cli import options
 from chainq.cli.build import CONTEXT, build, marked, parameter, parameters
 from chainq.cli.help import PlainGroup
@@ -39,9 +39,12 @@ def _method_command(method: Method) -> "Command":
 
     positional = {ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS}
     groups = [one for one in options.MethodOptions.__mro__ if issubclass(one, options.Group) and one.of(method)]
-    where = parameter("where", list[str] | None, options.where(method.condition))
+    own = {
+        "where": parameter("where", list[str] | None, options.where(method.condition)),
+        "format": parameter("format", str | None, options.output_format(chart=height_of(method) is not None)),
+    }
     declared = [
-        where if one.name == "where" else one.replace(default=one.empty) if one.name in positional else one
+        own.get(one.name) or (one.replace(default=one.empty) if one.name in positional else one)
         for one in parameters(*groups)
         if one.name in positional or one.name not in ARGUMENTS.values()
     ]

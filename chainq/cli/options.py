@@ -211,15 +211,22 @@ class ColorOptions(Group, heading=OUTPUT):
     color: str = option("auto|always|never", "When to use colors.", "auto")
 
 
+def output_format(*, chart: bool) -> Any:
+    """Declare `--format`. `chart`: the rows of the command have heights, which a chart needs."""
+    return option(
+        "NAME",
+        f"table, jsonl, json, csv, tsv, text, parquet{', chart' * chart}. Default: table, or jsonl in a pipe.\f"
+        f"{'A chart needs rows with heights. ' * chart}"
+        "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
+        names="--format",
+        heading=OUTPUT,
+    )
+
+
 class OutputOptions(ColorOptions, heading=OUTPUT):
     """What is written, and where to."""
 
-    format: str | None = option(
-        "NAME",
-        "table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe.\f"
-        "A chart needs rows with heights. Or a format of a plug-in. "
-        "The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
-    )
+    format: str | None = output_format(chart=True)
     table: bool = switch("Human-readable table.")
     jsonl: bool = switch("One JSON object per line.\fRows of the service are as it sent them.")
     json: bool = switch("A JSON array, or an object if the result is one.")
@@ -277,7 +284,9 @@ class ServiceFlags(Group, heading=SERVICE):
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
-    max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
+    max_memory: str = option(
+        "SIZE", "Memory for responses: 512M, 2G.\fUnits are powers of 1,024, as in messages.", f"{MAX_MEMORY // 2**30}G"
+    )
     rate: float | None = option("N", "Maximum requests per second.")
     header: list[str] | None = option("'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile.")
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")

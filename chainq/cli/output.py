@@ -5,7 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, METHODS, REFERENCE, Column, Kind, Method, Shape
+from chainq.catalog.methods import (
+    BY_COMMAND,
+    DETAILED_REFERENCE,
+    METHODS,
+    REFERENCE,
+    Column,
+    Kind,
+    Method,
+    Shape,
+    height_of,
+)
 from chainq.cli.report import Reporter
 from chainq.cli.spelling import spelled
 from chainq.errors import OutputError, UsageError
@@ -93,8 +103,8 @@ def settings(
         )
     if endless and not can.endless:
         raise UsageError(f"{name} needs a finished range and cannot be used with --follow")
-    if can.needs_heights and _height(method) is None:
-        commands = ", ".join(other.command for other in METHODS if _height(other))
+    if can.needs_heights and height_of(method) is None:
+        commands = ", ".join(other.command for other in METHODS if height_of(other))
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )
@@ -110,7 +120,7 @@ def settings(
         method.command,
         DETAILED_REFERENCE if detailed else shown,
         selected=bool(requested) or height_only,
-        height=_height(method),
+        height=height_of(method),
         header=not given.no_header,
         flatten=flatten and name == "jsonl",
         terminal=on_terminal(file),
@@ -123,11 +133,6 @@ def settings(
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
     return OutputSettings(name, make, can, file, requested, stated is not None, spec)
-
-
-def _height(method: Method) -> str | None:
-    """Return the path of the height in rows as they are written, which is a column of looked-up rows, too."""
-    return method.height or next((column.path for column in method.columns if column.path == "height"), None)
 
 
 def file_of(given: "OutputOptions") -> Path | None:

@@ -110,7 +110,7 @@ def _column(column: Column, spec: OutputSpec) -> Subject:
         return Subject(f"{name} per block", "items", column.path)
     if column.kind in _DRAWABLE or column.type in ("number", "unknown"):
         times = column.kind is Kind.TIME
-        return Subject(name, "UTC" if times else "", column.path, times=times)
+        return Subject(name, "UTC" if times else column.unit, column.path, times=times)
     known = BY_COMMAND[spec.command].columns if spec.command in BY_COMMAND else ()
     numbers = [other.path for other in known if other.kind in _DRAWABLE and other.path != spec.height]
     hint = f"it can draw {', '.join(numbers)}" if numbers else ""

@@ -125,10 +125,14 @@ class Table:
         if self._spec.single and self._rows:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
+        if self._lanes and (others := len(self._spec.columns) - len(self._columns)) and self._spec.terminal:
+            more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
+            notes = ["; ".join([*notes, more])]
         if self._lanes and (hidden := [column.header for column in self._columns[len(self._lanes) :]]):
-            advice = Phrase("use {columns}, or a wider terminal")
-            more = "a wider terminal shows them" if self._spec.detailed else self._spec.spelled(advice)
-            notes.append(f"not shown: {', '.join(hidden)}; {more}")
+            option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
+            notes.append(
+                self._spec.spelled(Phrase("not shown: {}; use {}, or a wider terminal", ", ".join(hidden), option))
+            )
         self._put([Text(note, "dim") for note in notes], self._room)
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:

@@ -50,7 +50,7 @@ UNSEEN = Progress()
 
 def heights_of(commands: int) -> str:
     """Return the unit of work that reads the heights of several commands."""
-    return "heights" if commands == 1 else f"heights of {commands} commands"
+    return "heights" if commands == 1 else f"heights ({commands} commands together)"
 
 
 class Shown(NamedTuple):

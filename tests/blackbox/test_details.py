@@ -40,10 +40,10 @@ def test_a_table_has_the_call_of_each_transaction(chainq: Program, server: Serve
 
 
 def test_columns_that_have_no_room_are_not_for_columns(chainq: Program, address: str) -> None:
-    """--columns cannot select what lookups tell, so that only a wider terminal is advised."""
+    """--columns cannot select what lookups tell, so that it is not advised; --no-trunc shows them."""
     words = ("address-transactions", address, *RANGE, "--limit", "2", "--table")
     note = chainq(*words, url="demo:", env={"COLUMNS": "60"}).out.decode().split("not shown: ")[1]
-    assert " ".join(note.split()).endswith("a wider terminal shows them")
+    assert " ".join(note.split()).endswith("use --no-trunc, or a wider terminal")
     assert "--columns" not in note
 
 

@@ -52,6 +52,14 @@ def test_color_follows_the_option_then_the_environment(chainq: Program) -> None:
     assert "\x1b" not in shown(chainq, *LAST, TERM="dumb")
 
 
+def test_a_table_counts_the_columns_that_it_does_not_show(chainq: Program) -> None:
+    """On a terminal, however wide; not if --columns chose them, nor in a pipe."""
+    assert "\n3 rows; 14 more columns: --columns help\n" in shown(chainq, *LAST, columns=200, NO_COLOR="1")
+    assert "\n3 rows; 14 more columns: --columns help\n" in shown(chainq, *LAST, "--no-trunc", columns=80, NO_COLOR="1")
+    assert shown(chainq, *LAST, "--columns", "height,round", columns=200, NO_COLOR="1").endswith("\n3 rows\n")
+    assert chainq(*LAST, "--table", url="demo:", env={"COLUMNS": "200"}).out.endswith(b"\n3 rows\n")
+
+
 def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
     """Another word is a usage error."""
     ran = chainq(*LAST, "--color", "blue", url=nowhere)

@@ -62,7 +62,7 @@ CASES = {
         rf"{SOME}/200,000 heights .*0 of 4 partitions  worker 1: records 0-49999 [1-9][0-9]*%",
         "pyarrow",
     ),
-    "verify": Case("verify 0:200K --commands records", 12, rf"{SOME}/600,000 heights of 3 commands"),
+    "verify": Case("verify 0:200K --commands records", 12, rf"{SOME}/600,000 heights \(3 commands together\)"),
     "sql": Case("sql --start 0 --end 200K 'select count(*) from records'", 40, rf"{SOME}/200,000 heights", "duckdb"),
 }
 
