@@ -107,7 +107,7 @@ _chainq_row --where text+ 'Only rows that meet it: '"'"'output_index > 0'"'"'. O
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for transitions
 _chainq_row --where text+ 'Only rows that meet it: '"'"'program ~ token and function_name != join'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
-_chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' transition_id string transaction_id 'containing transaction' program 'source text of the program; conditions compare its ID' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' transition_id string transaction_id 'containing transaction' program 'source text of the program; tables and conditions have its ID' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' all 'every column' help 'list the columns'
 _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
@@ -128,7 +128,7 @@ _chainq_row --start text 'Height before the first record'
 _chainq_row --end text 'End height, exclusive: balance as of the block before. Not with --checkpoint'
 _chainq_row --watch flag 'Keep running and print each change'
 _chainq_for balance doctor status profiles
-_chainq_row --json flag 'JSON instead of a table'
+_chainq_row --json flag 'JSON instead of a table. A table is the default in a pipe, too'
 _chainq_for show
 _chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100'
 _chainq_row --json flag 'All parts as one JSON object'

@@ -273,7 +273,7 @@ OWNERSHIP = (
 TRANSITION = (
     Column("transition_id", "string", "", Kind.ID, brief=5),
     Column("transaction_id", "string", "containing transaction", Kind.ID, brief=4),
-    Column("program", "string", "source text of the program; conditions compare its ID", Kind.TEXT, brief=2),
+    Column("program", "string", "source text of the program; tables and conditions have its ID", Kind.TEXT, brief=2),
     Column("function_name", "string", "", brief=3),
     Column("height", "string", "block height", Kind.HEIGHT, brief=1),
     Column("tpk", "string", "transition public key (group element)", Kind.ID),

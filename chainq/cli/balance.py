@@ -26,7 +26,7 @@ from chainq.process.pool import cores
 from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url, printable
-from chainq.text.width import width_of
+from chainq.text.width import width_is_stated, width_of
 from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
@@ -38,10 +38,14 @@ _HEADER = ("owner", "program", "token", "records", "received", "unspent records"
 
 
 class _Scope(NamedTuple):
-    """What a balance is of: the addresses of all keys, sorted, and the first block whose records count."""
+    """What a balance is of: the addresses of all keys, sorted, and the first block whose records count.
+
+    `abbreviate`: a table abbreviates addresses and token IDs, as on a terminal; in a pipe they are whole.
+    """
 
     addresses: Sequence[str]
     start: int
+    abbreviate: bool
 
 
 def run(given: BalanceCommand) -> None:
@@ -84,7 +88,15 @@ def run(given: BalanceCommand) -> None:
             )
         )
         found.clear()
-        _print_balances(given, service, keeper, kept, end, _Scope(addresses, start), reporter)
+        _print_balances(
+            given,
+            service,
+            keeper,
+            kept,
+            end,
+            _Scope(addresses, start, on_terminal(None) or width_is_stated()),
+            reporter,
+        )
         keeper.check()
 
 
@@ -141,7 +153,7 @@ def _print_balances(
             if shown is None:
                 out.write(write(book, totals, scope))
             elif totals != shown:
-                out.write(write(book, totals, scope) if given.json else _changes(book, shown, totals, scope.addresses))
+                out.write(write(book, totals, scope) if given.json else _changes(book, shown, totals, scope))
             shown = totals
             sink.keep()
             if not given.watch:
@@ -172,7 +184,8 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
     lines = [_HEADER[first:]]
     for total in totals:
         received, unspent = (str(Amount(total.program, "", one)) for one in (total.sum, total.unspent))
-        texts = _short(addresses[total.owner]), printable(total.program), _short(printable(total.token))
+        owner, token = (_short(text, scope) for text in (addresses[total.owner], printable(total.token)))
+        texts = owner, printable(total.program), token
         lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
     columns = enumerate(zip(*lines, strict=True), first)
     lanes = [Lane(cells[0], max(map(width_of, cells)), number > 2) for number, cells in columns]
@@ -186,27 +199,27 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
     return text + "".join(f"{line}\n" for line in ends).encode()
 
 
-def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], addresses: Sequence[str]) -> bytes:
+def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], scope: _Scope) -> bytes:
     """Return one line for each program and token whose balance changed."""
     known = {(total.owner, total.program, total.token): total for total in before}
     lines = []
     for total in now:
         old = known.pop((total.owner, total.program, total.token), None)
         if old != total:
-            lines.append(_change(total, total.unspent, total.unspent_records, addresses))
-    lines += [_change(total, 0, 0, addresses) for total in known.values()]  # after a reorg
+            lines.append(_change(total, total.unspent, total.unspent_records, scope))
+    lines += [_change(total, 0, 0, scope) for total in known.values()]  # after a reorg
     return "".join(f"{_as_of(book.as_of)}: {line}\n" for line in lines).encode()
 
 
-def _change(total: Total, unspent: int | None, records: int, addresses: Sequence[str]) -> str:
-    owner = f"{_short(addresses[total.owner])} " if len(addresses) > 1 else ""
-    token = f" {_short(printable(total.token))}" if total.token else ""
+def _change(total: Total, unspent: int | None, records: int, scope: _Scope) -> str:
+    owner = f"{_short(scope.addresses[total.owner], scope)} " if len(scope.addresses) > 1 else ""
+    token = f" {_short(printable(total.token), scope)}" if total.token else ""
     amount = Amount(total.program, "", unspent)
     return f"{owner}{printable(total.program)}{token} {amount} in {records:,} unspent records"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 17 else f"{text[:8]}…{text[-6:]}"
+def _short(text: str, scope: _Scope) -> str:
+    return text if len(text) <= 17 or not scope.abbreviate else f"{text[:8]}…{text[-6:]}"
 
 
 def _as_of(mark: Mark | None) -> str:

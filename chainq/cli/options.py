@@ -331,7 +331,7 @@ class RequestOptions(Group, heading=SERVICE):
 class ReportOptions(Group):
     """How a helper prints its result."""
 
-    json: bool = switch("JSON instead of a table.")
+    json: bool = switch("JSON instead of a table.\fA table is the default in a pipe, too.")
 
 
 class MethodOptions(

@@ -267,7 +267,7 @@ def test_a_checkpoint_of_another_command_is_refused(chainq: Program, tmp_path: P
 
 
 def test_several_key_files(chainq: Program) -> None:
-    """Each total names its owner."""
+    """Each total names its owner, whole in a pipe."""
     other = fresh_key()
     first = key_file(chainq.home, PUBLISHED)
     second = chainq.home / "second"
@@ -275,7 +275,10 @@ def test_several_key_files(chainq: Program) -> None:
     second.chmod(0o600)
     ran = chainq("balance", first, str(second), "--end", "150", url="demo:")
     assert ran.code == 0, ran.err
-    header, _, without, *_ = ran.out.decode().splitlines()
+    header, total, without, *_ = ran.out.decode().splitlines()
+    assert total.split()[:2] == [PUBLISHED.address, "credits.aleo"]
+    narrow = chainq("balance", first, str(second), "--end", "150", url="demo:", env={"COLUMNS": "80"})
+    assert f"\n{PUBLISHED.address[:8]}\N{HORIZONTAL ELLIPSIS}" in narrow.out.decode()
     assert header.split()[:2] == ["owner", "program"]
     assert without == f"no records of {other.address}"
     found = json.loads(chainq("balance", first, str(second), "--end", "150", "--json", url="demo:").out)
