@@ -102,7 +102,9 @@ def test_2_what_is_no_range(word: str, words: str, chainq: Program, nowhere: str
 def test_2_a_negative_height_alone(chainq: Program, nowhere: str) -> None:
     """It could be meant as a count or as a place: the message names both ways to write the last blocks."""
     for command in ("blocks", "block", "transactions"):
-        assert "--last" in one_line(chainq(command, "-5", url=nowhere), 2)
+        said = one_line(chainq(command, "-5", url=nowhere), 2)
+        assert "--last" in said
+        assert ("use -N:" in said) == (command != "blocks")
 
 
 @pytest.mark.parametrize("words", [["7:7"], ["--start", "7", "--end", "7"], ["-3:-3"]])
