@@ -110,8 +110,9 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     option = getattr(error, "option_name", "")
     if re.fullmatch(r"-[0-9]", option):
         command = getattr(getattr(error, "ctx", None), "command", None)
-        ranged = any("--start" in param.opts for param in command.params) if command else False
-        hint = f"for the last N blocks use {'--last N' if ranged else '-N:, or --last N with blocks or records'}"
+        names = {param.name for param in command.params} if command else set()
+        ranges = "-N:, or " * ("heights" in names)  # as an argument
+        hint = f"for the last N blocks use {ranges}--last N{'' if 'start' in names else ' with blocks or records'}"
         return f"invalid height: negative numbers are not allowed here; {hint}"
     message = abridged(error.format_message().rstrip("."), 400)  # the expressions below take long for long ones
     if message.startswith("No such option"):
