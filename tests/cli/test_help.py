@@ -32,6 +32,16 @@ def test_help_fits_the_terminal(program: Program, command: str, width: int) -> N
         assert method.example in re.sub(r" \\\n +", " ", text)
 
 
+@pytest.mark.parametrize("command", BY_COMMAND)
+def test_help_lists_the_formats_that_a_command_takes(program: Program, command: str) -> None:
+    """`chart` only if the command draws one: with no URL, another command ends before it needs one."""
+    given = {"latest": (), "program-transactions": ("a", "b")}.get(command, ("1",))
+    refused = "chart needs rows with heights" in program(command, *given, "--format", "chart", "--no-check").err
+    listed = re.search(r"--format NAME +(.*?)\.", shown(program, 200, command), re.DOTALL)
+    assert listed
+    assert ("chart" in listed[1]) != refused
+
+
 @pytest.mark.parametrize(("command", "most"), [("", 72), ("records", 84), ("full-blocks", 96)])
 def test_help_is_short_and_begins_with_an_example(program: Program, command: str, most: int) -> None:
     """About two screens at 80 columns; what is longer is in the manual page of the command."""

@@ -105,6 +105,12 @@ def test_what_is_drawn_without_columns(truth: Truth, command: str, title: str, u
     lines = drawn_raw(sent(truth, command, 0, 60), spec_of(command))
     assert lines[:2] == [title, unit]
     assert "block height" in [line.strip() for line in lines]
+
+
+def test_a_selected_column_has_its_unit(truth: Truth) -> None:
+    """Amounts are drawn in the unit that the service sends."""
+    lines = drawn_raw(sent(truth, "blocks", 0, 60), spec_of("blocks", "coinbase_reward"))
+    assert lines[:2] == ["coinbase_reward", "microcredits"]
     assert len(lines) <= 23, "taller than a terminal of 24 lines with its prompt"
 
 
