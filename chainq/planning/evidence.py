@@ -233,11 +233,12 @@ class Evidence:
                     known = (height, height + 1)
         return known
 
-    def missing(self, heights: HeightRange) -> tuple[int, int]:
-        """Return how many rows witnesses name at these heights, and how many of them no response has shown."""
+    def missing(self, heights: HeightRange) -> tuple[int, list[int]]:
+        """Return how many rows witnesses name at these heights, and the heights of those that no response has shown."""
         witnesses = [witness for witness in self._witnesses if witness.due.heights.overlaps(heights)]
-        named = {key for witness in witnesses for _, key in witness.named(heights)}
-        return len(named), len(named.difference(*(witness.found for witness in witnesses)))
+        named = {row for witness in witnesses for row in witness.named(heights)}
+        lacking = (height for height, key in named if not any(key in witness.found for witness in witnesses))
+        return len(named), sorted(lacking)
 
     def requested(self, heights: HeightRange) -> bool:
         """Return whether one response covers these heights and others."""

@@ -1,5 +1,6 @@
 """Rule 2 as questions: request the rows due at some heights from another method, then request each of them."""
 
+from bisect import bisect_left
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -42,44 +43,51 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
 
 
 def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
-    """Request every due row of some heights: with so few heights that a response can hold their rows, then with the
-    pages of one height, first with one page of all its rows.
+    """Request every due row of some heights, from the first missing row on: fewer heights after a response that does
+    not show all rows of its height, and more after one that does."""
+    width, end = len(heights), heights.end
+    while missing := facts.evidence.missing(heights)[1]:
+        at = missing[0]
+        part = HeightRange(at, min(end, at + width))
+        rows = bisect_left(missing, part.end)
+        if len(part) == 1:
+            yield from _show_height(part, facts)
+            heights = HeightRange(part.end, end)
+        elif rows <= (facts.size or rows):  # else one response cannot hold them
+            yield from shown(part, facts)
+        width = max(1, len(part) // 2) if at in facts.evidence.missing(heights)[1][:1] else 2 * width
 
-    The rows of a height are in another order in each response, so its pages are requested repeatedly.
+
+def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
+    """Request the rows of one height: with one page of all of them, as long as it shows further ones, then with the
+    pages of the height. Raises BehindError if some do not arrive, and the errors of requests if pages are too heavy.
+
+    The rows are in another order in each response. So a page 0 that ends early shows others each time, and the pages of
+    a walk repeat some and miss others.
     """
     ev = facts.evidence
-    left = [heights]
-    while left:
-        heights, page = left.pop(), None
-        due, missing = ev.missing(heights)
-        size = facts.size or due
-        if missing and (due <= size or len(heights) == 1):
-            page = yield from shown(heights, facts, min(max(due, size), size * tuning.LARGER**tuning.LARGER_PAGES))
-            missing = ev.missing(heights)[1]
-        if missing and len(heights) > 1:
-            left += reversed(heights.halves())
-        elif missing:
-            yield from _show_pages(heights, len(page.rows) if page and page.rows else size, facts)
-
-
-def _show_pages(heights: HeightRange, size: int, facts: Facts) -> Asking[None]:
-    """Request the rows of one height through its pages. Raises BehindError if some do not arrive, and the errors of
-    requests if pages are too heavy."""
-    due, missing = facts.evidence.missing(heights)
+    due, missing = ev.missing(heights)[0], len(ev.missing(heights)[1])
+    size, longest, before = facts.size or due, 0, due + 1
+    while 0 < missing < before:
+        page = yield from shown(heights, facts, min(max(due, size), size * tuning.LARGER**tuning.LARGER_PAGES))
+        longest = max(longest, len(page.rows) if page else 0)
+        before, missing = missing, len(ev.missing(heights)[1])
+    size = longest or size
     failures, idle, enough = 0, 0, 1
-    strict = all(said.strict for said in facts.evidence.due(heights.start))  # else rows may never come
+    strict = all(said.strict for said in ev.due(heights.start))  # else rows may never come
     while missing and idle < enough:
         before = missing
         try:
-            size, came = yield from _walk(heights, size, due, facts)
+            longest, came = yield from _walk(heights, size, due, facts)
         except DIVISIBLE:
             failures += 1
             if failures > tuning.EMPTY_WALKS and size <= tuning.SMALLEST_PAGE:
                 raise
             size = size if failures % 2 else max(tuning.SMALLEST_PAGE, size // tuning.LARGER)
             continue
-        missing = facts.evidence.missing(heights)[1]
+        missing = len(ev.missing(heights)[1])
         idle, failures = 0 if missing < before else idle + 1, 0
+        size = longest if idle else size
         # A walk that shows a share of the rows, by chance, lacks the last one again and again.
         enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
         enough = enough if strict else 1
@@ -97,7 +105,7 @@ def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tup
     """Request the pages of a height until all rows were shown. Return the most rows in one page (the server's own
     page size, if lower than `size`) and how many rows arrived."""
     number = came = longest = 0
-    left = facts.evidence.missing(heights)[1]
+    left = len(facts.evidence.missing(heights)[1])
     while left > 0 and number * (longest or size) < due:
         page: Page = yield RowsRequest(heights, size, number)
         if not page.rows:
@@ -105,5 +113,5 @@ def _walk(heights: HeightRange, size: int, due: int, facts: Facts) -> Asking[tup
         longest = max(longest, len(page.rows))
         came, number, left = came + len(page.rows), number + 1, left - len(page.rows)
         if left <= 0:  # else some are missing still, whatever the page had
-            left = facts.evidence.missing(heights)[1]
+            left = len(facts.evidence.missing(heights)[1])
     return min(size, longest or size), came

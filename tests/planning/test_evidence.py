@@ -389,7 +389,7 @@ def test_heights_of_rows_come_from_the_other_method() -> None:
     assert proved(found, 100, 130) == (100, 112, "order", ["[101,0]", "[105,0]"])
     assert proved(found, 105, 130) == (105, 112, "order", ["[105,0]"])
     assert found.known_row(106) == (112, 113)
-    assert found.missing(HeightRange(104, 112)) == (1, 0)
+    assert found.missing(HeightRange(104, 112)) == (1, [])
     assert [said.heights.end for said in found.due(104)] == [112]
 
 
@@ -404,7 +404,7 @@ def test_a_full_block_outranks_the_order_of_another_method() -> None:
     with pytest.raises(IncompleteError, match="height 104: other methods differ"):
         found.witness(due(104, 105, 104))
     found.forget(HeightRange(104, 130))
-    assert found.missing(HeightRange(104, 112)) == (1, 1)
+    assert found.missing(HeightRange(104, 112)) == (1, [104])
     with pytest.raises(IncompleteError, match="height 104: other methods differ"):
         found.locate(
             DueRequest(HeightRange(104, 120), located=True), Located([key(row(105)), key(row(112))], [105, 112])
@@ -461,7 +461,7 @@ def test_a_height_is_complete_when_all_that_is_due_was_shown(*, heights: bool) -
     see(found, 7, 8, shown(7))
     assert proved(found, 5, 12) == (5, 9, "witness", ["[5,0]", "[5,1]", "[7,0]"])
     assert proved(found, 0, 9, reverse=True) == (5, 9, "witness", ["[5,0]", "[5,1]", "[7,0]"])
-    assert found.missing(HeightRange(5, 9)) == (3, 0)
+    assert found.missing(HeightRange(5, 9)) == (3, [])
     assert [said.heights.end for said in found.due(5)] == [9]
     assert not found.due(9)
 
@@ -600,7 +600,7 @@ def test_what_was_given_is_dropped() -> None:
     assert found.known_row(0) == (3, 4)
     assert proved(found, 0, 5) is None
     assert proved(found, 10, 20) == (10, 19, "order", ["[12,0]"])
-    assert found.missing(HeightRange(0, 4)) == (0, 0)
+    assert found.missing(HeightRange(0, 4)) == (0, [])
 
 
 def test_in_reverse_responses_above_are_dropped_but_for_an_edge() -> None:
