@@ -159,7 +159,9 @@ class Home:
         for said in done.stderr.splitlines():
             # `doctor --save`, the verdict of `verify`, what export and sql did, and the only error that a page expects:
             # that of --max-age.
-            report = re.match(r"chainq: (fetching |.*partitions? (of heights \S+ )?(written|to write)|.* passed the filter$)", said)
+            report = re.match(
+                r"chainq: (fetching |.*partitions? (of heights \S+ )?(written|to write)|.* passed the filter$)", said
+            )
             known = report or "saved as" in said or ": no findings in " in said
             known = known or any(
                 command in line[-1] and besides_belief(Ran(0, b"", f"{said}\n"), command).err == ""
