@@ -38,7 +38,12 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     service = SimpleNamespace(tip=tip)
     start = Position(0)
     journal = SimpleNamespace(
-        position=start, history=History(), begin=lambda *_: "writer", checkpoint=None, succeeded=lambda *_: None
+        position=start,
+        history=History(),
+        begin=lambda *_: "writer",
+        checkpoint=None,
+        succeeded=lambda *_: None,
+        note_state=lambda: None,
     )
     rounds = SimpleNamespace(
         service=service,
