@@ -3,6 +3,7 @@
 This module combines the others in this folder. It does not deal with ranges, output or rows, except the row count.
 """
 
+import itertools
 import math
 import os
 import threading
@@ -73,7 +74,8 @@ class Connection(Closing):
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
         self._clock = clock or Clock()
         self._lock = threading.Lock()
-        self._last_id = 0
+        # Not under the lock: while the first call opens the transport, the others take their slots in order.
+        self._ids = itertools.count(1)
         self._limiter = RateLimiter(options.rate)
         self._stop = threading.Event()
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
@@ -119,9 +121,7 @@ class Connection(Closing):
         self._limiter.hold_back(method, seconds, self._clock.monotonic())
 
     def _attempt(self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget) -> T:
-        with self._lock:
-            self._last_id += 1
-            call_id = self._last_id
+        call_id = next(self._ids)
         request_id = f"{self._run}-{call_id}"
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
         limited = hung = False

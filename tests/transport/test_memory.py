@@ -1,6 +1,7 @@
 """Memory: what responses take up is bounded for a run, and given back with the last row."""
 
 import gc
+import json
 import threading
 
 import pytest
@@ -24,7 +25,7 @@ def of_size(size: int) -> Outcome:
     """A response of one row, and so many bytes in it."""
 
     def answer(request: Request) -> Response:
-        body = envelope(f'[{{"x":"{"x" * size}"}}]')
+        body = envelope(f'[{{"x":"{"x" * size}"}}]', id_=str(json.loads(request.body)["id"]))
         request.memory.grow(len(body))
         return Response(200, body)
 
@@ -33,10 +34,7 @@ def of_size(size: int) -> Outcome:
 
 def test_a_body_takes_memory_until_its_last_row_is_gone(connect: Connect) -> None:
     """However the rows are kept: each of them refers to the whole body."""
-    connection = connect(FakeTransport())
-    connection._last_id = 0
-    transport = FakeTransport(of_size(10_000))
-    connection = connect(transport)
+    connection = connect(FakeTransport(of_size(10_000)))
     rows = call(connection)
     assert 10_000 < taken(connection) < 10_300
     kept = rows[0]
@@ -72,7 +70,6 @@ def test_calls_share_the_memory(connect: Connect) -> None:
         call(connection)
     assert taken(connection) < 700_000
     del rows
-    connection._last_id = 0
     connection._transport.script = [of_size(600_000)]  # type: ignore[union-attr]
     assert len(call(connection)) == 1
 
