@@ -18,7 +18,7 @@ from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import SqlPrompt
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
@@ -31,7 +31,6 @@ from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.stored.inventory import export_command, listed
 from chainq.stored.open import open_store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
@@ -56,19 +55,23 @@ def run(given: "SqlOptions") -> None:
     if query is None and file is not None:
         raise UsageError(Phrase("{output} needs a query"))
     reporter = connect.reporter(given)
-    prepare: Callable[[str], None]
+    prepare: Callable[[str], object]
     with Database() as database:
         if words:
-            store = open_store(words[0])
-            database.add_data_set(store, partial=given.partial)
-            prepare = partial(_check_gaps, database, store.label, given, reporter)
+            database.add_data_set(open_store(words[0]), partial=given.partial)
+            prepare = database.tables
         else:
             prepare = _Fetched(database, bounds, given, reporter).add
 
         def answer(file: Path | None, query: str) -> None:
             with open_sink(file) as sink:
                 prepare(query)
-                _print(database.run(query), sink, given, reporter)
+                result = database.run(query)
+                if lacking := database.lacking():
+                    reporter.warn(lacking)
+                _print(result, sink, given, reporter)
+                if (later := database.lacking()) != lacking:
+                    reporter.warn(later)
 
         if query is None:
             SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
@@ -82,6 +85,8 @@ def _check_words(words: list[str], query: str | None) -> None:
         raise UsageError(
             f"{quoted(words[0])} is a file: expected the folder or URL of an export", single_file(words[0])
         )
+    if len(words) > 1 and is_range(words[1]):
+        raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     if query is None and not (stdin.is_terminal() and output.on_terminal(None)):  # nobody types one
@@ -105,21 +110,6 @@ def _query(words: list[str]) -> str | None:
         if not piped:
             return query
     return stdin.everything().strip() or None if piped or (sys.stdin and not stdin.is_terminal()) else None
-
-
-def _check_gaps(database: Database, label: str, given: "SqlOptions", reporter: Reporter, query: str) -> None:
-    """Warn of heights that the tables of a query lack in the data set of that label, or raise IncompleteError."""
-    lacking = [command for command in database.tables(query) if database.gaps[command]]
-    if not lacking:
-        return
-    heights = (f"{view_name(command)} lacks {listed(database.gaps[command])}" for command in lacking)
-    words = f"{'; '.join(heights)}: the data set has no whole partition of them"
-    if not given.partial:
-        gaps = [gap for command in lacking for gap in database.gaps[command]]
-        whole = HeightRange(min(gap.start for gap in gaps), max(gap.end for gap in gaps))
-        writes = export_command(" ".join(lacking), whole, label)
-        raise IncompleteError(words, Phrase("{} writes them; {partial} queries the rest", writes, partial=True))
-    reporter.warn(words)
 
 
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:

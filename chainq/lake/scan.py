@@ -1,5 +1,7 @@
 """Presents the partitions of one command as a table to DuckDB, opening only the files that a query's heights need.
 
+A gap between the partitions fails a query only if its filter does not exclude the heights of the gap.
+
 DuckDB passes columns and a filter to `scanner` of an Arrow dataset. An export proved that a file contains only the
 heights in its name, so other files are not opened. Files are opened when their rows are needed and then released, so
 memory does not grow with their number. Files are checked for damage: pages against their checksums, the number of rows
@@ -14,9 +16,10 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from chainq.catalog.methods import Method
-from chainq.errors import ChainqError
+from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PARTITION_COLUMN
+from chainq.heights.range import HeightRange
 from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
 from chainq.stored.opened import check_rows, checked
@@ -38,9 +41,23 @@ class _Scanner(NamedTuple):
 
 
 class Files:
-    """The files of one command. `failure`: the error that ended a scan; DuckDB keeps only its text."""
+    """The files of one command.
 
-    def __init__(self, method: Method, entries: Iterable[Entry], store: Store) -> None:
+    `gaps`: heights that no file has. `partial`: a query that needs them gets the rest. `partition`: the blocks of a
+    partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps that a query
+    needs; None before its first scan.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        entries: Iterable[Entry],
+        store: Store,
+        gaps: Sequence[HeightRange] = (),
+        *,
+        partial: bool = False,
+        partition: int = 1,
+    ) -> None:
         import pyarrow
         from pyarrow import dataset, fs, parquet
 
@@ -54,7 +71,14 @@ class Files:
         # First, because DuckDB counts rows with the first column, and this one is in no file, so no page is read.
         self._schema = stored.insert(0, start)
         self._count = RowCount(stored)
+        self.command, self.gaps = method.command, gaps
+        self._partial, self._partition = partial, partition
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the scans of earlier queries."""
         self.failure: ChainqError | None = None
+        self.needed: list[HeightRange] | None = None
 
     def table(self) -> Any:
         """Return an Arrow dataset whose scanners read these files."""
@@ -69,10 +93,32 @@ class Files:
     def scan(self, columns: Sequence[str] | None, where: Any) -> _Scanner:
         """Return a scanner for these columns (None: all) of the rows for which an Arrow expression is true."""
         names = self._schema.names if columns is None else list(columns)
+        crossed = self._crossed(where)
+        self.needed = [gap for gap in self.gaps if gap in crossed or gap in (self.needed or ())]
         local = not self._entries or isinstance(self._source(self._entries[0]), str)
         batches = self._whole(names) if where is None and local else self._filtered(names, where)
+        if crossed and not self._partial:
+            batches = self._incomplete()
         schema = self._arrow.schema([self._schema.field(name) for name in names])
         return _Scanner(self._arrow.RecordBatchReader.from_batches(schema, self._kept(batches)))
+
+    def _crossed(self, where: Any) -> list[HeightRange]:
+        """Return the gaps whose rows an expression might be true for."""
+        if where is None or not self.gaps:
+            return list(self.gaps)
+        field = self._dataset.field
+        start = field(PARTITION_COLUMN)
+        fragments = []
+        for number, gap in enumerate(self.gaps):  # its first rows may belong to a partition that begins below it
+            held = (start > gap.start - self._partition) & (start < gap.end)
+            if self._height:
+                held = held & (field(self._height) >= gap.start) & (field(self._height) < gap.end)
+            fragments.append(self._format.make_fragment(str(number), self._local, held))
+        return [self.gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
+
+    def _incomplete(self) -> Iterator[Any]:
+        raise IncompleteError(f"{self.command} has gaps")
+        yield  # makes it a generator: the error reaches DuckDB when it reads
 
     def _kept(self, batches: Iterator[T]) -> Iterator[T]:
         try:

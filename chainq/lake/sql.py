@@ -7,7 +7,7 @@ Rejected: DuckDB's own reader with `allowed_directories`, because it downloads a
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty
@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
-from chainq.errors import ChainqError, IncompleteError, UsageError, needed
+from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError, needed
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.registry import EXTENSIONS
 from chainq.heights.grid import PARTITION_COLUMN
@@ -30,7 +30,7 @@ from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.stored import data_set
-from chainq.stored.inventory import export_command, gaps
+from chainq.stored.inventory import export_command, gaps, listed
 from chainq.stored.manifest import look
 from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
@@ -67,8 +67,7 @@ class Database(Closing):
         self._files: list[Files] = []
         self._pool: Pool[None] = Pool(1)
         self._closed = False  # True once only queries over its own tables are possible
-        self.gaps: dict[str, list[HeightRange]] = {}
-        """The heights that no whole partition has, from the first partition of a command to its last one."""
+        self._label = ""  # of the data set
 
     def close(self) -> None:
         """Stop the running query, and drop all tables."""
@@ -76,21 +75,27 @@ class Database(Closing):
         self._connection.close()
 
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
-        """Add a view of each command's partitions that have a receipt; with `partial`, only of those in a listing.
-        Raises UsageError."""
+        """Add a view of each command's partitions that have a receipt.
+
+        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Raises
+        UsageError.
+        """
         description = data_set.read(store)
         if description is None:
             raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
         inventory = look(store, listed=partial).inventory
         entries = inventory.tables()
         every = list(inventory.partitions(description.partition))
+        self._label = store.label
         for command, some in entries.items():
-            self._files.append(Files(TABLES[command], some, store))
-            rows = self._connection.from_arrow(self._files[-1].table())
-            rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
             specs = [spec for spec in every if spec.command == command]
             heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
-            self.gaps[command] = gaps((entry.spec for entry in some), heights)
+            without = gaps((entry.spec for entry in some), heights)
+            self._files.append(
+                Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
+            )
+            rows = self._connection.from_arrow(self._files[-1].table())
+            rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
         self._begun = {view_name(command): export_command(command, None, store.label) for command in begun}
@@ -194,7 +199,7 @@ class Database(Closing):
             self._connection.execute(setting)
         self._closed = True
         for files in self._files:
-            files.failure = None
+            files.begin()
         try:
             described = self._interruptible(lambda: self._execute(query))
         except self._duckdb.Error as error:
@@ -261,8 +266,24 @@ class Database(Closing):
         return statements[0]
 
     def _failed(self, error: Exception, query: str) -> ChainqError:
-        """Return why a query failed: a file that cannot be read, else the query."""
+        """Return why a query failed: heights that it needs, a file that cannot be read, else the query."""
+        if any(files.failure and files.needed for files in self._files):
+            named = self.tables(query)
+            lacking = {
+                files.command: files.gaps if files.needed is None else files.needed  # it may be scanned later
+                for files in self._files
+                if files.command in named and files.gaps and files.needed != []
+            }
+            every = [gap for some in lacking.values() for gap in some]
+            heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
+            writes = export_command(" ".join(lacking), heights, self._label)
+            hint = Phrase("{} writes them; {partial}, or a filter on height, leaves them out", writes, partial=True)
+            return IncompleteError(_lacking(lacking), hint)
         return next((one.failure for one in self._files if one.failure is not None), invalid(error, query))
+
+    def lacking(self) -> str:
+        """Return in words which heights a query with `partial` needed that no partition has; empty if none."""
+        return _lacking({files.command: files.needed for files in self._files if files.needed})
 
     def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
         """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""
@@ -285,6 +306,11 @@ class Database(Closing):
                 )
                 for row in found
             ]
+
+
+def _lacking(gaps: Mapping[str, Sequence[HeightRange]]) -> str:
+    heights = (f"{view_name(command)} lacks {listed(some)}" for command, some in gaps.items())
+    return f"{'; '.join(heights)}: the data set has no whole partition of them" if gaps else ""
 
 
 def view_name(command: str) -> str:

@@ -98,7 +98,7 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     line = one_line(exported("sql", "lake", query, "-q"), 6)
     writes = "chainq export records 2500:2650 --to lake"
     lacks = LACKS.format("heights 2500-2649")
-    assert line == f"chainq sql: {lacks}; {writes} writes them; --partial queries the rest\n"
+    assert line == f"chainq sql: {lacks}; {writes} writes them; --partial, or a filter on height, leaves them out\n"
     ran = exported("sql", "lake", query, "--partial")
     assert ran.code == 0
     assert ran.err == f"chainq: warning: {LACKS.format('heights 2500-2649')}\n"
@@ -106,6 +106,50 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     assert (ran.code, ran.err) == (0, "")
     assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
     assert exported("sql", "lake", query, "-q").code == 0
+
+
+@pytest.mark.parametrize(
+    ("condition", "heights"),
+    [
+        ("r.height < 2500", [(2400, 2500)]),
+        ("r.height >= 2650 and r.program_id <> ''", [(2650, 2700)]),
+        ("r.height in (2401, 2660)", [(2401, 2402), (2660, 2661)]),
+        ("r.height < 2410 or r.height > 2690", [(2400, 2410), (2691, 2700)]),
+        ("start = 2650", [(2650, 2700)]),
+        ("r.height < 2501", None),
+        ("r.height < 2410 or r.program_id = ''", None),
+        ("r.height >= 2649", None),
+    ],
+)
+def test_a_gap_that_the_filter_excludes(
+    condition: str, heights: list[tuple[int, int]] | None, exported: Program, server: Servers, truth: Truth
+) -> None:
+    """The heights of the query decide: if it needs none of the missing ones, its result is complete."""
+    words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
+    assert exported("export", *words, url=server()).code == 0
+    query = f"select count(*) as n from records r where {condition}"  # noqa: S608
+    lacks = LACKS.format("heights 2500-2649")
+    ran = exported("sql", "lake", query, "--jsonl", "--partial")
+    if heights is None:
+        assert lacks in one_line(exported("sql", "lake", query), 6)
+        assert (ran.code, ran.err) == (0, f"chainq: warning: {lacks}\n")
+        return
+    due = b'{"n":%d}\n' % sum(len(truth.rows("records", *bounds)) for bounds in heights)
+    assert (ran.code, ran.out, ran.err) == (0, due, "")
+    ran = exported("sql", "lake", query, "--jsonl")
+    assert (ran.code, ran.out, ran.err) == (0, due, "")
+
+
+def test_a_gap_in_two_tables_is_one_message(exported: Program, server: Servers) -> None:
+    """A join names the gaps of both of its tables, and one command that closes them; EXPLAIN reads no rows."""
+    words = ("records", "blocks", "2650:2700", "--to", "lake", "-w", "1", "-q")
+    assert exported("export", *words, url=server()).code == 0
+    query = "select count(*) from records join blocks using (height)"
+    line = one_line(exported("sql", "lake", query), 6)
+    assert "records lacks heights 2500-2649" in line
+    assert "blocks lacks heights 2500-2649" in line
+    assert " 2500:2650 --to lake writes them" in line
+    assert exported("sql", "lake", f"explain {query}").code == 0
 
 
 @pytest.mark.parametrize(
@@ -385,6 +429,7 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
+    assert "a range cannot be combined with DEST" in one_line(exported("sql", "lake", "5:9", "select 1"), 2)
     assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
     for given in (["lake"], ["lake", "-"], ["-"], []):
         assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
