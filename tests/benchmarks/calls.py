@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from watched import watched
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.heights.range import HeightRange
 from chainq.tuning import WIDEST_BLOCKS
 from harness.attempts import drive, verdict
 from harness.model import Chain, Faults, Server
@@ -92,7 +93,7 @@ def chains(rows: int) -> bool:
             length = len(outcome.rows)
             calls.append(outcome.calls)
             ratios.append(outcome.calls / ceil(length / PAGE))
-            met &= verdict(outcome, made.due(0, end)) == "truth" and ratios[-1] <= target
+            met &= verdict(outcome, made, HeightRange(0, end)) == "truth" and ratios[-1] <= target
         say(f"| {kind} | {length:,} | {calls[0]} | {ratios[0]:.2f} | {ratios[1]:.2f} | at most {target:g} |")
     return met
 

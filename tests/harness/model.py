@@ -348,7 +348,7 @@ NARROW: dict[str, MakeFaults] = {
 """Of ranges that most servers answer."""
 
 
-def combined(rng: random.Random) -> Faults:
+def combined(rng: random.Random, *names: str) -> Faults:
     """Two kinds at once."""
-    one, other = (KINDS[name](rng) for name in rng.sample(list(KINDS), 2))
+    one, other = (KINDS[name](rng) for name in names)
     return Faults(**{name: getattr(one, name) or getattr(other, name) for name in Faults.__dataclass_fields__})

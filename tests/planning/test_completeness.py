@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.errors import ChainqError, IncompleteError
+from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
@@ -29,7 +30,7 @@ LOOKS_SOUND = {
     *("start excluded", "page 0 skipped", "one height higher"),
     *("gaps in full pages", "shards", "few rows of a height"),
 }
-"""They lack rows before others, in order (tests/harness/monkey.py): only the full blocks of a few heights show it."""
+"""They lack rows before others, in order (tests/harness/promises.py): only the full blocks of a few heights show it."""
 SLOW = {"nothing after a long row"}  # thousands of calls; CHAINQ_EXAMPLES runs them
 SOUND = {*KINDS, *NARROW, *WRONG, "two at once"} - LOOKS_SOUND - SLOW
 PLAIN = (
@@ -133,7 +134,7 @@ def test_drawn_servers_never_end_in_other_rows(data: st.DataObject) -> None:
     server = data.draw(servers(made, faults((*fields, "same_page", "ignore_size", "offset_by_cap", "heavy"), named)))
     size = data.draw(st.sampled_from([3, 20, 1000]))
     outcome = drive(server, 0, len(made.rows), command=command, page_size=size, tip=made.tip)
-    assert verdict(outcome, made.due(0, len(made.rows))) in ENDS
+    assert verdict(outcome, made, HeightRange(0, len(made.rows))) in ENDS
 
 
 PREFIXES = {
@@ -163,9 +164,9 @@ def test_a_row_more_than_a_response_holds(command: str) -> None:
             row = b'{"transition_id":"t%d","output_index":%d%b}'
             shown = b',"height":%d' % height if command == "records" else b""
             made.rows.append([row % (height, n, shown) for n in range(count)])
-        server, due = Server(made, Faults(row_cap=cap), rng), made.due(0, len(made.rows))
+        server = Server(made, Faults(row_cap=cap), rng)
         outcome = drive(server, 0, len(made.rows), command=command, page_size=1000, tip=rng.choice([None, made.tip]))
-        assert verdict(outcome, due) == "truth", seed
+        assert verdict(outcome, made, HeightRange(0, len(made.rows))) == "truth", seed
 
 
 @pytest.mark.parametrize("fault", ["", "short-pages", "page-gaps:7", "page-0-skipped", "repeated-page:2"])
@@ -218,7 +219,7 @@ def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int,
     made.rows += [[row % (n, height, n, height) for n in (1, 2, 3)] for height in range(24)]
     server = Server(made, Faults(lists=wrong("height-cap:2")), Random(1))  # noqa: S311  # the same
     outcome = drive(server, start, 24, page_size=48, tip=23, reverse=reverse)
-    assert verdict(outcome, made.due(start, 24)) == "error"
+    assert verdict(outcome, made, HeightRange(start, 24), kept=False) == "error"
 
 
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
@@ -242,10 +243,9 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, *, reverse: 
         height = heights // 3
         row = b'{"transition_id":"dense","output_index":%d,"height":%d}'
         made.rows[height] = [row % (n, height) for n in range(25_000)]
-    due = made.due(0, heights)
     outcome = drive(Server(made, Faults(stable=True), rng), 0, heights, tip=made.tip, reverse=reverse)
-    assert verdict(outcome, due) == "truth"
-    assert outcome.calls <= len(due) / 10_000 * SHAPES[shape] + 4
+    assert verdict(outcome, made, HeightRange(0, heights)) == "truth"
+    assert outcome.calls <= len(outcome.rows) / 10_000 * SHAPES[shape] + 4
 
 
 @pytest.mark.parametrize(("reverse", "most"), [(False, 24), pytest.param(True, 26, marks=pytest.mark.search)])
@@ -253,9 +253,8 @@ def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, revers
     """Ownership rows of an even chain, 14 pages of 10,000."""
     rng = Random(5)  # noqa: S311  # as above
     made = chain(rng, 20_000, 7.0, command="ownership", bursts=False)
-    due = made.due(0, 20_000)
     outcome = drive(Server(made, Faults(), rng), 0, 20_000, command="ownership", tip=made.tip, reverse=reverse)
-    assert verdict(outcome, due) == "truth"
+    assert verdict(outcome, made, HeightRange(0, 20_000)) == "truth"
     assert outcome.calls <= most
 
 

@@ -14,7 +14,8 @@ from chainq.heights.range import HeightRange
 from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exchange import Due, DueRequest, Grade, Located, RowsRequest
 from chainq.rows.sorting import Page
-from harness.monkey import BEYOND_ORDER_WITHOUT_HEIGHTS, COMMANDS, SERVERS, monkey, promised
+from harness.monkey import COMMANDS, SERVERS, monkey
+from harness.promises import BEYOND_ORDER_WITHOUT_HEIGHTS, promised
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "2000"))
 SEEDS = max(1, EXAMPLES // len(SERVERS))
