@@ -83,7 +83,7 @@ def option_rows(options: Iterable[Param]) -> str:
 def _columns(method: Method) -> str:
     cells = (
         (f"`{column.path}`{' *' if column.brief else ''}", column.type, spelled(column.note))
-        for column in method.columns
+        for column in method.selectable
     )
     return "A star marks what a table shows by default.\n\n" + rows(("column", "type", "note"), cells)
 

@@ -46,7 +46,7 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
     if "FILE" in metavar:
         return Values("file")
     if param.name == "columns" and command in BY_COMMAND:
-        columns = ((column.path, spelled(column.note) or column.type) for column in BY_COMMAND[command].columns)
+        columns = ((column.path, spelled(column.note) or column.type) for column in BY_COMMAND[command].selectable)
         return Values("list", (*columns, ("all", "every column"), ("help", "list the columns")))
     if param.name == "function":
         known = (("credits.aleo", _CREDITS), *PROGRAMS.items())

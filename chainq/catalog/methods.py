@@ -86,7 +86,8 @@ class Method(NamedTuple):
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
     that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
     function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none.
-    `condition`: an example for --where, empty if the command cannot leave rows out.
+    `condition`: an example for --where, empty if the command cannot leave rows out. `derived`: columns that chainq
+    reads off a row if --columns names them.
     """
 
     command: str
@@ -109,6 +110,12 @@ class Method(NamedTuple):
     program: str = ""
     function: str = ""
     condition: str = ""
+    derived: tuple[Column, ...] = ()
+
+    @property
+    def selectable(self) -> tuple[Column, ...]:
+        """Return the columns that --columns takes."""
+        return self.columns + self.derived
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -270,6 +277,9 @@ OWNERSHIP = (
     Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=4),
 )
 
+PROGRAM_ID = "program_id"
+"""The column of records that names a program, and that of transitions, which chainq reads in the program's source."""
+
 TRANSITION = (
     Column("transition_id", "string", "", Kind.ID, brief=5),
     Column("transaction_id", "string", "containing transaction", Kind.ID, brief=4),
@@ -430,6 +440,9 @@ METHODS = (
         program="program",
         function="function_name",
         condition="program ~ token and function_name != join",
+        derived=(
+            Column(PROGRAM_ID, "string", Phrase("program ID, which chainq reads in program; only with {columns}")),
+        ),
     ),
     Method(
         command="address-transactions",

@@ -37,7 +37,8 @@ class OutputSettings(NamedTuple):
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `file`: the file to write, None for
     standard output. `requested`: the value of `--columns`, empty if it was not given. `stated`: an option
-    states the format. `spec`: what the format needs to know.
+    states the format. `spec`: what the format needs to know. `source`: the column with the source text of a program
+    whose ID is requested, too.
     """
 
     format: str
@@ -47,10 +48,16 @@ class OutputSettings(NamedTuple):
     requested: str
     stated: bool
     spec: OutputSpec
+    source: str = ""
 
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
-        return self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
+        writer = self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
+        if not self.source:
+            return writer
+        from chainq.formats.derived import WithProgramId
+
+        return WithProgramId(writer, self.source)
 
     def run_again(self, keep: str) -> str:
         """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""
@@ -132,7 +139,8 @@ def settings(
     )
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
-    return OutputSettings(name, make, can, file, requested, stated is not None, spec)
+    source = method.program if any(column in method.derived for column in shown) else ""
+    return OutputSettings(name, make, can, file, requested, stated is not None, spec, source)
 
 
 def file_of(given: "OutputOptions") -> Path | None:
@@ -211,11 +219,11 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     if odd := [name for name in names if not name.isprintable()]:
         raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
     if not no_check and (
-        unknown := [name for name in names if name != "all" and not known_column(name, method.columns)]
+        unknown := [name for name in names if name != "all" and not known_column(name, method.selectable)]
     ):
-        raise _unknown(unknown, method.columns, NO_CHECK if no_check is False else "")
+        raise _unknown(unknown, method.selectable, NO_CHECK if no_check is False else "")
     for name in names:
-        some = method.columns if name == "all" else (known_column(name, method.columns) or Column(name, "unknown"),)
+        some = method.columns if name == "all" else (known_column(name, method.selectable) or Column(name, "unknown"),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some
@@ -248,7 +256,7 @@ def list_columns(command: str) -> None:
         COMMAND: owned_method(records=True, plaintext=True, spends=True, amounts=True),
         FINDINGS.command: FINDINGS,
     }
-    columns = (others.get(command) or BY_COMMAND[command]).columns
+    columns = (others.get(command) or BY_COMMAND[command]).selectable
     inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
     nested = ["", "in these arrays, also for --columns and --where:", *inside] if inside else []
     paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]

@@ -36,6 +36,12 @@ def program_of(source: str) -> str:
     return found[1] if found else ""
 
 
+def program_id(value: Raw | None) -> Raw | None:
+    """Return the ID of the program whose source text is sent; a text that names none, on some servers the ID."""
+    name = program_of(text_of(value))
+    return _raw(name) if name else value
+
+
 def functions_of(source: str) -> list[str]:
     """Return the names of the functions in a source text, in its order."""
     return _FUNCTION.findall(source)

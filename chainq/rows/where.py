@@ -11,9 +11,9 @@ from chainq.catalog.columns import known_column, meant
 from chainq.catalog.methods import Kind, Method
 from chainq.errors import Phrase, UsageError
 from chainq.rows.condition import Equals, Field, Read, Test, Values, parse
-from chainq.rows.fields import Picker, text_of
+from chainq.rows.fields import Picker
 from chainq.rows.raw_json import items
-from chainq.rows.transaction import program_of
+from chainq.rows.transaction import program_id
 from chainq.text.sanitize import quoted
 
 _FLAT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -96,7 +96,7 @@ class Where:
             return lambda values: _leaves(values[place])
         column = known_column(path, self._method.columns)
         if path == self._method.program and column is not None and column.kind is Kind.TEXT:
-            return lambda values: [_program_id(values[place])]
+            return lambda values: [program_id(values[place])]
         return lambda values: [values[place]]
 
     def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
@@ -125,9 +125,3 @@ def _leaves(value: Raw | None) -> Values:
     """Return the values in an array and in the arrays inside it; any other value is returned alone."""
     sent = b"" if value is None else bytes(value)
     return [leaf for item in items(sent) for leaf in _leaves(item)] if sent[:1] == b"[" else [value]
-
-
-def _program_id(value: Raw | None) -> Raw | None:
-    """Return the ID of the program whose source text is sent; a text that names none, on some servers the ID."""
-    name = program_of(text_of(value))
-    return Raw(msgspec.json.encode(name)) if name else value

@@ -313,3 +313,18 @@ def test_a_verbose_server_logs_every_call_with_its_status(chainq: Program, serve
         logged = process.stderr.readline().decode()
         assert logged.startswith("200 ")
         assert logged[:-1].isprintable()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--jsonl", "--text", "--table"])
+def test_transitions_have_the_id_of_their_program(option: str, chainq: Program, truth: Truth) -> None:
+    """The service sends the source text; `--columns program_id` is the ID in every format, also with a checkpoint."""
+    sources = [json.loads(row)["program"] for row in truth.rows("transitions", 10_000, 10_003)]
+    due = [re.findall(r"(?m)^program ([a-z_]+\.aleo);", source)[0] for source in sources]
+    assert len(set(due)) > 1
+    given = ("transitions", "10000:10003", "--columns", "program_id,height", option, "--color", "never")
+    for more in ((), ("--checkpoint", "kept")) if option != "--table" else ((),):
+        ran = chainq(*given, *more, url="demo:")
+        assert ran.code == 0, ran.err
+        found = re.findall(r"[a-z_]+\.aleo", ran.out.decode())
+        assert sorted(found) == sorted(due)
+    assert '"program_id"' not in chainq("transitions", "10000", "--columns", "all", "--jsonl", url="demo:").out.decode()
