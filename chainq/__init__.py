@@ -1,8 +1,17 @@
-"""chainq: explore a chain data service; every row exactly once, no digit changed.
+"""Explore the Aleo chain: every row exactly once, no digit changed, or an error.
 
-The public API is what `__all__` names: `Client` and `AsyncClient`, described in `chainq.client`, and the errors of
-`chainq.errors`.
-Nothing is imported before it is used, since the command line imports this package too.
+    >>> from chainq import Client
+    >>> with Client("demo:", typed=True) as client:
+    ...     for row in client.records(12000, 12100, limit=2):
+    ...         print(row["height"], row["program_id"])
+    12000 token_registry.aleo
+    12000 wrapped_credits.aleo
+
+`demo:` is the built-in sample chain; `Client()` takes the URL of CHAINQ_URL or of a profile. For pandas, call
+`client.blocks(last=1000).to_pandas()`; also `to_arrow` and `to_polars`.
+
+The public API is what `__all__` names: `Client`, `AsyncClient` for asyncio, and the errors, all of them `ChainqError`.
+`help(chainq.Client)` describes the methods, `help(chainq.client)` ranges, filters and types.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,6 +36,8 @@ if TYPE_CHECKING:
         UnreachableError,
         UsageError,
     )
+
+# Nothing is imported before it is used, because the command line imports this package, too.
 
 __all__ = [
     "AsyncClient",

@@ -64,8 +64,9 @@ _chainq_row --rate text 'Maximum requests per second'
 _chainq_row --header text+ 'HTTP header for every request. Keep secrets in a profile'
 _chainq_row --cert file 'Client certificate (PEM). KEY is its key, if that is not in FILE'
 _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
-_chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
+_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify serve
+_chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_for blocks block full-blocks records ownership transitions owned balance
 _chainq_row --lake text 'Read what an export in DEST contains from there'
 _chainq_for blocks full-blocks records ownership transitions
@@ -176,7 +177,6 @@ _chainq_row --sealed text 'A chain of N blocks with true hashes; making 50 takes
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
 _chainq_row --lake text 'Serve the export in this folder or at this URL instead'
-_chainq_row '--verbose -v' flag 'Log every call to stderr'
 _chainq_row --latency text 'Seconds before each response'
 _chainq_row --drip text 'Seconds between single bytes of a response'
 _chainq_row --rate-limit text 'HTTP 429 after N calls of a method'

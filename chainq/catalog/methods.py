@@ -374,7 +374,7 @@ METHODS = (
         params=(Param("id", "string", Role.ID, "transaction ID, bech32 with prefix at"),),
         shape=Shape.ROW_OR_NULL,
         columns=TRANSACTION,
-        example="chainq transaction TRANSACTION_ID",
+        example="chainq transaction at1tkjagejw78alyv7pph55h584fs8lsgv6dcslps3rl2ec2t2jl8fq695ac3",
     ),
     Method(
         command="program-transactions",
@@ -457,7 +457,7 @@ METHODS = (
             Param("transitionsPerRequest", "number", Role.SIZE, "page size"),
         ),
         columns=REFERENCE,
-        example="chainq address-transactions ADDRESS --start 0 --end 100K",
+        example="chainq address-transactions aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd --end 10K",
         max_heights=50_000,
         page_size=10_000,
         repeats=True,

@@ -42,6 +42,8 @@ _OPTIONS = {
     "--tail": ("--last",),
     "--count": ("--limit",),
     "--head": ("--limit",),
+    "-n": ("--limit",),
+    "-L": ("--limit",),
     "--reverse": ("--newest",),
     "--last": ("--newest",),
 }

@@ -126,7 +126,7 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
-    hint = _argument_hint(error, arguments) or _digits(value) or "see --help"
+    hint = _argument_hint(error, arguments) or _digits(error, value) or "see --help"
     return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {hint}"
 
 
@@ -154,8 +154,11 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
 
 
-def _digits(value: str) -> str:
-    """Return how a number with a unit is written if only heights have units; empty for other errors."""
+def _digits(error: typer.TyperException, value: str) -> str:
+    """Return how a number with a unit is written if only heights and ages have units; empty for other errors."""
+    if getattr(getattr(error, "param", None), "metavar", "") == "SECONDS":
+        found = re.match(r"'([0-9]{1,9})(s|m|h)' is not a valid number", value)
+        return f"use {int(found[1]) * {'s': 1, 'm': 60, 'h': 3600}[found[2]]}, in seconds" if found else ""
     found = re.match(r"'([0-9]{1,15})([KkMm])' is not a valid number", value)
     return f"use {found[1]}{'000' if found[2] in 'Kk' else '000000'}" if found else ""
 

@@ -62,7 +62,8 @@ class OutputSettings(NamedTuple):
     def run_again(self, keep: str) -> str:
         """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""
         unchanged = "left unchanged" if self.file and self.file.exists() else "not created"
-        return f"{self.file} was {unchanged}; run the command again{keep}"
+        device = self.file is not None and self.file.exists() and not self.file.is_file()
+        return f"run the command again{keep}" if device else f"{self.file} was {unchanged}; run the command again{keep}"
 
     def warn_odd(self, warn: Callable[[str], None], *, receipt: bool = False) -> None:
         """Warn of what is odd about the settings. `receipt`: the run writes one."""

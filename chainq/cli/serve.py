@@ -44,7 +44,7 @@ class ServeOptions(Group):
     shuffle: bool = switch("Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
     gzip: bool = switch("Compress responses for clients that accept it.")
     lake: str | None = option("DEST", "Serve the export in this folder or at this URL instead.")
-    verbose: bool = switch("Log every call to stderr.", names="--verbose -v")
+    verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
 
 
 _AS_TEXT: dict[str, tuple[str, Any, Any]] = {

@@ -47,7 +47,7 @@ def run(given: "SqlOptions") -> None:
     _check_words(words, query)
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
-        raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
+        raise UsageError("a range cannot be combined with DEST", "filter heights with WHERE")
     if given.partial and not words:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.

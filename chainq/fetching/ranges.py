@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method, Role
-from chainq.errors import ChainqError, GatewayError, OverdueError, ServiceError
+from chainq.errors import BrokenBodyError, ChainqError, GatewayError, OverdueError, ServiceError
 from chainq.fetching.calls import Asked, Calls, MethodCall, Say
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import (
@@ -63,7 +63,7 @@ def fetch_range(
 
     send = _sender(call, query, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
-    hung = _HungCheck(send)
+    hung = _HungCheck(send, heights.start)
     warned = 0
 
     def submit() -> None:
@@ -111,22 +111,28 @@ class _HungCheck:
 
     After the first request that fails so (or tuning.FAILED_IN_A_ROW of them, if the server has responded before), it
     sends the narrowest one: one row of the first height. If that fails in the same way, no other can do better.
+    The same for incomplete bodies if no request has succeeded, but only at `first`, the lowest height of the run:
+    elsewhere the error would hide the rows below it.
     """
 
-    def __init__(self, send: Callable[[RowsRequest], object]) -> None:
+    def __init__(self, send: Callable[[RowsRequest], object], first: int) -> None:
         self.sent: dict[int, RowsRequest | TipRequest | DueRequest] = {}
-        self._send = send
+        self._send, self._first = send, first
         self._answered, self._failed = False, 0
 
     def take(self, number: int, outcome: object) -> None:
-        """Record the outcome of a request. Raises GatewayError."""
+        """Record the outcome of a request. Raises GatewayError or BrokenBodyError."""
         request = self.sent.pop(number)
-        if not isinstance(outcome, GatewayError):
+        broken = isinstance(outcome, BrokenBodyError)
+        if not (broken or isinstance(outcome, GatewayError)):
             self._answered, self._failed = True, 0
             return
-        self._failed += 1
-        if isinstance(request, RowsRequest) and (not self._answered or self._failed % tuning.FAILED_IN_A_ROW == 0):
+        self._failed += not broken
+        again = not broken and self._failed % tuning.FAILED_IN_A_ROW == 0
+        if isinstance(request, RowsRequest) and (not self._answered or again):
             start = request.heights.start
+            if broken and start > self._first:
+                return
             size = None if request.page_size is None else 1
             self._send(request._replace(heights=HeightRange(start, start + 1), page=0, page_size=size))
             self._answered, self._failed = True, 0

@@ -52,6 +52,8 @@ def load(name: str) -> Format:
 
     found = list(entry_points(group=GROUP, name=name))
     if not found:
+        if name.lower() in BUILT_IN:
+            raise UsageError(f"unknown format {quoted(name)}", f"did you mean {name.lower()}?")
         raise UsageError(f"unknown format {quoted(name)}", f"the formats are {', '.join(names())}")
     try:
         return cast("Format", found[0].load())

@@ -241,6 +241,8 @@ class Connection(Closing):
             if self._serves_json:  # a page in between, as during a deploy; at first, the URL is wrong
                 raise TransientFailure(page)
             raise ResponseError(page.message, page.hint)
+        if not self._serves_json and (other := failures.of_first(response, self._options.url)) is not None:
+            raise other
         self._serves_json = True
         return response
 

@@ -56,7 +56,7 @@ _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
-_CREDENTIALS = Phrase("pass credentials by {headers}, or by headers in a profile")
+_CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
 _HINTS = {
     401: _CREDENTIALS,
@@ -250,6 +250,19 @@ def of_web_page(response: Response, url: str) -> BrokenBodyError | None:
         f"{mask_url(url)}: response is not JSON: HTTP {response.status}, {kind}{title}",
         "this looks like a web page: is the URL right?",
     )
+
+
+def of_first(response: Response, url: str) -> ResponseError | None:
+    """Return the error of a first response that is another text than JSON; None if it may be JSON, or is empty.
+
+    Neither another attempt nor a smaller request helps then.
+    """
+    start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not start or start.startswith((b"{", b"[")):
+        return None
+    shown = excerpt(mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace")), 60)
+    kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
+    return ResponseError(f"{mask_url(url)}: response is not JSON: HTTP 200, {kind}, {shown}", "is the URL right?")
 
 
 def retry_after(response: Response, now: float) -> float | None:

@@ -85,7 +85,8 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
         raise _not_json(text) from None
     version = bytes(envelope.get("jsonrpc", b"absent"))
     if version != b'"2.0"':
-        raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
+        hint = "" if "jsonrpc" in envelope else "is the URL right?"
+        raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}", hint)
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
@@ -115,7 +116,7 @@ def compact(body: bytes) -> bytes:
     if _plain(body):
         return body
     if not body.strip():
-        raise BrokenBodyError("response is empty")
+        raise BrokenBodyError("response is empty", "is the URL right?")
     try:
         if not body.isascii():
             body.decode()

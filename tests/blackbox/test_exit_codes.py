@@ -195,6 +195,25 @@ def test_5_a_web_page(status: int, words: list[str], chainq: Program) -> None:
     assert len(seen) <= 3
 
 
+@pytest.mark.parametrize(
+    ("body", "what", "most"),
+    [
+        (b"OK\n", "response is not JSON: HTTP 200, text/plain, OK", 1),
+        (b"", "response is empty (after 2 attempts)", 4),
+        (b'{"status":"up"}', "response is not JSON-RPC 2.0: jsonrpc is absent", 1),
+    ],
+)
+def test_5_another_service(body: bytes, what: str, most: int, chainq: Program) -> None:
+    """If the first response is of another service, the range is not divided: one line says to check the URL."""
+    with canned(lambda _: Canned(body, 200, "text/plain")) as (url, seen):
+        ran = chainq("records", "0:5", "--retries", "1", "-j", "1", "-q", url=url)
+    said = one_line(ran, 5)
+    assert what in said
+    assert url.rstrip("/") in said or body != b"OK\n"
+    assert "is the URL right?" in said
+    assert len(seen) <= most
+
+
 def test_5_a_web_page_in_between(chainq: Program) -> None:
     """Once the service has sent JSON, a web page is a transient failure, as during a deploy."""
 

@@ -14,6 +14,10 @@ from harness.program import Program, one_line
         ("block 5 -j x", "chainq block: invalid --concurrency / -j: 'x' is not a valid number; see --help"),
         ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01; see --help"),
         ("records --limit 1K", "chainq records: invalid --limit: '1K' is not a valid number; use 1000"),
+        ("records --timeout 5m", "chainq records: invalid --timeout: '5m' is not a valid number; use 300, in seconds"),
+        ("records --timeout x", "chainq records: invalid --timeout: 'x' is not a valid number; see --help"),
+        ("records -n 5", "chainq records: unknown option -n; did you mean --limit?"),
+        ("records --format JSON", "chainq records: unknown format 'JSON'; did you mean json?"),
         ("records --limit", "chainq records: option --limit requires an argument; see --help"),
         (
             "balance -5:",
