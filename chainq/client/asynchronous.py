@@ -12,6 +12,7 @@ from msgspec import Raw
 from chainq.client.arguments import ClientOptions, Height, RangeOptions, check_names
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Rows
+from chainq.client.signatures import show_keywords
 from chainq.errors import ChainqError, UsageError
 
 P = ParamSpec("P")
@@ -183,3 +184,9 @@ class AsyncClient:
         batches = await self.run(partial(self.client.batches, command, start, end, **options))
         while (batch := await self.run(partial(next, batches, None))) is not None:
             yield batch
+
+
+show_keywords(
+    vars(AsyncClient).values(),
+    {"reverse": False, **{name: one.default for name, one in inspect.signature(Client).parameters.items()}},
+)

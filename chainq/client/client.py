@@ -12,6 +12,7 @@ from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, Wh
 from chainq.client.boundary import boundary
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
+from chainq.client.signatures import show_keywords
 from chainq.config import values
 from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
@@ -466,3 +467,6 @@ def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
 
     texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
     return keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+
+
+show_keywords(vars(Client).values(), {"reverse": False})

@@ -1,6 +1,8 @@
 """What a Python prompt and a notebook show of a client and of rows."""
 
+import inspect
 import json
+import pydoc
 from typing import Any
 
 import pytest
@@ -85,3 +87,14 @@ def test_what_a_service_sends_is_escaped_in_a_notebook() -> None:
         assert "<script" not in shown
         with pytest.raises(ChainqError, match="error 1"):
             next(rows)
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_help_names_each_keyword(client: type[Client] | type[AsyncClient]) -> None:
+    """With its type and its default, though the code has them as `**options`."""
+    shown = pydoc.plain(pydoc.render_doc(client.records))
+    for keyword in ("last: int | str | None = None", "limit: int | None = None", "reverse: bool = False", "where: str"):
+        assert keyword in shown
+    assert "options" not in shown
+    assert "where" not in inspect.signature(client.batches).parameters
+    assert inspect.signature(AsyncClient).parameters["retries"].default == 5
