@@ -85,7 +85,7 @@ RANGED = LOOKED_UP | {
         "planning.facts",
         "planning.naming",
     ),
-    *("planning.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
+    *("fetching.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
     *("planning.range_plan", "planning.seen", "planning.spans", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
@@ -97,6 +97,7 @@ PAGED = LOOKED_UP | {
         "planning.page_blocks",
         "planning.page_plan",
         "planning.page_requests",
+        "rows.transaction",
     ),
     "planning.exchange",
 }

@@ -1,6 +1,6 @@
 """Drives a range plan: sends its requests from threads, and yields complete chunks as batches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from chainq import tuning
 from chainq.catalog.methods import Method, Role
 from chainq.errors import BrokenBodyError, ChainqError, GatewayError, OverdueError, ServiceError
 from chainq.fetching.calls import Asked, Calls, MethodCall, Say
+from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import (
     NOTHING_KNOWN,
@@ -61,6 +62,9 @@ def fetch_range(
         edges=asked.edges,
     )
 
+    # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
+    linked = query.method.linked and query.verify and not query.hash_workers
+    check = Links(query.method, query.reverse).check if linked else _unlinked
     send = _sender(call, query, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
     hung = _HungCheck(send, heights.start)
@@ -78,6 +82,7 @@ def fetch_range(
         plan.know_hashes(asked.hashes())
         while not plan.done:
             for result in plan.ready():
+                check(result.rows, result.row_heights)
                 if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
                     submit()
                 yield _batch(query.method, result, calls.trace, believed)
@@ -96,6 +101,10 @@ def fetch_range(
         raise
     finally:
         pool.close()
+
+
+def _unlinked(_rows: Sequence[Raw], _heights: Sequence[int]) -> None:
+    """Check nothing: rows of this method name no other rows."""
 
 
 def _next(pool: Pool[int]) -> tuple[int, object]:

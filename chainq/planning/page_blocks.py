@@ -18,7 +18,8 @@ from msgspec.json import encode
 from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest
-from chainq.rows.fields import Picker, array_of, integer_of, text_of
+from chainq.rows.fields import Picker, integer_of
+from chainq.rows.transaction import times_called
 
 Time = int | None
 """When a row was finalized, in seconds since 1970; None for a row without that time."""
@@ -49,30 +50,14 @@ def blocks_of(times: Sequence[Time]) -> list[slice]:
     return [slice(*edge) for edge in pairwise([0, *edges, len(times)])] if times else []
 
 
-class Calls:
-    """Counts the calls of one function in a transaction: in its execution and in its fee."""
-
-    def __init__(self, program: str, function: str) -> None:
-        self._called = [program, function]
-        self.name = b'"function":' + encode(function)
-        self._pick = Picker(["transaction.execution.transitions", "transaction.fee.transition"])
-        self._pick_called = Picker(["program", "function"])
-
-    def __call__(self, row: bytes) -> int:
-        """Return the number of matching transitions of a row; 0 for a rejected row, which has them elsewhere."""
-        transitions, fee = self._pick(row)
-        called = map(self._pick_called, [*array_of(transitions), fee or b""])
-        return sum([*map(text_of, names)] == self._called for names in called)
-
-
 class Block:
     """The rows of a block as responses show them: by position, starting at `position`, and the distinct ones.
 
-    `together`: whether `rows` came in one response.
+    `program`, `function`: whose calls the list has. `together`: whether `rows` came in one response.
     """
 
-    def __init__(self, position: int, calls: Calls) -> None:
-        self.position, self._calls = position, calls
+    def __init__(self, position: int, program: str, function: str) -> None:
+        self.position, self._program, self._function = position, program, function
         self.rows: list[Raw] = []
         self.times: list[Time] = []
         self.together = True
@@ -109,6 +94,9 @@ class Block:
     def _weights(self) -> Counter[bytes]:
         return Counter({row: max(1, self._calls(row)) for row in self._distinct})
 
+    def _calls(self, row: bytes) -> int:
+        return times_called(row, self._program, self._function)
+
     def adds_up(self) -> bool:
         """Return whether the distinct transactions have as many matching transitions as the block has positions."""
         return self._weights().total() == len(self.rows)
@@ -117,7 +105,7 @@ class Block:
         """Return whether a response has a row twice. Raises IncompleteError if the row has fewer calls than that."""
         repeated = {row: count for row, count in self._distinct.items() if count > 1}
         for row, count in repeated.items():
-            if 0 < (most := self._calls(row) or row.count(self._calls.name)) < count:
+            if 0 < (most := self._calls(row) or row.count(b'"function":' + encode(self._function))) < count:
                 raise IncompleteError(
                     f"a transaction that calls the function {most} times at most appears {count} times in one response",
                     "the service repeats rows",

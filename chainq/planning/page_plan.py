@@ -23,7 +23,7 @@ from chainq import tuning
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError, Phrase
 from chainq.planning.exchange import Grade, Proof
-from chainq.planning.page_blocks import Block, Calls, Time, blocks_of, in_order, times_of, whole_block
+from chainq.planning.page_blocks import Block, Time, blocks_of, in_order, times_of, whole_block
 from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest, PageResult, PageSteps
 from chainq.query import Query
 from chainq.rows.sorting import in_place
@@ -44,7 +44,7 @@ class PagePlan:
             window = 0
             size = query.page_size or min(size, query.limit + tuning.BEYOND_LIMIT)
         self._limit, self._order, self._strict = query.limit, query.method.order or "", strict
-        self._calls = Calls(str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION)))
+        self._listed = str(query.arguments.get(Role.PROGRAM)), str(query.arguments.get(Role.FUNCTION))
         self.facts = PageFacts(size, largest or size, window)
         self.believed: range | None = None
 
@@ -57,7 +57,7 @@ class PagePlan:
 
     def _read(self, start: int) -> PageSteps:
         """Yield the list starting at position `start`; above 0 without the block there, which may begin before it."""
-        block = Block(start, self._calls)
+        block = Block(start, *self._listed)
         ends: bool | None = False
         while ends is False and (self._limit is None or block.position < self._limit):
             grade = Grade.BELIEF if block.end else Grade.ORDER
@@ -66,7 +66,7 @@ class PagePlan:
             for place in blocks_of(times):
                 if block.rows and len(blocks_of([block.times[-1], times[place.start]])) > 1:
                     whole += yield from self._whole(block, start)
-                    block = Block(block.end, self._calls)
+                    block = Block(block.end, *self._listed)
                 block.add(rows[place], times[place])
             yield from self._give(whole, block.position, grade)
         if ends and block.rows:

@@ -47,7 +47,6 @@ from chainq.planning.exchange import (
     Wait,
 )
 from chainq.planning.facts import BehindError, Facts
-from chainq.planning.links import Links
 from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
@@ -86,9 +85,6 @@ class RangePlan:
         self.window = 1 if alone else window
         self._chunker = Chunker(method, chunk_rows, known)
         self._sort = Sorter(method)
-        # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
-        linked = method.linked and query.verify and not query.hash_workers
-        self._links = Links(method, query.reverse) if linked else None
         self._waiting: dict[int, Chunk] = {}  # by the number of their request
         self._number = 0
         self.evidence = Evidence(
@@ -308,8 +304,6 @@ class RangePlan:
         if self._reverse:
             rows, row_heights = turned(result.rows, result.row_heights)
             result = result._replace(rows=rows, row_heights=row_heights)
-        if self._links is not None and len(result.row_heights) == len(result.rows):
-            self._links.check(result.rows, result.row_heights)
         self.evidence.given(proved.heights, reverse=self._reverse)
         return result
 

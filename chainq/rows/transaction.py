@@ -71,6 +71,13 @@ def calls_of(row: Raw) -> list[Call]:
     return [*calls, fee] if fee else calls
 
 
+def times_called(row: bytes, program: str, function: str) -> int:
+    """Return how often a full transaction calls a function; 0 if it was rejected, because its calls are elsewhere."""
+    inner = object_of(object_of(row).get("transaction"))
+    calls = [*map(_call, array_of(object_of(inner.get("execution")).get("transitions"))), fee_of(inner.get("fee"))]
+    return sum(call is not None and (call.program, call.function) == (program, function) for call in calls)
+
+
 def deployed_by(row: Raw) -> str:
     """Return the name of the program that a full transaction deploys, or would have deployed; empty for none."""
     outer = object_of(row)

@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import ChainqError
+from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, TipRequest
 from chainq.planning.range_plan import RangePlan
@@ -64,15 +65,16 @@ def drive(
     under_way: dict[int, Any] = {}
     results: list[ChunkResult] = []
     error: ChainqError | None = None
+    links = Links(method, reverse) if method.linked else None
     idle = 0
     try:
         while not plan.done:
-            results += plan.ready()
+            results.extend(_ready(plan, links))
             if limit is not None and sum(len(result.rows) for result in results) >= limit:
                 break
             under_way.update(plan.requests())
             if not under_way:
-                results += plan.ready()
+                results.extend(_ready(plan, links))
                 idle += 1
                 assert idle < 1000, "nothing is under way, and nothing complete"
                 continue
@@ -90,13 +92,19 @@ def drive(
             except ChainqError as failure:
                 outcome = failure
             plan.receive(number, outcome)
-            for result in plan.ready():
-                results.append(result)
+            results.extend(_ready(plan, links))
     except ChainqError as failure:
         error = failure
     rows = [bytes(row) for result in results for row in result.rows]
     size = page_size or method.page_size or method.max_heights or 1
     return Outcome(rows, results, error, server.calls, size, plan.known)
+
+
+def _ready(plan: RangePlan, links: Links | None) -> Iterator[ChunkResult]:
+    for result in plan.ready():
+        if links is not None:
+            links.check(result.rows, result.row_heights)
+        yield result
 
 
 def verdict(

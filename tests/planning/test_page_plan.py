@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, GatewayError, IncompleteError
 from chainq.planning.exchange import Grade
-from chainq.planning.page_blocks import Block, Calls
+from chainq.planning.page_blocks import Block
 from chainq.planning.page_requests import PageFacts, PageRequest
 from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
 from harness.search import some
@@ -346,7 +346,7 @@ def test_a_block_is_proved_by_its_distinct_rows_or_by_their_transitions() -> Non
     twice, once = (transaction(number, number, 10, calls) for number, calls in ((1, 2), (2, 1)))
 
     def proved(shown: list[bytes], count: int, *, by_transition: bool | None) -> list[bytes] | None:
-        block = Block(0, Calls("a.aleo", "f"))
+        block = Block(0, "a.aleo", "f")
         block.add([*map(Raw, shown)], [10] * len(shown))
         block.rows = [Raw(b"{}")] * count
         rows = block.collected(by_transition=by_transition)

@@ -5,7 +5,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
-from chainq.planning.links import Links
+from chainq.fetching.links import Links
 from harness.truth import raw
 
 
