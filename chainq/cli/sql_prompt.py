@@ -47,7 +47,7 @@ class SqlPrompt:
             from prompt_toolkit.filters import Condition
             from prompt_toolkit.history import FileHistory, InMemoryHistory
         except ImportError:
-            raise missing_package("a prompt needs the package prompt_toolkit; or pass a query", "sql") from None
+            raise missing_package("a prompt needs the prompt_toolkit package; or pass a query", "sql") from None
         self._schema, self._answer = schema, answer
         columns = {name for table in schema.values() for name, _ in table}
         words = [*schema, *sorted(columns), *_KEYWORDS.split(), ".tables", ".schema", ".help", ".quit"]

@@ -40,8 +40,8 @@ class WalletOptions(KeyOptions, heading=WALLET):
 class OwnedOptions(WalletOptions, options.MethodOptions):
     """Ownership rows that view keys own; the keys never leave this machine.
 
-    Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the package
-    aleo-sdk: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license.
+    Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the aleo-sdk
+    package: pip install 'chainq[wallet]'. That package is under the GPL-3, chainq under the MIT license.
 
     A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
@@ -64,7 +64,7 @@ class BalanceCommand(
 
     Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
     is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no
-    address. The service has no method for public balances. Needs the package aleo-sdk: pip install
+    address. The service has no method for public balances. Needs the aleo-sdk package: pip install
     'chainq[wallet]'.
     """
 
@@ -274,7 +274,7 @@ def _findings() -> tuple[str, ...]:
 
 TOOLS = {
     "owned": Tool(
-        OwnedOptions, "chainq owned --last 100\nchainq owned 0:500 --decrypt", declared=lambda: parameters(*_OWNED)
+        OwnedOptions, "chainq owned 0:500\nchainq owned 0:500 --decrypt", declared=lambda: parameters(*_OWNED)
     ),
     "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --json"),
     "show": Tool(

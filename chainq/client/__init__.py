@@ -9,11 +9,11 @@
 A range includes `start` and excludes `end`; without an `end` it reaches through the tip. Without any bound it is the
 whole chain, although most commands print the newest ten heights; those are `last=10`. Instead of `start`: `last`, a
 number of blocks, or `since`, a time; instead of `end`: `until`, a time. Heights are int, or texts as the commands take
-them ("12K", "-100", "latest"). Times are datetimes, dates (their midnight in UTC), seconds since 1970, or texts as
-`--since` takes them (docs/reference.md, "Range options"). `reverse` gives the highest heights first; `limit` stops
-after so many rows, without a request more than that needs. `where` leaves out the rows that do not meet a condition,
-`program` and `function` those of others, as the options of the commands do (docs/cookbook.md, "Filter rows"); then
-`limit` counts the rows that are left.
+them ("12K", "-100", "latest"). Times are datetimes, dates (their midnight in UTC), timedeltas (ages), seconds since
+1970, or texts as `--since` takes them (docs/reference.md, "Range options"). `reverse` gives the highest heights first;
+`limit` stops after so many rows, without a request more than that needs. `where` leaves out the rows that do not meet a
+condition, `program` and `function` those of others, as the options of the commands do (docs/cookbook.md, "Filter
+rows"); then `limit` counts the rows that are left.
 
 Rows arrive in height order, each exactly once, while later requests are under way. A row is a dict with every field
 that the service sent: integers as int (of up to 4,300 digits), numbers with a fraction or an exponent as Decimal, so no

@@ -3,7 +3,7 @@
 import operator
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypedDict, cast
@@ -20,7 +20,7 @@ from chainq.query import Query
 from chainq.rows.where import Where
 from chainq.text.sanitize import excerpt
 
-Time = date | float | str  # a datetime is a date
+Time = date | timedelta | float | str  # a datetime is a date
 Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
 Texts = str | Sequence[str]  # one or several
 
@@ -196,16 +196,19 @@ def headers(given: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _seconds(name: str, value: Time) -> float:
-    """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are, and a
-    date its midnight."""
+    """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are, a date
+    its midnight, and a timedelta an age."""
     if isinstance(value, str):
         return parse_time(value, time.time())
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
+    if isinstance(value, timedelta):
+        return time.time() - value.total_seconds()
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
         raise UsageError(
-            f"invalid {name} {values.shown(value)}: expected a datetime, a date, seconds since 1970 or a text"
+            f"invalid {name} {values.shown(value)}: expected a datetime, a date, a timedelta (an age), seconds since"
+            " 1970 or a text"
         )
     return float(value)

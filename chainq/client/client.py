@@ -241,7 +241,8 @@ class Client(Closing):
             if newest and limit is None:
                 raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
         found = self._service.fetch_pages(Query(method, sent, newest=newest, limit=most))
-        return Rows(method, limited(found, most), typed=self._typed, of=self._of(f"{program} {function}"))
+        cut = ("" if most is None else f" limit={most}") + " newest=True" * newest
+        return Rows(method, limited(found, most), typed=self._typed, of=self._of(f"{program} {function}{cut}"))
 
     def records(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]

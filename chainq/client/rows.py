@@ -172,7 +172,7 @@ def _imported(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise missing_package(f"this needs the package {package}", extra) from None
+        raise missing_package(f"this needs the {package} package", extra) from None
 
 
 def _raising(error: ChainqError) -> Iterator[Raw]:

@@ -22,7 +22,7 @@ SHARES = (0, 0.25, 0.5, 0.75)
 def block_hashes(methods: MethodProber, tip: int, latest: Outcome, full_blocks: Outcome) -> Check:
     """Return a check of a few blocks from the first one to the tip, and of a full block that was read before."""
     if not sdk.installed():
-        return Check(NAME, UNKNOWN, f"this needs the package aleo-sdk: {install_command('hashes')}")
+        return Check(NAME, UNKNOWN, f"this needs the aleo-sdk package: {install_command('hashes')}")
     heights = dict.fromkeys(int(tip * share) for share in SHARES) if tip >= 0 else {}
     sent = [latest, *(methods.call("block", {Role.HEIGHT: height}) for height in heights if height != tip)]
     found = [*_checked(sent, full=False), *_checked([full_blocks], full=True)]

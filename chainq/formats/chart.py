@@ -130,7 +130,7 @@ class Chart:
         try:
             import plotille  # noqa: F401  # to fail before the first request, not after the last row
         except ImportError:
-            raise missing_package("chart needs the package plotille", "chart") from None
+            raise missing_package("chart needs the plotille package", "chart") from None
         self._out, self._spec = out, spec
         self._subject = subject_of(spec)
         self._pick = Picker([spec.height or "", self._subject.path])

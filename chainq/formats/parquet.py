@@ -42,7 +42,7 @@ class Parquet:
             import pyarrow
             from pyarrow.parquet import ParquetWriter
         except ImportError:
-            raise missing_package("parquet needs the package pyarrow", "parquet") from None
+            raise missing_package("parquet needs the pyarrow package", "parquet") from None
         names = [column.path for column in spec.columns]
         self._out, self._spec = out, spec
         self._arrow = pyarrow

@@ -39,4 +39,4 @@ def installed() -> bool:
 
 
 def _missing(what: str, extra: str) -> UsageError:
-    return missing_package(f"{what} needs the package aleo-sdk, which is not installed", extra)
+    return missing_package(f"{what} needs the aleo-sdk package, which is not installed", extra)

@@ -55,6 +55,8 @@ def _hint(text: str) -> str:
         return Phrase("to count from the tip use {last}", last="N")
     if match := re.fullmatch(r"([0-9_.KkMm]+)(?:-|\.\.+)([0-9_.KkMm]*)", text):
         return _as_range(*match.groups())
+    if match := re.fullmatch(r"([0-9_.KkMm]+):([0-9_.KkMm]+)", text):
+        return Phrase("use {start} and {end}", start=match[1], end=match[2])
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
         return f"for blocks by time: chainq blocks --since {text}"
     from difflib import get_close_matches

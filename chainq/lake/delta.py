@@ -26,7 +26,7 @@ class DeltaTable(Table):
     renewal = "remove its folder _delta_log to have it made anew"
 
     def __init__(self, store: Store, command: str) -> None:
-        with needed("Delta tables need the package deltalake", "delta"):
+        with needed("Delta tables need the deltalake package", "delta"):
             import deltalake
             from deltalake import transaction
         errors = (deltalake.exceptions.DeltaError, OSError, ValueError)

@@ -31,7 +31,7 @@ class IcebergTable(Table):
     renewal = "drop the table and remove its folder _iceberg to have it made anew"
 
     def __init__(self, store: Store, command: str) -> None:
-        with needed("Iceberg tables need the package pyiceberg", "iceberg"):
+        with needed("Iceberg tables need the pyiceberg package", "iceberg"):
             from pyiceberg import exceptions
             from sqlalchemy.exc import SQLAlchemyError
         # Its exceptions have no common base class except Exception.

@@ -57,7 +57,7 @@ class Database(Closing):
     """An empty database; a context manager. Raises UsageError without duckdb or pyarrow."""
 
     def __init__(self) -> None:
-        with needed("sql needs the package {}", "sql"):
+        with needed("sql needs the {} package", "sql"):
             import duckdb
             import pyarrow
         self._duckdb, self._arrow = duckdb, pyarrow

@@ -16,7 +16,7 @@ from chainq.stored.receipt import METADATA_KEY, Receipt
 
 _T = TypeVar("_T")
 
-NEEDED = "export needs the package pyarrow"
+NEEDED = "export needs the pyarrow package"
 GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
 GROUP_BYTES = 32 << 20  # before compression
 LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}

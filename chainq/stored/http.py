@@ -19,7 +19,7 @@ _JSON = "application/json"
 
 def check_packages() -> None:
     """Raise UsageError without the packages that serve."""
-    with needed("serving a data set needs the package {}", "serve"):
+    with needed("serving a data set needs the {} package", "serve"):
         import starlette
         import uvicorn
     del starlette, uvicorn

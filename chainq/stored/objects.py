@@ -39,7 +39,7 @@ class ObjectStore:
     lists_slowly = True
 
     def __init__(self, url: str) -> None:
-        with needed("object stores need the package obstore", "export"):
+        with needed("object stores need the obstore package", "export"):
             import obstore
             from obstore import exceptions
             from obstore.store import from_url
@@ -286,7 +286,7 @@ def _profile_credentials() -> Any:
         from botocore.exceptions import BotoCoreError
         from obstore.auth.boto3 import Boto3CredentialProvider
     except ImportError:
-        raise UsageError("AWS_PROFILE needs the package boto3", "pip install boto3, or unset AWS_PROFILE") from None
+        raise UsageError("AWS_PROFILE needs the boto3 package", "pip install boto3, or unset AWS_PROFILE") from None
     try:
         return Boto3CredentialProvider()
     except (BotoCoreError, ValueError) as error:

@@ -52,7 +52,7 @@ class Reader:
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
-        with needed("reading a data set needs the package pyarrow", "parquet"):
+        with needed("reading a data set needs the pyarrow package", "parquet"):
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination)
         self.label = self._store.label

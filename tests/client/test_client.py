@@ -23,7 +23,7 @@ from chainq.client.rows import Rows, decode, decoder
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
-from harness.program import LONGEST
+from harness.program import LONGEST, Program, one_line
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -260,6 +260,20 @@ def test_errors_are_exceptions() -> None:
     assert IncompleteError.exit_code == 6
 
 
+def test_a_range_in_one_text_names_start_and_end(program: Program) -> None:
+    """A range as the commands take it is no height: the error names the keywords, and for --start the options."""
+    with Client("demo:") as client, pytest.raises(UsageError, match="use start='0' and end='5'"):
+        client.records("0:5")
+    assert "use --start 0 and --end 5" in one_line(program("records", "--start", "0:5"), 2)
+
+
+def test_the_rows_of_a_function_name_what_limits_them() -> None:
+    """The representation of program_transactions has limit and newest, as that of a range has its bounds."""
+    with Client("demo:") as client:
+        rows = client.program_transactions("credits.aleo", "mint", limit=3, newest=True)
+        assert repr(rows) == "<Rows: program-transactions credits.aleo mint limit=3 newest=True of demo:>"
+
+
 def test_ranges_by_number_time_and_limit() -> None:
     """`last`, `since`, `until` and `limit` choose the rows that the options of the commands choose."""
     with Client("demo:", typed=True) as client:
@@ -271,6 +285,8 @@ def test_ranges_by_number_time_and_limit() -> None:
         assert found[-1]["timestamp"] < hour + timedelta(hours=1) <= client.block(found[-1]["height"] + 1)["timestamp"]
         day = client.blocks(since=date(2023, 6, 2), limit=1)
         assert next(day) == next(client.blocks(since="2023-06-02T00:00:00Z", limit=1))
+        aged = client.blocks(since=timedelta(days=36_500), limit=1)
+        assert next(aged)["height"] == 0
         in_text = client.blocks(since="2023-06-02T10:00:00", until=hour.timestamp() + 3600)
         assert [row["height"] for row in in_text] == [row["height"] for row in found]
         assert [row["height"] for row in client.records(reverse=True, limit=2)] == [tip, tip]

@@ -93,7 +93,7 @@ def test_a_header_of_an_older_era_is_not_checked() -> None:
 def test_without_the_sdk_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is named that has it."""
     monkeypatch.setitem(sys.modules, "aleo", None)
-    with pytest.raises(UsageError, match="recomputing hashes needs the package aleo-sdk") as raised:
+    with pytest.raises(UsageError, match="recomputing hashes needs the aleo-sdk package") as raised:
         hashes.__wrapped__()
     assert raised.value.hint == install_command("hashes")
 
