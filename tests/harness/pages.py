@@ -160,7 +160,8 @@ class Home:
             # `doctor --save`, the verdict of `verify`, what export and sql did, and the only error that a page expects:
             # that of --max-age.
             report = re.match(
-                r"chainq: (fetching |.*partitions? (of heights \S+ )?(written|to write)|.* passed the filter$)", said
+                r"chainq: (fetching |compared |.*partitions? .*\b(written|to write)|.* passed the filter)",
+                said,
             )
             known = report or "saved as" in said or ": no findings in " in said
             known = known or any(
