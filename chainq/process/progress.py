@@ -83,6 +83,7 @@ class Bar(Progress):
         self._ahead = (0, 0)  # units and rows
         self._hidden_until = self._began + DELAY
         self._waits, self._waits_until, self._held = ("", ""), self._began, False
+        self._last = ""  # request that ended, in words
         self._drawing: Drawing | None = None
         self._drawn = False  # at any time
         self._lock = threading.RLock()  # a signal may come while it is held
@@ -99,12 +100,16 @@ class Bar(Progress):
             if self._drawing is not None:
                 self._drawing.restart()
 
-    def called(self, size: int, *, again: bool, wait: float | None = None, why: str = "", held: bool = False) -> None:
+    def called(
+        self, size: int, *, again: bool, wait: float | None = None, why: str = "", held: bool = False, what: str = ""
+    ) -> None:
         """Count one attempt of a request: the bytes received, and whether it is a retry.
 
-        `wait`: seconds to the next attempt after a failure; `why`: the failure; `held`: it holds back the method.
+        `wait`: seconds to the next attempt after a failure; `why`: the failure; `held`: it holds back the method;
+        `what`: the request in words.
         """
         with self._lock:
+            self._last = f" after {what}" if what else ""
             self._heard = now = time.monotonic()
             self._bytes += size
             self._retries += again
@@ -205,6 +210,6 @@ class Bar(Progress):
         if left > 0:
             waits = f"{self._waits[0]} {math.ceil(left)} s{self._waits[1]}"
         elif silent >= SILENCE:
-            waits = f"nothing new for {silent:.0f} s"
+            waits = f"nothing new for {silent:.0f} s{self._last}"
         counts = done, self._total, self._unit, rows, rows / seconds, self._bytes, self._retries
         return Shown(*counts, seconds, waits, self._parts)

@@ -204,6 +204,13 @@ def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
         assert all(line.startswith("chainq") for line in interrupted(child))
 
 
+def test_a_bar_says_after_which_request_it_waits(chainq: Program, holding: Callable[[int], Holding]) -> None:
+    """A server that needs minutes for a wide range looks hung: the bar has the last request that ended."""
+    child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=120)
+    child.expect(r"nothing new for [0-9]+ s after records/all heights [0-9]+-[0-9]+")
+    child.close(force=True)
+
+
 def test_a_bar_before_the_first_response(chainq: Program, holding: Callable[[int], Holding]) -> None:
     """A run that waits for the tip shows that it waits."""
     child = started(chainq, "records --last 100 -o x.jsonl", holding(0).url)
