@@ -251,7 +251,7 @@ def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes."""
     from chainq.catalog.columns import members
     from chainq.catalog.owned import COMMAND, owned_method
-    from chainq.verify.findings import FINDINGS
+    from chainq.verify.findings import CHECKS, FINDINGS
 
     others = {
         COMMAND: owned_method(records=True, plaintext=True, spends=True, amounts=True),
@@ -266,5 +266,8 @@ def list_columns(command: str) -> None:
         f"{path:{wide}}  {column.type:{typed}}  {spelled(column.note)}".rstrip()
         for path, column in zip(paths, columns, strict=True)
     ]
+    if command == FINDINGS.command:
+        widest = max(map(len, CHECKS))
+        nested = ["", "values of check:", *(f"{check:{widest}}  {words}" for check, words in CHECKS.items())]
     with open_sink(None, pager=True) as sink:
         sink.write("".join(f"{line}\n" for line in [*lines, *nested, "", "* shown in a table by default"]).encode())

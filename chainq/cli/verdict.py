@@ -14,7 +14,7 @@ from chainq.resume.journal import Journal
 from chainq.text.humanize import counted
 from chainq.verify.findings import Step
 
-LISTED = "--jsonl lists the commands that fetch these rows anew"
+LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
 SHOWN = 5  # kinds of rows that a server does not list
 

@@ -140,15 +140,22 @@ def _against(
     every = range(start, end)
     drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))
     chosen = every if drawn is None else frozenset(drawn)
-    reporter.begin(len(chosen))
+
+    def places(heights: HeightRange) -> list[HeightRange]:
+        inside = range(max(start, heights.start), min(end, heights.end))
+        if drawn is None:
+            return [HeightRange(inside.start, inside.stop)] if inside else []
+        return [HeightRange(at, at + 1) for at in drawn if at in inside]
+
+    spans = files.spans()
+    unit = "heights" if len(spans) == 1 else "heights of tables"
+    reporter.begin(sum(len(place) for span in spans for place in places(span)), unit)
     uncompared: dict[str, None] = {}
     for part in files.parts():
         uncompared |= dict.fromkeys(part.uncompared)
-        inside = range(max(start, part.heights.start), min(end, part.heights.end))
-        heights = HeightRange(inside.start, max(inside.start, inside.stop))
-        places = [heights] if drawn is None else [HeightRange(at, at + 1) for at in drawn if at in inside]
-        if len(heights) and places:
-            yield Step(heights, sorted(compare(part, service, chosen, places, reporter), key=by_height), {})
+        if there := places(part.heights):
+            heights = HeightRange(max(start, part.heights.start), min(end, part.heights.end))
+            yield Step(heights, sorted(compare(part, service, chosen, there, reporter), key=by_height), {})
     without = f", except {', '.join(uncompared)}" if uncompared else ""
     if drawn is None:
         verdict.compared = f"; all {len(every):,} heights compared with the service{without}"

@@ -23,7 +23,7 @@ APPLICATION = "chainq"
 class DeltaTable(Table):
     """The Delta table of one command. Its files are their sizes. Raises UsageError without deltalake."""
 
-    renewal = "remove its folder _delta_log to have it made anew"
+    renewal = "remove its folder _delta_log to create it again"
 
     def __init__(self, store: Store, command: str) -> None:
         with needed("Delta tables need the deltalake package", "delta"):

@@ -28,7 +28,7 @@ FOLDER = "_iceberg"  # readers of the files skip it
 class IcebergTable(Table):
     """The Iceberg table of one command. Raises UsageError without pyiceberg, and without a catalog."""
 
-    renewal = "drop the table and remove its folder _iceberg to have it made anew"
+    renewal = "drop the table and remove its folder _iceberg to create it again"
 
     def __init__(self, store: Store, command: str) -> None:
         with needed("Iceberg tables need the pyiceberg package", "iceberg"):

@@ -68,7 +68,7 @@ def compare_rows(
             if at is None:
                 yield Contradiction("unexpected", None, label(command, key))
             else:
-                yield Contradiction("misplaced", f"{label(command, key)} at height {at}", "here")
+                yield Contradiction("misplaced", f"{label(command, key)} at height {at}", "at this height")
 
 
 def by_identity(command: str, rows: Sequence[Texts]) -> dict[Key, list[Texts]]:

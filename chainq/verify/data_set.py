@@ -113,6 +113,14 @@ class DataSetCheck:
                 derived = spec.command in DERIVED or (receipt is not None and receipt.source != "")
                 yield FileRows(file, TABLES[spec.command], spec.heights, finding, derived)
 
+    def spans(self) -> list[HeightRange]:
+        """Return the heights of each partition that `parts` yields."""
+        return [
+            spec.heights
+            for spec, _, size in self.partitions.found
+            if size is not None and spec.name not in self._unreadable
+        ]
+
     def _noted(self, checked: Checked) -> Step:
         self._unreadable |= checked.unreadable
         checked.step.findings.extend(self._fallen(checked))

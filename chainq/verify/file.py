@@ -126,7 +126,10 @@ class RowsCheck:
 
         def step(found: Iterable[Located], rows: int) -> Step:
             findings = [finding(height, one) for height, one in found]
-            findings += [finding(None, Contradiction("invalid", "a row", damage)) for damage in damages]
+            findings += [
+                finding(None, Contradiction("invalid", "a readable row, in a file as it was written", damage))
+                for damage in damages
+            ]
             damages.clear()
             return Step(check.heights, findings, {method.command: rows})
 
@@ -162,6 +165,10 @@ class RowsCheck:
             raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
         yield self._rows
 
+    def spans(self) -> list[HeightRange]:
+        """Return the heights of what `parts` yields."""
+        return [self.heights]
+
 
 def _open_file(path: Path) -> RowsFile:
     """Return a file by its extension. Raises UsageError for another format, and ChainqError if it cannot be read."""
@@ -175,7 +182,10 @@ def _open_file(path: Path) -> RowsFile:
     }
     make = kinds.get(path.suffix.lower())
     if make is None:
-        raise UsageError(f"cannot verify {path}", f"expected a file that ends in {', '.join(kinds)}")
+        raise UsageError(
+            f"cannot verify {path}: its extension names no format that has columns",
+            f"expected a file that ends in {', '.join(kinds)}",
+        )
     try:
         return make(path)
     except OSError as error:
@@ -188,9 +198,10 @@ def _method_of(path: Path, names: Sequence[str]) -> Method:
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]
     if not names:
-        raise UsageError(f"{path} is empty")
+        raise UsageError(f"{path} is empty: there are no rows to verify", "run the command that wrote it again")
     if not most:
-        raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", "a header is needed in csv and tsv")
+        hint = "a header is needed in csv and tsv" if path.suffix.lower() in (".csv", ".tsv") else ""
+        raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", hint)
     if len(best) > 1:
         raise UsageError(
             f"the columns of {path} are those of {' and '.join(best)}", Phrase("name one: {commands}", commands=best[0])

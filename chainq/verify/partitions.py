@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby, pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
@@ -57,7 +58,10 @@ class Partitions:
     def __init__(self, store: Store) -> None:
         stored = data_set.read(store)
         if stored is None:
-            raise UsageError(f"{store.label} is not a data set that chainq export wrote", "it has no chainq.json")
+            raise UsageError(
+                f"{store.label} is not a data set that chainq export wrote: it has no {data_set.NAME}",
+                _other_folder(Path(store.label)),
+            )
         self._commands, self.grid = tuple(stored.schemas), stored.partition
         self.repair = PartitionRepair(store.label, stored.partition)
         sizes: dict[tuple[str, int], int] = {}
@@ -133,7 +137,7 @@ class Partitions:
             for before, after in pairwise(some):
                 end, spec = before.spec.end, after.spec
                 if end > spec.start:
-                    overlap = Contradiction("grid", f"from height {end}", f"from height {spec.start}")
+                    overlap = Contradiction("grid", f"start at height {end} or later", f"start at height {spec.start}")
                     yield self.repair.finding(spec, None, overlap)
                 elif before.entry and after.entry and broken(before.entry, after.entry):
                     links.setdefault((spec.heights, before.entry.last, after.entry.previous), []).append(spec)
@@ -159,3 +163,11 @@ def _place(name: str) -> tuple[int | None, str]:
     command, *rest = name.split("/")
     key = parse_name(f"{command}/{rest[0]}/data.parquet")
     return (key[1] if key else None), command
+
+
+def _other_folder(folder: Path) -> str:
+    """Return what to verify in place of a folder that is no data set: the data set that it is in, if it is in one."""
+    for parent in folder.parents[:3]:
+        if (parent / data_set.NAME).is_file():
+            return f"chainq verify {shlex.quote(str(parent))} verifies the data set that it is in"
+    return "name the folder after --to of chainq export, or a file of rows"

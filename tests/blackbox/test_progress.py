@@ -218,6 +218,20 @@ def test_a_bar_before_the_first_response(chainq: Program, holding: Callable[[int
     assert all(line.startswith("chainq") for line in interrupted(child))
 
 
+def test_verify_of_an_export_counts_up_to_its_total(chainq: Program, server: Servers) -> None:
+    """The heights of each table are compared, so the total is that of all tables."""
+    pytest.importorskip("pyarrow")
+    ran = chainq("export", "blocks", "records", "0:4K", "--partition", "1K", "--to", "lake", "-w", "1", url=server())
+    assert ran.code == 0, ran.err
+    child = started(chainq, "verify lake --full -w 1", server())
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    drawn = re.findall(r"([0-9,]+)/([0-9,]+) heights of tables", child.logfile_read.getvalue())
+    assert {total for _, total in drawn} == {"8,000"}
+    assert all(0 <= int(done.replace(",", "")) <= 8000 for done, _ in drawn)
+
+
 def test_totals_follow_a_run_that_has_ended(chainq: Program) -> None:
     """One line in the place of the bar: heights, rows, time, rate, bytes."""
     service, released = Moving(DEFAULT_TIP), threading.Event()

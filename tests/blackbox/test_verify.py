@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.plants import KINDS, Plant
 from chainq.demo.service import Service
+from chainq.verify.findings import CHECKS
 from harness.program import DIALECT, Program, Ran, Servers, one_line
 from harness.search import some
 from harness.services import Moving, serving
@@ -224,3 +226,10 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
         assert checks == {(41, "link")}
     if faults[0] in ("--row-cap", "--clamp-heights", "--fault"):
         assert checks == set()
+
+
+def test_the_values_of_check_are_explained(program: Program) -> None:
+    """`--columns help` has each one in words."""
+    out = program("verify", "--columns", "help").out.decode()
+    for check, words in CHECKS.items():
+        assert re.search(rf"^{check} +{re.escape(words)}$", out, re.MULTILINE), check

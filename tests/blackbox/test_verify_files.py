@@ -347,7 +347,11 @@ def test_what_cannot_be_verified_is_a_usage_error(program: Program, server: Serv
     """Other formats, the other way round, and columns of nothing."""
     url = server("--tip", "400")
     (tmp_path / "empty.jsonl").touch()
-    assert "empty.jsonl is empty" in one_line(program("verify", str(tmp_path / "empty.jsonl")), 2)
+    line = one_line(program("verify", str(tmp_path / "empty.jsonl")), 2)
+    assert line.endswith("empty.jsonl is empty: there are no rows to verify; run the command that wrote it again\n")
+    (tmp_path / "other.jsonl").write_text('{"a":1}\n')
+    line = one_line(program("verify", str(tmp_path / "other.jsonl")), 2)
+    assert line.endswith("has no column of blocks, full-blocks, transactions, records, ownership, transitions\n")
     (tmp_path / "empty.json").write_text("[]\n")
     assert "empty.json is empty" in one_line(program("verify", str(tmp_path / "empty.json")), 2)
     (tmp_path / "line.json").write_text('[{"height":5}]\n')
@@ -356,7 +360,9 @@ def test_what_cannot_be_verified_is_a_usage_error(program: Program, server: Serv
     other.write_text("5\n")
     nothing.write_text("a,b\n1,2\n")
     assert program("blocks", "100:120", "--reverse", "-o", str(reverse), url=url).code == 0
-    assert "expected a file that ends in .parquet" in one_line(program("verify", str(other)), 2)
+    assert "its extension names no format that has columns; expected a file that ends in .parquet" in one_line(
+        program("verify", str(other)), 2
+    )
     assert "begins with the highest height" in one_line(program("verify", str(reverse)), 2)
     assert "has no column of blocks" in one_line(program("verify", str(nothing)), 2)
     assert "--last cannot be combined with a file" in one_line(program("verify", str(reverse), "--last", "5"), 2)
