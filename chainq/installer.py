@@ -10,27 +10,26 @@ from urllib.request import url2pathname
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra of chainq: with pipx, uv tool, or pip, for a clone in the clone.
+    """Return the command that adds an extra of chainq: with pipx, uv tool or pip, from the folder of its clone.
 
     `extra`: its name in pyproject.toml. Sources: the files that pipx and uv leave in their environments; PEP 610 for
-    the origin of an installation.
+    the origin of an installation. Without a folder the name has to do, which an index may not know.
     """
-    wanted = quote(f"chainq[{extra}]")
+    folder, editable = _folder()
+    wanted = ("-e " if editable else "") + quote(f"{folder or 'chainq'}[{extra}]")
     prefix = Path(sys.prefix)
     if (prefix / "pipx_metadata.json").exists():
         return f"pipx install --force {wanted}"
     if (prefix / "uv-receipt.toml").exists():
         return f"uv tool install {wanted}"
-    if clone := _clone():
-        return f"{quote(str(prefix / 'bin' / 'pip'))} install -e {quote(f'{clone}[{extra}]')}"
-    return f"pip install {wanted}"
+    pip = quote(str(prefix / "bin" / "pip")) if folder else "pip"
+    return f"{pip} install {wanted}"
 
 
-def _clone() -> str:
-    """Return the folder of the clone that is installed in editable form; empty for any other installation."""
+def _folder() -> tuple[str, bool]:
+    """Return the folder of the clone that chainq was installed from, empty for any other origin, and if editable."""
     try:
         origin = json.loads(distribution("chainq").read_text("direct_url.json") or "{}")
-        editable = origin.get("dir_info", {}).get("editable", False)
-        return url2pathname(urlsplit(origin["url"]).path) if editable else ""
+        return url2pathname(urlsplit(origin["url"]).path), origin["dir_info"].get("editable", False)
     except (PackageNotFoundError, ValueError, KeyError, AttributeError):
-        return ""
+        return "", False

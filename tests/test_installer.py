@@ -28,6 +28,8 @@ class Installed:
         ("uv-receipt.toml", None, "uv tool install 'chainq[chart]'"),
         ("pyvenv.cfg", None, "pip install 'chainq[chart]'"),
         ("pyvenv.cfg", {"url": "https://x.invalid/chainq.whl", "archive_info": {}}, "pip install 'chainq[chart]'"),
+        ("pipx_metadata.json", {"url": "file:///src/c", "dir_info": {}}, "pipx install --force '/src/c[chart]'"),
+        ("pyvenv.cfg", {"url": "file:///src/c", "dir_info": {}}, "{prefix}/bin/pip install '/src/c[chart]'"),
         (
             "pyvenv.cfg",
             {"url": "file:///src/my%20chainq", "dir_info": {"editable": True}},

@@ -58,7 +58,7 @@ class PaginationProber:
     def __init__(self, methods: MethodProber, tip: int) -> None:
         self._methods, self._tip = methods, tip
         self._first_page = 0
-        self._honours: dict[str, bool] = {}  # command -> whether it honors the page size
+        self._honors: dict[str, bool] = {}  # command -> whether it honors the page size
 
     def find_window(self) -> tuple[Window, Outcome, Check]:
         """Return a window with records in it, or without if there are none; and the outcome of `records/all` with a
@@ -118,16 +118,16 @@ class PaginationProber:
         if len(first.rows) == 1:
             second = self._methods.call(method.command, {**arguments, Role.SIZE: 2})
             if len(second.rows) == 2:
-                self._honours[method.command] = True
+                self._honors[method.command] = True
         elif first.rows:
-            self._honours[method.command] = False
+            self._honors[method.command] = False
             known = self._methods.dialect.wire(method).params.get(Role.SIZE)
             for wire in self._methods.wires(method):
                 if wire.params.get(Role.SIZE) == known:
                     continue
                 if len(self._methods.call_as(wire, method, arguments).rows) == 1:
                     self._methods.learn(method, wire)
-                    self._honours[method.command] = True
+                    self._honors[method.command] = True
                     break
 
     def page_size(self, window: Window, singles: dict[str, Outcome]) -> Check:
@@ -137,24 +137,24 @@ class PaginationProber:
         records = {"records": self._methods.call("records", window.arguments(self._first_page, 1))} if several else {}
         for command, outcome in {**records, **singles}.items():
             if len(outcome.rows) > 1:
-                self._honours.setdefault(command, False)
+                self._honors.setdefault(command, False)
             elif len(outcome.rows) == 1 and several and command in ("records", "ownership"):  # one of several rows
-                self._honours[command] = True
-        ignored = [command for command, honoured in self._honours.items() if not honoured]
+                self._honors[command] = True
+        ignored = [command for command, honored in self._honors.items() if not honored]
         if ignored:
             return Check(
                 name,
                 f"ignored by {', '.join(ignored)}",
                 Phrase("results are still verified; {page} and {page_size} have no effect there"),
             )
-        if self._honours:
-            return Check(name, "honoured", f"seen with {', '.join(self._honours)}")
+        if self._honors:
+            return Check(name, "honored", f"seen with {', '.join(self._honors)}")
         return Check(name, UNKNOWN, _reason(window))
 
     def row_cap(self, window: Window) -> Check:
         """Return whether responses have fewer rows than the page size, if one ordinary call can show it."""
         name = "row cap"
-        if not window.rows or self._honours.get("records") is False:
+        if not window.rows or self._honors.get("records") is False:
             return Check(name, UNKNOWN, _reason(window) if not window.rows else "records/all ignores the page size")
         wanted = int(1.2 * CAP_ROWS * (window.end - window.start) / len(window.rows)) + 1
         wide = Window(max(0, window.end - min(wanted, CAP_HEIGHTS)), window.end)

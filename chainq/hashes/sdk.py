@@ -10,7 +10,7 @@ from typing import Any
 from chainq.errors import UsageError, missing_package
 
 
-def load(what: str = "owned", extra: str = "wallet") -> Any:
+def load(what: str = "reading view keys", extra: str = "wallet") -> Any:
     """Return the SDK: a module with `ViewKey`, `Group`, `Field`, `Poseidon8`, `RecordCiphertext`, `BHP1024`.
 
     `what` needs it, and the `extra` of chainq installs it; both are for the error message.

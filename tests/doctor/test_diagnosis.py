@@ -36,7 +36,7 @@ def test_both_dialects_are_distinguished(dialect: str) -> None:
         "tip": f"{NEWEST}, 1 min old",
         "range end": "excluded",
         "first page": "0",
-        "page size": "honoured",
+        "page size": "honored",
         "row cap": "10,000 rows or more",
         "row order": "changes with each call",
         "error codes": "-32601 for an unknown method, -32602 for an invalid parameter",
