@@ -7,6 +7,7 @@ Everything else in `chainq/planning/` chooses what to request next. A bad choice
     Assumption B: rows are in the range that was requested. So if page 0 shows a row known to be at height m or above,
     it holds every row below m. A response proves nothing else: never its own last height, nothing if it is empty,
     and pages above 0 prove nothing. Each height has exactly one block, so a block that is shown completes its height.
+    A proof needs a response that has shown rows of several heights in order.
 2.  Witness. Assumption C: two methods of the service describe the same chain. If another method names the rows that
     are due at a height, that height is complete once all of them were shown, in any responses.
 3.  Belief. What `belief.py` found with repeated requests. It keeps that grade.
@@ -71,6 +72,7 @@ class Evidence:
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
         self._dropped: list[Shown] = []  # with heights: their rows must come again
         self.order = Order(linked)
+        self.alone = False  # no other method has rows like these without heights: their order is only believed
         self.widest = 0  # heights of the widest request that showed a row at its far end
 
     # Input
@@ -279,14 +281,18 @@ class Evidence:
     # Rule 1 for rows without heights
 
     def _points(self, shown: Shown) -> Points | None:
-        """Return where the rows of a response are, or None while it is not known whether the order is numeric.
+        """Return where the rows of a response are, or None while the order of rows is not known, or whether it is
+        numeric.
 
         A row is not at heights for which another response or method is complete without it; and rows are in order.
         """
         if shown.points is not None:
             return shown.points
+        self.order.seen = self.order.seen or any(self._spans.rise(other.keys) for other in self._responses)
+        if not (self.order.seen or self.alone):
+            return None
         if not (self.order.numeric or same_digits(shown.heights)):
-            self.order.note(self._spans.exact(map(bytes, shown.rows)))
+            self.order.note_digits(self._spans.exact(map(bytes, shown.rows)))
             if not self.order.numeric:
                 return None
         whole = [
@@ -336,7 +342,8 @@ class Evidence:
             upto = points.first_from(cut, len(shown.rows))
             if upto is not None and start < cut <= points.lows[-1]:
                 self._check_due(HeightRange(start, cut), shown)
-                yield Proved(HeightRange(start, cut), shown.rows[since:upto], [], Grade.ORDER)
+                grade = Grade.BELIEF if self.alone else Grade.ORDER
+                yield Proved(HeightRange(start, cut), shown.rows[since:upto], [], grade)
                 return
 
     # Rule 2

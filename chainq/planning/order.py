@@ -54,8 +54,12 @@ class Order:
         return [HeightRange(start, end) for start, end in zip(starts, ends, strict=True) if start < end]
 
     def note(self, row_heights: Sequence[int]) -> None:
-        """Record the heights of rows in order: 9 before 10 shows that they are sorted as numbers."""
+        """Record the heights of rows in order."""
         self.seen |= len(row_heights) > 1 and row_heights[0] < row_heights[-1]
+        self.note_digits(row_heights)
+
+    def note_digits(self, row_heights: Sequence[int]) -> None:
+        """Record known heights of rows in order: 9 before 10 shows that they are sorted as numbers."""
         if not self.numeric and row_heights and len(str(row_heights[0])) < len(str(row_heights[-1])):
             edges = [row_heights[at - 1 : at + 1] for at in _by_digits(row_heights) if at < len(row_heights)]
             self.numeric = any(str(before) > str(after) for before, after in edges)

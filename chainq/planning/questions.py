@@ -39,6 +39,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
     helps, and the failures of requests.
     """
     start, end, ev = heights.start, heights.end, facts.evidence
+    ev.alone |= not (facts.locate or facts.blocks)
     page: Page | None = Page([], [])
     if end - start > facts.pace.longest():
         end = start + facts.pace.longest()

@@ -96,6 +96,7 @@ class RangePlan:
         self.evidence.widest = known.shown_width
         self._chain = OneChain(heights.end, _hash_reader(method))
         identified = bool(method.identity) and witness
+        self.evidence.alone = not identified
         self.facts = Facts(
             self.evidence,
             self._chunker,

@@ -73,6 +73,12 @@ class Spans:
         known = (self._spans.get(row, (0, 0)) for row in rows)
         return [low for low, high in known if high - low == 1]
 
+    def rise(self, rows: Mapping[bytes, int]) -> bool:
+        """Return whether one of the rows, given with their places, is known to be below a later one."""
+        spans = [self._spans[row] for row in sorted(self.shared(rows), key=rows.__getitem__)]
+        highs = accumulate((high for _, high in spans), min)
+        return any(low >= high for high, (low, _) in zip(highs, spans[1:], strict=False))
+
     def keep(self, alive: set[bytes]) -> None:
         """Forget all rows but these."""
         self._spans = {row: span for row, span in self._spans.items() if row in alive}

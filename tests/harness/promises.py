@@ -26,7 +26,6 @@ BEYOND_ORDER_WITHOUT_HEIGHTS = BEYOND_ORDER | {
     "one height lower": SHOWN_BY_HEIGHTS,
     "the next range too": SHOWN_BY_HEIGHTS,
     "end ignored in pages": SHOWN_BY_HEIGHTS,
-    "each page reversed": "without heights nobody sees it",
 }
 
 

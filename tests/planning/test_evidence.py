@@ -57,8 +57,10 @@ def due(start: int, end: int, *heights: int, **more: object) -> Due:
 
 
 def evidence(heights: bool = True, **more: object) -> Evidence:
-    """Evidence without any."""
-    return Evidence(heights=heights, names=names, **more)  # type: ignore[arg-type]
+    """Evidence without any; of rows without heights, that they are in order was seen before."""
+    found = Evidence(heights=heights, names=names, **more)  # type: ignore[arg-type]
+    found.order.seen = not heights
+    return found
 
 
 def see(found: Evidence, start: int, end: int, shown: Page, number: int = 0) -> None:
@@ -221,7 +223,7 @@ def test_rows_of_one_height_show_no_order() -> None:
 
 def test_rows_that_another_method_locates_prove_nothing_once_its_order_is_broken() -> None:
     """Neither those of before, nor those that come then."""
-    found = evidence(heights=False)
+    found = Evidence(heights=False, names=names)
     for order in (
         Located([], []),
         Located([key(row(8)), key(row(7))], [8, 7], ordered=False),
@@ -305,6 +307,42 @@ def test_rows_that_two_responses_show_divide_them() -> None:
     assert proved(found, 90, 110) is None
     assert found.known_row(100) == (100, 120)
     assert found.known_row(101) == (110, 120)
+
+
+def test_rows_without_heights_prove_nothing_before_their_order_is_seen() -> None:
+    """One response must show a row that is known to lie below a later one; which response does not matter."""
+    found = Evidence(heights=False, names=names)
+    see(found, 100, 120, bare(101, 105, 112))
+    see(found, 110, 130, bare(112, 125))
+    assert found.prove(HeightRange(100, 110)) is None
+    found.witness(due(112, 113, 112))
+    assert found.prove(HeightRange(100, 112)) is None
+    see(found, 120, 140, bare(125))
+    assert proved(found, 100, 112) == (100, 112, "order", ["[101,0]", "[105,0]"])
+
+
+def test_rows_without_heights_that_fall_show_no_order() -> None:
+    """A list that begins with the newest rows contradicts itself as soon as others show an order."""
+    found = Evidence(heights=False, names=names)
+    see(found, 100, 130, bare(125, 112, 101))
+    found.witness(due(112, 126, 112, 125))
+    assert found.prove(HeightRange(100, 130)) is None
+    assert not found.order.seen
+    found.order.seen = True
+    with pytest.raises(IncompleteError, match="heights 100-129: a row of the response lies at no height"):
+        found.prove(HeightRange(100, 130))
+
+
+def test_the_order_of_rows_of_which_no_other_method_tells_is_believed() -> None:
+    """All of them may be of the height before or after."""
+    found = Evidence(heights=False, names=names)
+    found.alone = True
+    see(found, 100, 120, bare(101, 112))
+    see(found, 110, 130, bare(112, 125))
+    see(found, 120, 140, bare(125))
+    assert proved(found, 110, 130) == (110, 120, "belief", ["[112,0]"])
+    found.alone = False
+    assert proved(found, 110, 130) == (110, 120, "order", ["[112,0]"])
 
 
 def test_a_row_that_is_missing_where_all_were_shown_lies_elsewhere() -> None:
