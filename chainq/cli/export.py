@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from chainq.catalog.tables import TABLES
+from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
 from chainq.cli.export_progress import Progress
 from chainq.cli.query import read_bounds
@@ -140,8 +140,8 @@ def _with_hashes(query: ExportQuery) -> ExportQuery:
     from chainq.fetching.hashed import TIERS
     from chainq.hashes.sdk import check_installed
 
-    if not TIERS.keys() & set(query.commands):
-        raise UsageError("--hashes needs blocks or full-blocks", "add one of them to the commands")
+    if not {NAME, *TIERS, *DERIVED} & set(query.commands):  # the others are not read from blocks
+        raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
     check_installed("--hashes", "hashes")
     return query._replace(hashes=True)
 

@@ -257,7 +257,7 @@ class GroupCheck:
         }
         if receipt.hashes:
             self._hashed[spec.command] += 1
-            said["hashes"] = (TIERS.get(spec.command, ""), receipt.hashes)
+            said["hashes"] = (TIERS.get(receipt.source or spec.command, ""), receipt.hashes)
         if entry is not None:
             other = entry_of(receipt, entry.size)
             said["rows in its name"] = (receipt.rows, entry.rows)

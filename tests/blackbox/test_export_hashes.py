@@ -43,6 +43,19 @@ def test_receipts_say_what_was_recomputed(program: Program, url: str, tmp_path: 
     assert "; block hashes checked by the export: partitions 2 of 2 blocks, 2 of 2 full-blocks" in ran.err
 
 
+@pytest.mark.parametrize("tables", [("chain",), ("chain", "--no-full-blocks"), ("calls", "blocks")])
+def test_tables_of_full_blocks_are_checked(tables: tuple[str, ...], program: Program, url: str, tmp_path: Path) -> None:
+    """What is read from full blocks rests on their hashes, and `verify` has nothing against such receipts."""
+    lake = str(tmp_path / "lake")
+    ran = program("export", *tables, f"0:{BLOCKS}", "--to", lake, "--partition", "20", "-w", "1", "--hashes", url=url)
+    assert ran.code == 0, ran.err
+    found = receipts(tmp_path / "lake")
+    assert {one["hashes"] for one in found if one["command"] == "calls"} == {"full"}
+    ran = program("verify", lake)
+    assert ran.code == 0, ran.err
+    assert "2 of 2 calls" in ran.err
+
+
 def test_partitions_that_were_there_are_not_checked(program: Program, url: str, tmp_path: Path) -> None:
     """The receipts tell them apart, and so does the verdict; without any, it says nothing of hashes."""
     lake = str(tmp_path / "lake")
@@ -71,4 +84,4 @@ def test_a_partition_with_a_wrong_row_is_not_written(
 def test_hashes_need_blocks(program: Program, url: str, tmp_path: Path) -> None:
     """Other commands have none to recompute."""
     ran = program("export", "records", "0:5", "--to", str(tmp_path), "--hashes", url=url)
-    assert "--hashes needs blocks or full-blocks" in one_line(ran, 2)
+    assert "--hashes needs blocks, full-blocks or chain; add one of them" in one_line(ran, 2)
