@@ -191,7 +191,7 @@ def on_terminal(file: Path | None) -> bool:
 
 
 def use_color(wanted: str, *, terminal: bool) -> bool:
-    """Return whether to use colours: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal.
+    """Return whether to use colors: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal.
 
     Raises UsageError for a value that `--color` does not take.
     """

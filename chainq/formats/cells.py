@@ -89,7 +89,7 @@ def iso_cell(text: str, now: float) -> Cell:
 
 
 def status_cell(text: str) -> Cell:
-    """Return a transaction's status; all but `accepted` have a sign and a colour."""
+    """Return a transaction's status; all but `accepted` have a sign and a color."""
     sign, style = {"accepted": ("", ""), "": ("", ""), "rejected": ("✗ ", "red")}.get(text.lower(), ("! ", "yellow"))
     return id_cell(sign + text, style, _WORD)
 

@@ -1,4 +1,4 @@
-"""Values by height in bins of neighbouring heights, which merge in pairs when there are too many: memory stays flat."""
+"""Values by height in bins of neighboring heights, which merge in pairs when there are too many: memory stays flat."""
 
 import math
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ BINS = 4096  # a terminal of 200 columns has 400 dots in a line: five bins or mo
 
 
 class Summary(NamedTuple):
-    """The values of neighbouring heights: how many, their sum, the lowest and the highest."""
+    """The values of neighboring heights: how many, their sum, the lowest and the highest."""
 
     values: int = 0
     total: float = 0.0

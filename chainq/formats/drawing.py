@@ -93,7 +93,7 @@ def _lines(lane: Lane, cells: Iterable[tuple[str, str]]) -> Iterator[Segment]:
 
 def render(shown: Iterable[RenderableType], width: int, color: bool) -> bytes:
     """Return what rich draws of these, in lines of `width` character cells; no line ends in spaces."""
-    # Width, height and colours are given, and the environment is empty: rich is to find nothing out by itself.
+    # Width, height and colors are given, and the environment is empty: rich is to find nothing out by itself.
     file = io.StringIO()
     console = Console(
         file=file,

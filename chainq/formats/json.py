@@ -1,6 +1,6 @@
 """`json`: one array of all rows, or the one object where a command returns one; bytes as the server sent them.
 
-On a terminal it is indented, and coloured by rich; the digits of its numbers stay as they were sent.
+On a terminal it is indented, and colored by rich; the digits of its numbers stay as they were sent.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Flattener
 from chainq.text.sanitize import printable_json
 
-_LINES = 400  # that rich colours at a time
+_LINES = 400  # that rich colors at a time
 
 
 class Json:
@@ -59,7 +59,7 @@ def indented(value: bytes, color: bool, depth: int = 0) -> bytes:
 
 
 def _colored(text: bytes) -> bytes:
-    # Rejected: rich.json.JSON, which decodes the text: 1.10 would become 1.1. The colours are the same.
+    # Rejected: rich.json.JSON, which decodes the text: 1.10 would become 1.1. The colors are the same.
     from rich.highlighter import JSONHighlighter
     from rich.text import Text
 
