@@ -15,7 +15,7 @@ from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Gra
 from chainq.planning.range_plan import RangePlan
 from chainq.query import Query
 from harness.model import CROWDED, KINDS, NARROW, Chain, Server, chain, combined
-from harness.promises import promised
+from harness.promises import shown
 from harness.wrong import WRONG
 
 MOST_REQUESTS = 20_000
@@ -119,8 +119,9 @@ def verdict(
     """`truth`, `error` (what was given until then is a part of the truth), `belief` (other rows, with a warning that
     names their heights, or the truth of which too much rests on belief), or what is wrong.
 
-    `kept`: whether the server keeps the assumptions of the kernel, so that every chunk that is not believed holds
-    exactly the rows of its heights. `settled`: rows of heights from there on, and `orphans`, may be missing.
+    `kept`: whether the server keeps the assumptions of the kernel or is found out, so that every chunk that is not
+    believed holds exactly the rows of its heights. `settled`: rows of heights from there on, and `orphans`, may be
+    missing.
     """
     settled = heights.end if settled is None else settled
     due, unsettled = made.due(heights.start, settled), [*made.due(settled, heights.end), *orphans]
@@ -213,7 +214,7 @@ def attempt(
         outcome,
         made,
         HeightRange(start, max(start, end)),
-        kept=all(promised(name, command) for name in names),
+        kept=all(map(shown, names)),
         settled=settled,
         orphans=server.orphans,
     )
@@ -234,5 +235,4 @@ def crowded(seed: int, kind: str) -> tuple[str, Outcome]:
     server = Server(made, CROWDED[kind](rng), rng)
     size, window = rng.choice([100, 100, 250]), rng.choice([3, 4, 10, 10])
     outcome = drive(server, 0, heights, command="ownership", page_size=size, window=window, tip=made.tip)
-    kept = promised(kind, "ownership")
-    return verdict(outcome, made, HeightRange(0, heights), kept=kept), outcome
+    return verdict(outcome, made, HeightRange(0, heights)), outcome

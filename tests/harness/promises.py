@@ -34,3 +34,16 @@ def promised(kind: str, command: str) -> bool:
     if command == "blocks":  # each height has one, whatever their order
         return kind not in ("reorg", "cached rows")
     return kind not in (BEYOND_ORDER if BY_COMMAND[command].height else BEYOND_ORDER_WITHOUT_HEIGHTS)
+
+
+LOOKS_SOUND = {
+    *("start excluded", "page 0 skipped", "one height higher"),
+    *("gaps in full pages", "shards", "few rows of a height"),
+}
+"""They lack rows before others, in order: only the full blocks of a few heights show it."""
+
+
+def shown(kind: str) -> bool:
+    """Return whether a run finds out by what it requests, before it prints rows, that a server of that kind breaks the
+    assumptions of the kernel, or that it keeps them."""
+    return kind not in LOOKS_SOUND | {"reorg", "cached rows"}

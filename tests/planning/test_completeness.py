@@ -19,6 +19,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
+from harness.promises import LOOKS_SOUND
 from harness.search import some
 from harness.strategies import COMMANDS, NAMES, chains, faults, servers
 from harness.wrong import WRONG, wrong
@@ -26,11 +27,6 @@ from harness.wrong import WRONG, wrong
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 ROWS = 4000  # of a chain
 ENDS = ("truth", "error", "belief")
-LOOKS_SOUND = {
-    *("start excluded", "page 0 skipped", "one height higher"),
-    *("gaps in full pages", "shards", "few rows of a height"),
-}
-"""They lack rows before others, in order (tests/harness/promises.py): only the full blocks of a few heights show it."""
 SLOW = {"nothing after a long row"}  # thousands of calls; CHAINQ_EXAMPLES runs them
 SOUND = {*KINDS, *NARROW, *WRONG, "two at once"} - LOOKS_SOUND - SLOW
 PLAIN = (
