@@ -93,13 +93,15 @@ class Partitions:
             raise IncompleteError(f"{store.label} has no partitions: no export has written any", writes)
 
     def uneven(self) -> Iterator[str]:
-        """Yield, in words, the commands that cover fewer heights than all commands of the data set together."""
+        """Yield, in words, the commands that cover fewer heights than all commands of the data set together; those with
+        equal heights at once."""
+        alike: dict[str, list[str]] = {}
         for command in self._commands:
             spanned = _spanned(one.spec for one in self.found if one.spec.command == command)
-            if not len(spanned):
-                yield f"{command}: no partitions"
-            elif spanned != self.heights:
-                yield f"{command}: {spanned} only"
+            if spanned != self.heights:
+                alike.setdefault(f"{spanned} only" if len(spanned) else "no partitions", []).append(command)
+        for what, commands in alike.items():
+            yield f"{', '.join(commands)}: {what}"
 
     def _off_the_grid(self) -> Iterator[Finding]:
         for spec, _, _ in self.found:
