@@ -99,7 +99,9 @@ def _check_words(words: list[str], query: str | None) -> None:
     if query is not None and not _looks_like_query(query):
         if words and _looks_like_query(words[0]):
             raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(words[0])}")
-        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
+        dotted = "words with a dot are for the prompt; 'show tables' and 'describe blocks' are queries"
+        hint = dotted if query.startswith(".") else ""
+        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes", hint)
 
 
 def _query(words: list[str]) -> str | None:

@@ -261,8 +261,12 @@ class Database(Closing):
             raise UsageError("invalid query: expected UTF-8 text") from None
         statements = connection.extract_statements(query)
         allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
-        if len(statements) != 1 or statements[0].type not in allowed:
-            raise UsageError("invalid query: expected one SELECT")
+        if len(statements) != 1:
+            raise UsageError(f"invalid query: {len(statements)} statements, expected one SELECT")
+        if statements[0].type not in allowed:
+            kind = statements[0].type.name
+            hint = Phrase("{output} FILE writes the result of a SELECT") if kind == "COPY" else ""
+            raise UsageError(f"invalid query: {kind}, expected a SELECT", hint)
         return statements[0]
 
     def _failed(self, error: Exception, query: str) -> ChainqError:

@@ -16,7 +16,8 @@ def invalid(error: Exception, query: str) -> UsageError:
     shown = re.sub(r"(?m)^LINE ([0-9]+): (.*)\n( *)\^+ *$", lambda found: _located(found, query), str(error))
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
-    return UsageError(f"the query failed: {excerpt(shown, 300)}")
+    hyphens = re.search(r"\bfull-blocks\b", query)
+    return UsageError(f"the query failed: {excerpt(shown, 300)}", "the table is full_blocks" if hyphens else "")
 
 
 def _located(found: "re.Match[str]", query: str) -> str:

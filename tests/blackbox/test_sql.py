@@ -434,6 +434,14 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     for given in (["lake"], ["lake", "-"], ["-"], []):
         assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
     assert "'select' is not a query: expected one SELECT in quotes" in one_line(exported("sql", "select"), 2)
+    assert "'show tables' and 'describe blocks' are queries" in one_line(exported("sql", "lake", ".tables"), 2)
+    assert exported("sql", "lake", "show tables", "--text").rows == [b"blocks", b"full_blocks", b"records"]
+    line = one_line(exported("sql", "lake", "select count(*) from full-blocks"), 2)
+    assert line.endswith("; the table is full_blocks\n")
+    line = one_line(exported("sql", "lake", "copy blocks to 'x.csv'"), 2)
+    assert line.endswith("invalid query: COPY, expected a SELECT; -o FILE writes the result of a SELECT\n")
+    line = one_line(exported("sql", "lake", "select 1; select 2"), 2)
+    assert line.endswith("invalid query: 2 statements, expected one SELECT\n")
     swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)
     assert "the query comes last; chainq sql lake 'select count(*) from blocks'" in swapped
     line = one_line(exported("sql", "lake", "select * from transitions"), 2)
