@@ -78,6 +78,9 @@ def guess_option(option: str, command: "Command | None") -> str:
         return "a screen has no columns or rows; use --json, or a command that prints rows, such as records"
     if option in ("--table", "--text") and "--json" in known and "--format" not in known:
         return "leave it out, or use --json"
+    if command and option in _OF_ROWS and "--json" in known and "--format" not in known:
+        file = " > FILE" if option in ("-o", "--output") else ""
+        return f"use chainq {command.name} --json{file}"
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
         return "use a range: -100: is the last 100 blocks"

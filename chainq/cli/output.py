@@ -250,11 +250,12 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes."""
     from chainq.catalog.columns import members
-    from chainq.catalog.owned import COMMAND, owned_method
+    from chainq.catalog.owned import COMMAND, owned_method, readable
     from chainq.verify.findings import CHECKS, FINDINGS
 
+    owned = owned_method(records=True, plaintext=True, spends=True, amounts=True)
     others = {
-        COMMAND: owned_method(records=True, plaintext=True, spends=True, amounts=True),
+        COMMAND: readable(owned, several=True, spent=True),  # what its table may show
         FINDINGS.command: FINDINGS,
     }
     columns = (others.get(command) or BY_COMMAND[command]).selectable

@@ -209,6 +209,13 @@ def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> Non
     assert ("transactions[].status" in lines) is (method.command == "full-blocks")
 
 
+def test_columns_help_of_owned_marks_those_of_its_table(chainq: Program) -> None:
+    """Its table shows what records hold, and not the columns of ownership rows."""
+    out = chainq("owned", "--columns", "help").out.decode()
+    marks = dict(re.findall(r"(?m)^(amount|record_name|nonce_x|height)( \*|)", out))
+    assert marks == {"nonce_x": "", "height": " *", "record_name": " *", "amount": " *"}
+
+
 def test_columns_add_up(chainq: Program) -> None:
     """--columns given twice selects the columns of both, and `all` with others is every column before or after."""
     ran = chainq("block", "5", "--columns", "height", "--columns", "round,id", "--csv", url="demo:")
