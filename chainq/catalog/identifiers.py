@@ -72,7 +72,7 @@ def sendable(text: str) -> str:
     if any(key in text for key in KEYS):
         from chainq.catalog.kinds import TextKind
 
-        raise UsageError("invalid argument: it holds a secret key", TextKind.SECRET.hint)
+        raise UsageError("invalid argument: it contains a secret key", TextKind.SECRET.hint)
     try:
         text.encode()
     except UnicodeEncodeError:

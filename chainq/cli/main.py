@@ -150,7 +150,9 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         from chainq.cli.query import is_range
 
         given = [f"--{name} {height}" for name, height in zip(("start", "end"), extra.groups(), strict=True) if height]
-        return "" if is_range(start) else f"use {' '.join(given)}"
+        if arguments[0] == "verify" and start in PlainGroup.catalogue:
+            return f"use chainq verify {':'.join(extra.groups())} --commands {start}"
+        return "pass one range" if is_range(start) else f"use {' '.join(given)}"
     return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
 
 

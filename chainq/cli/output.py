@@ -75,10 +75,10 @@ class OutputSettings(NamedTuple):
         extension = self.file.suffix
         if extension and not self.stated and extension.lower() not in registry.EXTENSIONS:
             known = ", ".join(registry.EXTENSIONS)
-            warn(f"{self.file} holds {self.format}: the extension {extension} selects no format ({known} do)")
+            warn(f"{self.file} contains {self.format}: the extension {extension} selects no format ({known} do)")
         expected = registry.EXTENSIONS.get(extension.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):
-            warn(f"{self.file} holds {self.format}, although its extension is {extension}")
+            warn(f"{self.file} contains {self.format}, but its extension is {extension}")
 
 
 def settings(

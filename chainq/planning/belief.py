@@ -155,7 +155,7 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
             break
     if facts.repeats:
         raise IncompleteError(
-            f"{heights}: it holds more rows than one response returns, and they cannot be distinguished"
+            f"{heights}: it has more rows than one response returns, and they cannot be distinguished"
         )
     size = facts.size or 1
     while True:

@@ -147,7 +147,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
         return
     name, later = printable(str(checkpoint.path)), checkpoint.output
     raise UsageError(
-        f"{output} holds earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
+        f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
         Phrase("use {output}" if later else "omit {output}", output=later or None)
         + f"; a new file gets the rows from height {last.next} on",
     )

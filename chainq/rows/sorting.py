@@ -59,7 +59,7 @@ class Sorter:
         low, high = min(ends, default=heights.start), max(ends, default=heights.start)
         if low < heights.start or high >= heights.end:
             raise IncompleteError(
-                f"{self._method.name} {heights}: the response holds a row of height"
+                f"{self._method.name} {heights}: the response contains a row of height"
                 f" {low if low < heights.start else high}",
                 "it is outside the requested range",
             )

@@ -85,12 +85,12 @@ class AppendFileSink(Sink):
         """Raise IncompleteError if the file is not as recorded, except for data that a killed run may have left."""
         length, name = recorded.length, self._name
         if self.length < length:
-            raise IncompleteError(f"the checkpoint recorded {length} bytes, {name} holds {self.length}", _CHANGED)
+            raise IncompleteError(f"the checkpoint recorded {length} bytes, {name} has {self.length}", _CHANGED)
         if recorded.end_hash not in ("", self.end_hash(length)):
             raise IncompleteError(f"{name} was changed since the checkpoint recorded it", _CHANGED)
         if not recorded.writing and self._holds_line(length):  # half a line is no row
             raise IncompleteError(
-                f"the checkpoint recorded {length} bytes, {name} holds {self.length}, and no run was killed",
+                f"the checkpoint recorded {length} bytes, {name} has {self.length}, and no run was killed",
                 "another program or another checkpoint appends to it; " + _LATER + ", or remove what was appended",
             )
 

@@ -87,7 +87,7 @@ def test_6_an_output_that_lost_rows(chainq: Program, truth: Truth) -> None:
         whole, kept = job.out.read_bytes(), job.files()["kept"]
         service.tip = 12
         job.out.write_bytes(whole[:-1])
-        said(job(), 6, f"recorded {len(whole)} bytes", f"{job.out} holds {len(whole) - 1}")
+        said(job(), 6, f"recorded {len(whole)} bytes", f"{job.out} has {len(whole) - 1}")
         assert job.files() == {"out": whole[:-1], "kept": kept}
         job.out.unlink()
         said(job(), 6, f"recorded {len(whole)} bytes of {job.out}, and the file is gone")
@@ -128,7 +128,8 @@ def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Tr
         assert job(out=last).code == 0
         service.tip, before, calls = 15, job.files(), len(service.calls)
         ran = job()
-        said(ran, 2, f"{job.out} holds earlier rows of checkpoint {job.kept}", f"later ones went to {last or between}")
+        earlier = f"{job.out} contains earlier rows of checkpoint {job.kept}"
+        said(ran, 2, earlier, f"later ones went to {last or between}")
         assert "a new file gets the rows from height 13 on" in ran.err
         assert (job.files(), len(service.calls)) == (before, calls)
         job.out.unlink()

@@ -181,7 +181,7 @@ def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
     """Rows are jsonl, and the message says so, unless an option asks for that format or the name has no extension."""
     ran = chainq("blocks", "5", "-o", "x.xlsx", url="demo:")
     assert (ran.code, (chainq.home / "x.xlsx").read_bytes()[:1]) == (0, b"{")
-    assert ran.err.startswith("chainq: warning: x.xlsx holds jsonl: the extension .xlsx selects no format (.jsonl, ")
+    assert ran.err.startswith("chainq: warning: x.xlsx contains jsonl: the extension .xlsx selects no format (.jsonl, ")
     for words in (("--jsonl", "-o", "x.log"), ("-o", "rows")):
         assert chainq("blocks", "5", *words, url="demo:").err == ""
 
@@ -189,7 +189,7 @@ def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
 def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -> None:
     """An explicit format is used, and said to differ from the extension."""
     ran = chainq(*LAST, "--csv", "-o", "x.json", url="demo:")
-    assert (ran.code, ran.err) == (0, "chainq: warning: x.json holds csv, although its extension is .json\n")
+    assert (ran.code, ran.err) == (0, "chainq: warning: x.json contains csv, but its extension is .json\n")
     assert (chainq.home / "x.json").read_bytes().startswith(b"id,height")
     assert chainq(*LAST, "--table", "-o", "x.txt", url="demo:").err == ""
 

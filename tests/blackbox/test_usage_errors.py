@@ -26,7 +26,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "5", "8"], "unexpected argument 8; a range is one argument, 5:8"),
     (["address-transactions", ADDRESS, "5", "latest"], "a range is one argument, 5:latest"),
     (["verify", "x.csv", "5:6"], "unexpected argument 5:6; use --start 5 --end 6"),
-    (["blocks", "5:6", "8:9"], "unexpected argument 8:9; see --help"),
+    (["blocks", "5:6", "8:9"], "unexpected argument 8:9; pass one range"),
     (["blocks", "5:6", "8"], "unexpected argument 8; see --help"),
     (["blocks", "-o", ""], "invalid --output ''"),
     (["blocks", "--columns", "height,,timestamp"], "a column between two commas is empty"),

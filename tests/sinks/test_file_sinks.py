@@ -86,7 +86,7 @@ def test_append_refuses_rows_that_no_killed_run_wrote(tmp_path: Path) -> None:
     """A line beyond the recorded length is the rest of a run that was killed, or another program's."""
     file = tmp_path / "out"
     file.write_bytes(b"row\nother\n")
-    with pytest.raises(IncompleteError, match=r"recorded 4 bytes, .*out holds 10, and no run was killed"):
+    with pytest.raises(IncompleteError, match=r"recorded 4 bytes, .*out has 10, and no run was killed"):
         AppendFileSink(file, Recorded(4))
     assert file.read_bytes() == b"row\nother\n"
     with AppendFileSink(file, Recorded(4, writing=True)):
@@ -97,7 +97,7 @@ def test_append_refuses_a_file_too_short(tmp_path: Path) -> None:
     """A file shorter than recorded has lost rows: IncompleteError with both lengths, and the file untouched."""
     file = tmp_path / "out"
     file.write_bytes(b"12345")
-    with pytest.raises(IncompleteError, match=r"checkpoint recorded 6 bytes.*out holds 5"):
+    with pytest.raises(IncompleteError, match=r"checkpoint recorded 6 bytes.*out has 5"):
         AppendFileSink(file, Recorded(6))
     assert file.read_bytes() == b"12345"
 
