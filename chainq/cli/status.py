@@ -244,7 +244,7 @@ def _table(found: Sequence[Status]) -> str:
 
 
 def _above(status: Status) -> str:
-    return f"{counted(status.rows_above or 0, 'row')} more above the first gap"
+    return f"{counted(status.rows_above or 0, 'more row')} above the first gap"
 
 
 def _failure(status: Status) -> Iterator[str]:

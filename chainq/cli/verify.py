@@ -36,6 +36,7 @@ from chainq.verify.service_rows import BLOCKS, COMMANDS
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
+MADE_UP = "the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -130,7 +131,7 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
 def _warn_of_sample(service: Service, hashes: "BlockHashes | None", reporter: Reporter) -> None:
     """Warn of the built-in sample chain, which has a finding in each block."""
     if hashes is not None and service.url == "demo:":
-        reporter.warn("the hashes of the sample chain are made up; chainq serve --sealed N serves true ones")
+        reporter.warn(MADE_UP)
 
 
 def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:

@@ -21,7 +21,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 from chainq.verify.findings import FINDINGS, Repair, Step, by_height
-from chainq.verify.service_rows import COMMANDS
+from chainq.verify.service_rows import BLOCKS, COMMANDS
 
 if TYPE_CHECKING:
     from chainq.verify.data_set import DataSetCheck
@@ -65,6 +65,9 @@ def run(given: VerifyCommand) -> None:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
                 verdict.compared += hashes.verdict("the file", verdict.rows)
+                blocks = sum(verdict.rows[command] for command in BLOCKS)
+                if blocks and verdict.findings["hash"] == blocks:
+                    reporter.warn(f"no block hash matches; if this is an export of demo:, {verify.MADE_UP}")
         finally:
             reporter.end()
         with signals_deferred():

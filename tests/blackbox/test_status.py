@@ -133,7 +133,7 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     ]
     assert max(map(len, lines[:2])) <= 60
     assert seen(chainq, "lake")["rows_above"] == 100
-    assert lines[2:] == [f"blocks: 100 rows more above the first gap, missing heights 100-199, 300-349 ({writes})"]
+    assert lines[2:] == [f"blocks: 100 more rows above the first gap, missing heights 100-199, 300-349 ({writes})"]
     for options in ((), ("--json",), ("--prometheus",)):
         plain, checked = (chainq("status", "lake", *options, *age) for age in ((), ("--max-age", "1h")))
         assert (plain.code, checked.code) == (0, 6)
