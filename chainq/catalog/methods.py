@@ -457,7 +457,7 @@ METHODS = (
             Param("transitionsPerRequest", "number", Role.SIZE, "page size"),
         ),
         columns=REFERENCE,
-        example="chainq address-transactions aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd --end 10K",
+        example="chainq address-transactions --end 10K aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd",
         max_heights=50_000,
         page_size=10_000,
         repeats=True,

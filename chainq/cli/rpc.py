@@ -48,7 +48,8 @@ def run(given: "RpcOptions") -> None:
             shown = bytes(service.call(name, sent))
         except ServiceError as error:
             if is_misunderstood(error.code, error.message):
-                error.hint = _other_names(name) or "chainq doctor shows which methods and dialect the server has"
+                doctor = "chainq doctor shows which methods and dialect the server has"
+                error.hint = _other_names(name) or _near(name) or doctor
             elif error.code == _INVALID_PARAMS:
                 error.hint = _parameters(name)
             raise
@@ -83,3 +84,15 @@ def _other_names(name: str) -> str:
             here = " and ".join(dialect for dialect, other in names.items() if other == name)
             return f"{name} is a method of the dialect {here}; it is {others} (chainq {method.command} takes both)"
     return ""
+
+
+def _near(name: str) -> str:
+    """Return which method may be meant by a name that no dialect has, such as that of a command; empty if none is."""
+    from difflib import get_close_matches
+
+    wires = {method.command: [dialect.wire(method).name for dialect in DIALECTS.values()] for method in METHODS}
+    known = {wire for names in wires.values() for wire in names}
+    if name in known:
+        return ""
+    meant = list(dict.fromkeys(wires.get(name, ()))) or get_close_matches(name, sorted(known), 1, 0.7)
+    return f"did you mean {' or '.join(meant)}?" if meant else ""

@@ -22,9 +22,13 @@ def shown(program: Program, width: int, *words: str) -> str:
 @pytest.mark.parametrize("width", [60, 200])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_fits_the_terminal(program: Program, command: str, width: int) -> None:
-    """No line is wider than the terminal, or than 100 characters; columns and examples are whole."""
+    """No line is wider than the terminal, or than 100 characters; columns and examples are whole.
+
+    The ID of an example, which a user can paste, has more characters than 60 columns: it has a line of its own.
+    """
     text = shown(program, width, *command.split())
-    assert max(map(len, text.splitlines())) <= min(width, 100)
+    breakable = [line for line in text.splitlines() if not re.fullmatch(r" {4}(at|aleo)1[a-z0-9]{58}", line)]
+    assert max(map(len, breakable)) <= min(width, 100)
     assert "x>=" not in text
     assert "x<=" not in text
     if method := BY_COMMAND.get(command):
