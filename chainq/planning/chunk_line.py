@@ -18,7 +18,7 @@ class Chunk:
     heights: HeightRange
     overlap: int
     rest: bool = False
-    steps: Asking[int] | None = None
+    steps: Asking[None] | None = None
     request: RowsRequest | TipRequest | DueRequest | Wait | HandBack | None = None
     sent: bool = False
     answered: bool = False
@@ -59,26 +59,25 @@ class ChunkLine:
             self.chunks.pop(0)
         chunk.proved = False
 
-    def divide(self, chunk: Chunk, asked: int) -> None:
-        """Split off the heights of a chunk that were not requested or proved yet, in chunks of the current length."""
+    def divide(self, chunk: Chunk, asked: int | None = None) -> None:
+        """Split off the heights of a chunk that are not proved yet, in chunks of the current length. If none is proved,
+        split off those that were handed back from `asked` on."""
         start, end = chunk.heights.start, chunk.heights.end
         if self._facts.top is not None and end > self._facts.top:  # no blocks there
             end = max(start, self._facts.top)
             chunk.heights = HeightRange(start, end)
         reach = self._facts.evidence.reach(start, end)
         if reach > start:
-            chunk.rounds = 0
-        elif asked >= end:
+            chunk.rounds, chunk.proved, asked = 0, True, reach
+        elif asked is None:
             if chunk.rounds > tuning.MOST_ROUNDS:
                 chunk.error = IncompleteError(f"{chunk.heights}: its rows cannot be proved complete")
             return
         parts = []
-        middle = reach if reach > start else asked
-        chunk.proved = reach > start
-        chunk.heights = HeightRange(start, middle)
+        chunk.heights = HeightRange(start, asked)
         length, overlap = self._facts.pace.choose()
         beyond = self._facts.top is None or self._facts.end < self._facts.top  # a request may show rows there
-        at = middle
+        at = asked
         while at < end:
             upto = min(end, at + length)
             most = max(2 * overlap, length // 4) if upto < self._facts.end else int(not beyond)

@@ -120,10 +120,6 @@ class Chunker:
         self._seen.clear()
         self.learn(heights, rows, size, complete=False)
 
-    def longest(self) -> int:
-        """Return how many heights a chunk may have that was made before the server was seen to truncate responses."""
-        return self._limit if self._cap is None else 2 * self.choose()[0]
-
     def too_heavy(self, heights: HeightRange) -> None:
         """Record that a response for `heights` failed because of its size."""
         expected = self.rows_per_height * len(heights)

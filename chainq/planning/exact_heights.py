@@ -10,8 +10,8 @@ from chainq.rows.sorting import Page
 NO_VERIFY = Phrase("blocks and full-blocks print such rows unchecked with {verify}", verify=False)
 
 
-def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[int]:
-    """Request blocks until every height up to the tip is there once; return the first height that is handed back.
+def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[None]:
+    """Request blocks until every height up to the tip is there once, or those of a first part.
 
     Without `verify`, missing and duplicate blocks are noted and passed on. Raises IncompleteError.
     """
@@ -19,12 +19,12 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
     for _ in range(tuning.BLOCK_ATTEMPTS):
         end, page = yield from _request(heights.start, end)
         if ev.reach(heights.start, end) == end:
-            return end
+            return
         if facts.tip is None:
             facts.tip = yield TipRequest()
         end = max(heights.start, min(end, facts.top or 0))
         if end <= ev.reach(heights.start, end):
-            return end
+            return
     asked = HeightRange(heights.start, end)
     said = _fault(page, asked, ev.reach(heights.start, end), facts)
     if verify:
@@ -32,7 +32,6 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[in
         raise IncompleteError(f"{asked}: {said}", behind + NO_VERIFY)
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)
-    return end
 
 
 def _request(start: int, end: int) -> Asking[tuple[int, Page]]:

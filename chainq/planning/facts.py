@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
@@ -81,9 +80,8 @@ class Facts:
         return page is None or (self.full(page) and (not page.heights or page.heights[0] == height))
 
     def note_dense(self, page: Page | None, height: int) -> None:
-        """Record that a response proves the heights below `height`, and may be full of rows of `height`."""
-        heights = page.heights if page is not None and self.full(page) else []
-        if heights and heights[int(len(heights) * (1 - tuning.DENSE))] == height:
+        """Record that a response proves the heights below `height`, and is full of rows of `height`, at least half."""
+        if page is not None and self.full(page) and page.heights[len(page.heights) // 2 :][:1] == [height]:
             self.dense = height
 
     def note(self, text: str) -> None:

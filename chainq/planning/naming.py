@@ -33,6 +33,8 @@ def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
 def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     """Request the due rows of the first heights from another method, then all of these rows; else rely on belief."""
     ev, width, most = facts.evidence, tuning.NAMED_BLOCKS, tuning.MOST_EMPTY
+    if not ev.order.usable:
+        facts.note("the service does not order rows by height: its full blocks name the rows that are due")
     facts.named = HeightRange(start, end)
     while facts.blocks and not ev.due(start) and (end - start <= most or facts.empty < most):
         if (yield from due_rows(HeightRange(start, min(end, start + width)), facts)) is None:

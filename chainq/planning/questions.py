@@ -1,7 +1,7 @@
 """Chooses what to request next, so that the kernel (`evidence.py`) can prove more. It may choose badly without harm.
 
-`pursue` is a generator for some heights. It yields requests until the kernel can prove the first of these heights,
-and returns the first height that it hands back. It requests, in this order:
+`pursue` is a generator for some heights. It yields requests until the kernel can prove the first of these heights. It
+requests, in this order:
 
 1.  The heights and a few beyond. A row there proves them.
 2.  If no row is there: the heights up to a row that responses for the heights above show, after these arrived.
@@ -32,25 +32,20 @@ from chainq.planning.naming import collect, due_rows
 from chainq.rows.sorting import Page
 
 
-def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[int]:
-    """Request until the kernel proves the first of the heights; return the first height that is handed back.
+def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = False) -> Asking[None]:
+    """Request until the kernel proves the first of the heights.
 
     `rest`: a response has shown where their first row is, and nothing beyond. Raises IncompleteError if no request
     helps, and the failures of requests.
     """
     start, end, ev = heights.start, heights.end, facts.evidence
     ev.alone |= not (facts.locate or facts.blocks)
+    if (yield from _known_before(start, end, overlap, facts)):
+        return
     page: Page | None = Page([], [])
-    if end - start > facts.pace.longest():
-        end = start + facts.pace.longest()
-        yield HandBack(end)
-    asked = yield from _known_before(start, end, overlap, facts)
-    if asked is not None:
-        return asked
     if not rest:
-        wanted = end
         page, end = yield from _request(start, end, overlap, facts)
-        if end < wanted:
+        if end < heights.end:
             yield HandBack(end)
         yield from _check(start, end, page, facts)
     reach = ev.reach(start, end)
@@ -58,41 +53,26 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
         facts.note_dense(page, reach)
         yield from _spot_check(HeightRange(start, reach), end, page, facts)
     elif not ev.order.usable:
-        yield from _unordered(start, end, facts)
+        yield from collect(start, end, facts)
     elif reach == start and facts.filled_by(start, page):
         yield from _dense(start, overlap, facts)
     else:
         yield Wait()
         if ev.reach(start, end) == start:
-            follow = _follow(start, end, overlap, facts)
-            yield from follow if ev.with_heights else _bridge(start, end, overlap, page or Page([], []), facts)
-    return end
+            yield from (_follow(start, end, facts) if ev.with_heights else _bridge(start, end, overlap, page, facts))
 
 
-def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[int | None]:
-    """Request the rows of heights that a plain request is known not to prove; return their end, None for others."""
-    if not facts.evidence.order.usable:
-        yield from _unordered(start, end, facts)
-    elif facts.named.start <= start < facts.named.end:
-        yield from collect(start, min(end, facts.named.end), facts)
-    elif _ends_shown(HeightRange(start, end), facts):
-        yield from collect(start, end, facts)
-    elif start == facts.dense:
-        if end > start + 1:  # its responses are large: the heights above need not wait for them
-            end = start + 1
-            yield HandBack(end)
+def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[bool]:
+    """Request the rows of heights that a plain request is known not to prove; return whether the first is such."""
+    if start == facts.dense:
         yield from _dense(start, overlap, facts)
-    else:
-        return None
-    return end
-
-
-def _ends_shown(heights: HeightRange, facts: Facts) -> bool:
-    """Return whether heights are the last ones, few, and from an earlier response: only other methods can show more
-    about them, because the rows have no height."""
-    ev, last = facts.evidence, heights.end == facts.end == facts.top
-    few = len(heights) <= tuning.SEVERAL
-    return facts.blocks and last and few and not ev.with_heights and ev.requested(heights)
+        return True
+    if facts.named.start <= start < facts.named.end:
+        end = min(end, facts.named.end)
+    elif facts.evidence.order.usable:
+        return False
+    yield from collect(start, end, facts)
+    return True
 
 
 def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
@@ -101,12 +81,6 @@ def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None
         yield from _check_start(start, end, page, facts)
     elif facts.locate:
         yield from _locate_across(start, end, page, facts)
-
-
-def _unordered(start: int, end: int, facts: Facts) -> Asking[None]:
-    """Request rows from a service that does not order rows by height."""
-    facts.note("the service does not order rows by height: its full blocks name the rows that are due")
-    yield from collect(start, end, facts)
 
 
 def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
@@ -207,26 +181,24 @@ def _top(facts: Facts) -> Asking[int]:
     return facts.top or 0
 
 
-def _follow(start: int, end: int, overlap: int, facts: Facts) -> Asking[None]:
+def _follow(start: int, end: int, facts: Facts) -> Asking[None]:
     """Request heights up to a row that is known beyond them, or to the tip if none is known."""
-    ev = facts.evidence
     width = max(1, end - start)
     while (known := _known_beyond(start, facts)) is None:
         top = yield from _top(facts)
-        if end >= top or width > facts.pace.widest:  # what is there was requested
-            return (yield from collect(start, min(end, top), facts)) if start < top else None
-        reach = _clip(start, start + width, facts)
-        if (yield from _shown_or_dense(HeightRange(start, max(start + 1, min(reach, top))), overlap, facts)):
+        reach = min(_clip(start, start + width, facts), top)
+        if start >= top:
             return
-        if reach >= top and _known_beyond(start, facts) is None:
-            return (yield from collect(start, min(end, top), facts))
+        if end < top and width <= facts.pace.widest and (yield from _shown(HeightRange(start, reach), facts)):
+            return
+        if (end >= top or width > facts.pace.widest or reach == top) and _known_beyond(start, facts) is None:
+            return (yield from collect(start, min(end, top), facts))  # what is there was requested
         width *= tuning.WIDER
-    if ev.reach(start, end) > start:
-        return
-    for _ in range(2 if known[1] - start <= facts.pace.widest else 0):
-        if (yield from _shown_or_dense(HeightRange(start, known[1]), overlap, facts)):
-            return
-    yield from _narrow(start, end, known, facts)
+    if facts.evidence.reach(start, end) == start:
+        for _ in range(2 if known[1] - start <= facts.pace.widest else 0):
+            if (yield from _shown(HeightRange(start, known[1]), facts)):
+                return
+        yield from _narrow(start, end, known, facts)
 
 
 def _known_beyond(start: int, facts: Facts) -> tuple[int, int] | None:
@@ -234,15 +206,12 @@ def _known_beyond(start: int, facts: Facts) -> tuple[int, int] | None:
     return facts.evidence.known_row(start + 1) if facts.evidence.order.seen else None
 
 
-def _shown_or_dense(heights: HeightRange, overlap: int, facts: Facts) -> Asking[bool]:
-    """Request heights; return whether their first rows are proved then, or were asked for as a dense height."""
+def _shown(heights: HeightRange, facts: Facts) -> Asking[bool]:
+    """Request heights; return whether their first rows are proved then, by name if the first height fills a page."""
     page = yield from shown(heights, facts)
-    if facts.evidence.reach(*heights.edges) > heights.start:
-        return True
-    if not facts.filled_by(heights.start, page):
-        return False
-    yield from _dense(heights.start, overlap, facts)
-    return True
+    if facts.evidence.reach(*heights.edges) == heights.start and facts.filled_by(heights.start, page):
+        yield from collect(heights.start, heights.start + 1, facts)
+    return facts.evidence.reach(*heights.edges) > heights.start
 
 
 def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Asking[None]:
@@ -268,17 +237,10 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
 
 
 def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
-    """Request all rows of a height that fills a response: with larger pages, else by name."""
-    size = facts.size or 1
-    known = facts.evidence.known_row(start + 1)
-    reach = min(known[1] if known else start + 1 + max(1, overlap), start + 1 + max(1, overlap))
-    for _ in range(tuning.LARGER_PAGES):
-        size *= tuning.LARGER
-        page = yield from shown(HeightRange(start, _clip(start, reach, facts)), facts, size)
-        if page is None or len(page.rows) < size or facts.evidence.reach(start, start + 1) > start:
-            break
-    if facts.locate and facts.evidence.reach(start, start + 1) == start:  # a row beyond may be there, unknown
-        yield from _locate(start + 1, facts, max(1, overlap))
+    """Request all rows of a height that fills a response: with a larger page that shows a row beyond, else by name."""
+    if not facts.locate:
+        reach = _clip(start, start + 1 + max(1, overlap), facts)
+        yield from shown(HeightRange(start, reach), facts, (facts.size or 1) * tuning.LARGER)
     if facts.evidence.reach(start, start + 1) == start:
         yield from collect(start, start + 1, facts)
 
@@ -317,42 +279,40 @@ def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Ask
     return True
 
 
-def _bridge(start: int, end: int, overlap: int, page: Page, facts: Facts) -> Asking[None]:
+def _bridge(start: int, end: int, overlap: int, page: Page | None, facts: Facts) -> Asking[None]:
     """Request a response that shows rows on both sides of the end of some heights."""
-    ev = facts.evidence
+    ev, width = facts.evidence, _spread(page, end - start)
     top = yield from _top(facts)
     if end >= top:
-        return (yield from _tail(start, top, page, facts)) if start < top else None
+        return (yield from _tail(start, top, width, facts)) if start < top else None
     if ev.known_row(end) is None:
-        yield from _locate(end, facts, 2 * overlap + _spread(page, end - start))
+        yield from _locate(end, facts, 2 * overlap + width)
     known = ev.known_row(end)
     if ev.reach(start, end) > start:
-        return
+        return None
     if known is None:
         return (yield from collect(start, end, facts))
-    width, cut = _spread(page, end - start), len(page.rows)
-    while width:
-        if known[1] - (end - width) <= facts.pace.widest:
-            yield from shown(HeightRange(end - width, known[1]), facts)
-        if ev.reach(start, end) > start or (cut and facts.locate and (yield from _is_cut(start, end, cut, facts))):
-            return
-        cut, width = 0, min(end - start, width * tuning.LARGER) if width < end - start else 0
-    yield from _narrow(start, end, known, facts)
+    if known[1] - (end - width) <= facts.pace.widest:
+        yield from shown(HeightRange(end - width, known[1]), facts)
+    if ev.reach(start, end) == start and not (yield from _is_cut(start, end, page, facts)):
+        yield from _narrow(start, end, known, facts)
+    return None
 
 
-def _is_cut(start: int, end: int, rows: int, facts: Facts) -> Asking[bool]:
+def _is_cut(start: int, end: int, page: Page | None, facts: Facts) -> Asking[bool]:
     """Find the end of a response that shows no row near its end, with `records`; return whether that proves some."""
-    last = yield from _locate_rows(HeightRange(start, end), rows)
+    if not facts.locate or page is None or not page.rows:
+        return False
+    last = yield from _locate_rows(HeightRange(start, end), len(page.rows))
     if facts.evidence.reach(start, end) == start:
         return False
-    facts.pace.cut(HeightRange(start, last), rows)
+    facts.pace.cut(HeightRange(start, last), len(page.rows))
     return True
 
 
-def _tail(start: int, top: int, page: Page, facts: Facts) -> Asking[None]:
+def _tail(start: int, top: int, width: int, facts: Facts) -> Asking[None]:
     """Request the full blocks of the last rows before the tip, from the tip downwards."""
-    ev, at = facts.evidence, top
-    width = min(tuning.NAMED_BLOCKS, _spread(page, top - start))
+    ev, at, width = facts.evidence, top, min(tuning.NAMED_BLOCKS, width)
     while facts.blocks and at > start and ev.reach(start, top) == start and top - at < tuning.MOST_EMPTY:
         low = max(start, at - width)
         if (yield from due_rows(HeightRange(low, at), facts)) is None:

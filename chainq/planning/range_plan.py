@@ -321,9 +321,8 @@ class RangePlan:
         """Start requesting a chunk; return whether the kernel can already prove it or its beginning."""
         chunk.rounds += 1
         try:
-            start = self.evidence.reach(chunk.heights.start, chunk.heights.end)
-            if start > chunk.heights.start:
-                self._line.divide(chunk, start)
+            if self.evidence.reach(*chunk.heights.edges) > chunk.heights.start:
+                self._line.divide(chunk)
                 return True
         except IncompleteError as error:
             self._contradicted(chunk, error)
@@ -345,15 +344,15 @@ class RangePlan:
             if isinstance(chunk.request, HandBack):
                 self._line.divide(chunk, chunk.request.end)
                 chunk.request = next(chunk.steps)
-        except StopIteration as stop:
-            chunk.steps, asked = None, stop.value
+        except StopIteration:
+            chunk.steps = None
         except Exception as error:
             chunk.steps, chunk.error = None, error
             return
         else:
             return
         try:
-            self._line.divide(chunk, asked)
+            self._line.divide(chunk)
         except IncompleteError as error:
             self._contradicted(chunk, error)
 
