@@ -212,13 +212,15 @@ def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec, now: floa
         if one.deploys:
             tree.add(Text(f"deploys {one.deploys}"))
         for call in one.calls:
-            line = Text(call.name)
+            long = width_of(call.name) > spec.width - 8
+            line = Text(call.name.replace("/", "/\n  ", 1) if long else call.name)
             notes = [counted(call.records, "record")] if call.records else []
             notes += [f"fee {brief_fee(one.fee)}".rstrip()] if call.fee and one.fee else []
             notes += ["not done"] if one.status.lower() == "rejected" and not call.fee else []
             noted = f"  {', '.join(notes)}" if notes else ""
             fits = width_of(call.name + noted) <= spec.width - 8
-            line.append(noted if fits else f"\n{noted}", "dim")
+            if noted:
+                line.append(noted if fits else f"\n{noted}", "dim")
             tree.add(line)
     return root
 

@@ -1,6 +1,7 @@
 """`chainq show X`: one screen for any object, in few calls, that ends with commands that work as they stand."""
 
 import json
+import re
 import shlex
 from collections import Counter
 from functools import partial
@@ -376,3 +377,13 @@ def test_60_columns_break_no_name(word: str, whole: str, chainq: Program) -> Non
 def test_a_mistyped_program_or_function_is_recognized(name: str, meant: str, chainq: Program) -> None:
     """By the names that the newest blocks have."""
     assert f"; {meant}" in one_line(chainq("show", name, url="demo:"), 1)
+
+
+def test_long_names_on_a_narrow_terminal(chainq: Program) -> None:
+    """A call that is wider than the screen continues below after its program, without an empty line."""
+    env = {"COLUMNS": "40"}
+    out = chainq("show", "credits.aleo/transfer_private", url="demo:", env=env).out.decode()
+    tree = out.split("\nnext\n")[0].splitlines()
+    assert [line for line in tree if line and not line.strip("│ ")] == []
+    assert any(re.search(r"── wrapped_credits\.aleo/$", line) for line in tree)
+    assert any(re.search(r"^[│ ]+ deposit_credits_private$", line) for line in tree)
