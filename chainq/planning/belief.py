@@ -27,7 +27,7 @@ def believe(heights: HeightRange, facts: Facts) -> Asking[None]:
     at, width = heights.start, _window(heights, facts)
     while at < heights.end:
         window = HeightRange(at, min(heights.end, at + width))
-        rows, row_heights = yield from _agreed(window, facts)
+        rows, row_heights = yield from _agreed(window, facts.size, facts)
         if rows is None and ev.reach(at, heights.end) > at:
             return
         if rows is None:
@@ -59,11 +59,11 @@ def _window(heights: HeightRange, facts: Facts) -> int:
     return min(facts.pace.widest, width if facts.misses else max(width, few))
 
 
-def _agreed(window: HeightRange, facts: Facts) -> Asking[tuple[list[Raw] | None, list[int]]]:
+def _agreed(window: HeightRange, size: int | None, facts: Facts) -> Asking[tuple[list[Raw] | None, list[int]]]:
     """Return the rows of heights on which several responses agree, and their heights; None if they do not."""
     try:
-        page: Page = yield RowsRequest(window, facts.size)
-        if facts.size is not None and len(page.rows) >= facts.size:
+        page: Page = yield RowsRequest(window, size)
+        if size is not None and len(page.rows) >= size:
             return None, []
         if not page.rows:
             return (yield from _agreed_empty(window, facts)), []
@@ -143,21 +143,14 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
     Raises IncompleteError.
     """
     heights, size = HeightRange(height, height + 1), facts.size or 1
-    for _ in range(tuning.BELIEVED_PAGES):
-        size *= tuning.LARGER
-        try:
-            page: Page = yield RowsRequest(heights, size)
-        except DIVISIBLE:
-            break
-        if len(page.rows) < size:
-            if page.rows and not (yield from _further(page, heights, facts)):
-                return page.rows
-            break
+    for power in range(1, tuning.BELIEVED_PAGES + 1):
+        rows, _ = yield from _agreed(heights, size * tuning.LARGER**power, facts)
+        if rows:
+            return rows
     if facts.repeats:
         raise IncompleteError(
             f"{heights}: it has more rows than one response returns, and they cannot be distinguished"
         )
-    size = facts.size or 1
     while True:
         try:
             return (yield from _walk(heights, size))

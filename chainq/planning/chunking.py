@@ -34,8 +34,7 @@ class Chunker:
     def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
         self._limit = method.max_heights or (tuning.WIDEST_BLOCKS if method.linked else tuning.WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
-        self._overlaps = not method.linked
-        self._exact = method.linked  # one row for each height
+        self._linked = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
         self._cap: float | None = None  # rows, if the server cuts responses
@@ -73,7 +72,7 @@ class Chunker:
     @property
     def settled(self) -> bool:
         """Return whether chunks have the length that fills a response, and are not still growing towards it."""
-        if self._exact and self._first == self._limit:
+        if self._linked and self._first == self._limit:
             return True
         longest = tuning.GROWTH * self._longest
         return bool(self._seen) and (longest >= self._limit or longest * self.rows_per_height >= self._aim())
@@ -82,13 +81,13 @@ class Chunker:
         """Return the length of the next chunk and its overlap, in heights."""
         if not self._seen:
             first = min(self._first, self.widest)
-            overlap = max(1, first // 16) if self._overlaps else 0
+            overlap = 0 if self._linked else max(1, first // 16)
             return max(1, first - (overlap if first == self.widest else 0)), overlap
         density = self.rows_per_height
         grown = tuning.GROWTH * max(1, self._longest)
         length = min(grown, self.widest, int(self._aim() / density) if density else grown)
         overlap = 0
-        if self._overlaps:
+        if not self._linked:
             overlap = ceil(tuning.OVERLAP_ROWS / density) if density else length // 4
             overlap = max(1, min(overlap, length // 4))
         return max(1, length - overlap), overlap

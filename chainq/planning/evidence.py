@@ -242,10 +242,6 @@ class Evidence:
         lacking = (height for height, key in named if not any(key in witness.found for witness in witnesses))
         return len(named), sorted(lacking)
 
-    def requested(self, heights: HeightRange) -> bool:
-        """Return whether one response covers these heights and others."""
-        return any(r.heights.start <= heights.start and heights.end <= r.heights.end for r in self._responses)
-
     def due(self, height: int) -> list[Due]:
         """Return what other methods named at a height."""
         return [witness.due for witness in self._witnesses if height in witness.due.heights]

@@ -77,7 +77,7 @@ class RangePlan:
         edges: Sequence[int] = (),
     ) -> None:
         method = query.method
-        self._method, self._reverse, self._verify, self._strict = method, query.reverse, query.verify, strict
+        self._method, self._reverse, self._verify = method, query.reverse, query.verify
         heights = within_limit(query, heights)
         size, chunk_rows = page_sizes(query)
         # With a limit, one at a time: an extra request would be wasted.
@@ -111,7 +111,6 @@ class RangePlan:
             repeats=method.repeats,
         )
         self._line = ChunkLine(heights, self.facts, self.window, reverse=query.reverse, edges=edges, alone=alone)
-        self.believed: list[HeightRange] = []
 
     @property
     def done(self) -> bool:
@@ -293,8 +292,11 @@ class RangePlan:
 
         Raises IncompleteError.
         """
-        if proved.grade is Grade.BELIEF:
-            self._believe(proved.heights)
+        if proved.grade is Grade.BELIEF and self.facts.strict:
+            raise IncompleteError(
+                f"{proved.heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
+                Phrase("leave out {strict} to get them"),
+            )
         if proved.grade is Grade.WITNESS and proved.row_heights:  # in the order of the other method
             page = self._sort(proved.rows, proved.heights, verify=self._verify)
             proved = proved._replace(rows=page.rows, row_heights=page.heights)
@@ -307,15 +309,6 @@ class RangePlan:
             result = result._replace(rows=rows, row_heights=row_heights)
         self.evidence.given(proved.heights, reverse=self._reverse)
         return result
-
-    def _believe(self, heights: HeightRange) -> None:
-        """Record that heights rest on belief. Raises IncompleteError if a proof is required."""
-        if self._strict:
-            raise IncompleteError(
-                f"{heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
-                Phrase("leave out {strict} to get them"),
-            )
-        self.believed.append(heights)
 
     def _begin(self, chunk: Chunk) -> bool:
         """Start requesting a chunk; return whether the kernel can already prove it or its beginning."""
