@@ -31,6 +31,10 @@ NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 # Another method names the rows that are due
 NAMED_BLOCKS = 50  # full blocks of one request
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
+DOUBTED = 8  # responses of a run that are looked at for heights whose rows a service limits
+ALIKE = 5  # heights with the most rows, if these are a limit
+BURST = 10  # times the rows of other heights, if the rest of a height may be missing
+MOST_NAMED = 1000  # rows of a height whose full block is requested only to compare them
 LONG_RUN = 10  # chunks of a run in whose midst another method is asked, too
 EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
 CERTAIN = 9  # walks that show no further row, if each shows all rows but by chance: 1 in 8,000 lacks one

@@ -86,7 +86,7 @@ RANGED = LOOKED_UP | {
         "planning.naming",
     ),
     *("fetching.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
-    *("planning.range_plan", "planning.seen", "planning.spans", "planning.exchange"),
+    *("planning.range_plan", "planning.seen", "planning.spans", "planning.spot_checks", "planning.exchange"),
 }
 WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
 PAGED = LOOKED_UP | {

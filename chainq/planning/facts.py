@@ -34,10 +34,11 @@ class Facts:
     is unknown; `highest`: the highest height of any row. `blocks`: whether full blocks name the due rows; `locate`:
     whether `records` shows the heights of rows; both become False if the service lacks the method. `checked`: whether
     full blocks were compared at `start`, the beginning of the run. `spot_checked`: whether they were compared in the
-    middle too, or need not be; `strict`: compare at once. `repeats`: equal rows may occur in one response. `named`:
-    the heights last requested from another method; `empty`: how many heights without rows it has named since the last
-    row. `dense`: a height that is likely to fill a response. `looked`: how often parts of a stretch were requested
-    before any row was seen; `misses`: whether these parts had rows that the stretch lacked.
+    middle too, or need not be; `doubts`: in how many more responses to look for heights whose rows a service limits, -1
+    once such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response.
+    `named`: the heights last requested from another method; `empty`: how many heights without rows it has named since
+    the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts of a stretch were
+    requested before any row was seen; `misses`: whether these parts had rows that the stretch lacked.
     """
 
     evidence: Evidence
@@ -51,6 +52,7 @@ class Facts:
     locate: bool = False
     checked: bool = False
     spot_checked: bool = False
+    doubts: int = 0
     strict: bool = False
     repeats: bool = False
     named: HeightRange = NO_HEIGHTS

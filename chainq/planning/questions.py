@@ -12,8 +12,6 @@ requests, in this order:
 5.  Without such a method, repeated responses (belief).
 """
 
-from math import ceil
-
 from chainq import tuning
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import (
@@ -29,6 +27,7 @@ from chainq.planning.exchange import (
 )
 from chainq.planning.facts import Facts, shown
 from chainq.planning.naming import collect, due_rows
+from chainq.planning.spot_checks import spot_check, spread
 from chainq.rows.sorting import Page
 
 
@@ -51,7 +50,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
     reach = ev.reach(start, end)
     if reach == end or (reach > start and ev.with_heights):
         facts.note_dense(page, reach)
-        yield from _spot_check(HeightRange(start, reach), end, page, facts)
+        yield from spot_check(HeightRange(start, reach), end, page, facts)
     elif not ev.order.usable:
         yield from collect(start, end, facts)
     elif reach == start and facts.filled_by(start, page):
@@ -91,13 +90,13 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
     if facts.locate:
         if not (yield from _locate_across(start, end, page, facts)):
             # From height 0 on nothing shows whether ranges are shifted downwards.
-            yield from _locate(start or end, facts, max(tuning.SEVERAL, _spread(page, end - start)))
+            yield from _locate(start or end, facts, max(tuning.SEVERAL, spread(page, end - start)))
         known = ev.known_row(start) if start else None
         seen = known is not None and known[0] == start
     else:
         known = ev.known_row(start)
         seen = not ev.with_heights or page is None or (known is not None and known[0] == start)
-    width = max(known[0] + 1 - start, tuning.LARGER * _spread(page, end - start)) if known else end
+    width = max(known[0] + 1 - start, tuning.LARGER * spread(page, end - start)) if known else end
     width = min(tuning.NAMED_BLOCKS, end - start, width)
     while facts.blocks and not seen and width:
         due = yield from due_rows(HeightRange(start, start + width), facts)
@@ -106,30 +105,6 @@ def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Askin
         width = 0 if due else width // 2
     if start and ev.with_heights and not seen and not ev.due(start):
         yield from shown(HeightRange(start - 1, start + 1), facts)
-
-
-def _spot_check(heights: HeightRange, end: int, page: Page | None, facts: Facts) -> Asking[None]:
-    """Compare the last few heights that order proves with another method, once per run.
-
-    Order cannot show that a service leaves out the same rows of every response. The heights are at the end of a
-    chunk, because a service that merges shards misses rows there first. They are the ones below the tip, which
-    another method must name anyhow; or, in a long run, those of a chunk of final length, so the check is one request
-    among ten or more, before most rows are printed but not before the first; or, in a strict run, the first chunk's.
-    """
-    if not facts.blocks or facts.spot_checked:
-        return
-    width = min(tuning.NAMED_BLOCKS, max(2, tuning.LARGER * _spread(page, len(heights))))
-    rest = end - heights.end
-    last = 0 < rest < tuning.NAMED_BLOCKS and end == facts.top
-    midst = facts.pace.settled and heights.start != facts.start and heights.end < facts.end
-    if last or facts.strict or (midst and facts.end - facts.start >= tuning.LONG_RUN * facts.pace.choose()[0]):
-        facts.spot_checked = True
-        upto = end if last else heights.end
-        while facts.blocks and width > 1:
-            low = max(heights.start, heights.end - width, upto - tuning.NAMED_BLOCKS)
-            if (yield from due_rows(HeightRange(low, upto), facts)):
-                return
-            width, upto = width // 2, heights.end
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:
@@ -248,12 +223,6 @@ def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
 # Rows without heights
 
 
-def _spread(page: Page | None, heights: int) -> int:
-    """Return how many heights hold a few rows, estimated from a response for `heights` heights."""
-    rows = len(page.rows) if page is not None else 0
-    return max(1, min(heights, ceil(tuning.OVERLAP_ROWS * heights / rows))) if rows else heights
-
-
 def _locate(start: int, facts: Facts, width: int) -> Asking[None]:
     """Find where the first rows starting at a height are, with `records`."""
     ev = facts.evidence
@@ -274,14 +243,14 @@ def _locate_across(start: int, end: int, page: Page | None, facts: Facts) -> Ask
     power = 10 ** len(str(start))
     if facts.evidence.order.numeric or power >= end:
         return False
-    width = max(tuning.SEVERAL, _spread(page, end - start))
+    width = max(tuning.SEVERAL, spread(page, end - start))
     yield from _locate(max(1, start, power - width), facts, 2 * width)
     return True
 
 
 def _bridge(start: int, end: int, overlap: int, page: Page | None, facts: Facts) -> Asking[None]:
     """Request a response that shows rows on both sides of the end of some heights."""
-    ev, width = facts.evidence, _spread(page, end - start)
+    ev, width = facts.evidence, spread(page, end - start)
     top = yield from _top(facts)
     if end >= top:
         return (yield from _tail(start, top, width, facts)) if start < top else None

@@ -107,6 +107,7 @@ class RangePlan:
             blocks=identified,
             locate=identified and method.height is None,
             spot_checked=query.limit is not None,
+            doubts=tuning.DOUBTED if query.limit is None else 0,
             strict=strict,
             repeats=method.repeats,
         )

@@ -218,6 +218,30 @@ def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int,
     assert verdict(outcome, made, HeightRange(start, 24), kept=False) == "error"
 
 
+@pytest.mark.parametrize(
+    ("fault", "counts"),
+    [
+        ("height-cap:2", [3] * 60),  # all heights seem to have as many
+        ("height-cap:20", [1] * 30 + [50] + [1] * 29),  # one has far more than others
+    ],
+)
+def test_a_height_whose_rows_seem_to_be_limited_is_compared(fault: str, counts: list[int]) -> None:
+    """In a short run below the tip, too, with one request more; most honest servers have no such heights."""
+    made = chain(Random(1), 0, 1.0)  # noqa: S311  # not drawn from
+    row = b'{"id":%d,"transition_id":"t%d","output_index":%d,"height":%d}'
+    for height, rows in enumerate([*counts, 1, 1]):
+        made.rows.append([row % (n, height, n, height) for n in range(rows)])
+    server = Server(made, Faults(lists=wrong(fault)), Random(1))  # noqa: S311  # the same
+    outcome = drive(server, 0, 60, page_size=90, tip=made.tip)
+    assert verdict(outcome, made, HeightRange(0, 60)) == "error"
+
+
+@pytest.mark.parametrize("seed", [9, 17])
+def test_the_end_of_a_response_that_seems_to_be_cut_is_compared(seed: int) -> None:
+    """Where shards have no more rows; one of them had them left."""
+    assert attempt(seed, "shards", rows=ROWS)[0] == "error"
+
+
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
 """Chains, and how many times the fewest calls a run may take."""
 
