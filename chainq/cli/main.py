@@ -153,7 +153,13 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         if arguments[0] == "verify" and start in PlainGroup.catalogue:
             return f"use chainq verify {':'.join(extra.groups())} --commands {start}"
         return "pass one range" if is_range(start) else f"use {' '.join(given)}"
-    return f"a range is one argument, {start.rstrip(':')}:{end[1]}" if end and start and ":" not in start[:-1] else ""
+    if not (end and start) or ":" in start[:-1]:
+        return ""
+    from chainq.heights.bounds import LATEST, as_range
+
+    if start.endswith(":") or end[1] == LATEST:
+        return f"a range is one argument, {start.rstrip(':')}:{end[1]}"
+    return as_range(start, end[1])
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

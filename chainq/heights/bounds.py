@@ -54,7 +54,7 @@ def _hint(text: str) -> str:
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
         return Phrase("to count from the tip use {last}", last="N")
     if match := re.fullmatch(r"([0-9_.KkMm]+)(?:-|\.\.+)([0-9_.KkMm]*)", text):
-        return _as_range(*match.groups())
+        return as_range(*match.groups())
     if match := re.fullmatch(r"([0-9_.KkMm]+):([0-9_.KkMm]+)", text):
         return Phrase("use {start} and {end}", start=match[1], end=match[2])
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
@@ -65,17 +65,18 @@ def _hint(text: str) -> str:
     return "did you mean latest?" if near else ""
 
 
-def _as_range(first: str, last: str) -> str:
-    """Return how to write heights that were given as messages write them, `10-19` (both included).
+def as_range(first: str, last: str) -> str:
+    """Return how to write a range that was given by its first and its last height, as messages write it (`10-19`).
 
-    >>> _as_range("10", "19"), _as_range("1.2.3", "")
+    >>> as_range("10", "19"), as_range("1.2.3", "")
     ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B')
     """
     form = "a range is A:B, and ends before B"
     try:
-        return f"{form}: {parse_height(first)}:{parse_height(last) + 1}"
+        start, end = parse_height(first), parse_height(last) + 1
     except UsageError:
         return form
+    return f"{form}: {start}:{end}" if start < end else form
 
 
 def parse_start(text: str) -> int:

@@ -89,7 +89,7 @@ def test_what_is_no_view_key_is_a_usage_error_that_does_not_repeat_it(
     ("words", "hint"),
     [
         (["0:500", "w.key"], "unexpected argument w.key; for a file of view keys use --view-key-file w.key"),
-        (["0", "500"], "unexpected argument 500; a range is one argument, 0:500"),
+        (["0", "500"], "unexpected argument 500; a range is A:B, and ends before B: 0:501"),
     ],
 )
 def test_a_file_of_keys_is_an_option(chainq: Program, words: list[str], hint: str) -> None:
