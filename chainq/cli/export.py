@@ -10,6 +10,7 @@ import msgspec
 
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
+from chainq.cli.empty_range import chain_end, reason
 from chainq.cli.export_progress import Progress
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
@@ -71,7 +72,9 @@ def run(given: ExportCommand) -> None:
             connect.warn_of_belief(export.believed, reporter)
             connect.warn_of_unhashed(export.unhashed, reporter)
         if totals is None:
-            reporter.warn(f"no blocks in that range: the tip is {service.tip_height()}")
+            heights = service.height_range(query.bounds)
+            why = "" if len(heights) else reason(service, query.bounds, heights)
+            reporter.warn(why or f"no blocks in that range: {chain_end(service.tip_height())}")
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} complete before by receipts and sizes" if totals.kept else ""

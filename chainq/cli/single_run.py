@@ -225,17 +225,10 @@ class SingleRun:
         """Say why a range has no heights."""
         if len(heights):
             return
-        if bounds.start is not None and bounds.start == bounds.end:
-            self.reporter.warn(f"no heights from {bounds.start} to {bounds.end}: --end is exclusive")
-        elif bounds.last == 0:
-            self.reporter.warn("the range is empty")
-        elif not bounds.fixed:
-            tip = self.service.tip()
-            if bounds.until is not None and heights.end == 0 <= tip.height:
-                why = f"block 0 is of {_utc(self.service.time_of(0))}"
-            else:
-                why = _chain_end(tip.height) + ("" if tip.time is None else f", of {_utc(tip.time)}")
-            self.reporter.warn(f"no blocks in that range: {why}")
+        from chainq.cli.empty_range import reason
+
+        if why := reason(self.service, bounds, heights):
+            self.reporter.warn(why)
 
     def _warn_uncalled(self, *, found: bool) -> None:
         """Say that nothing calls a program's function: a misspelt name looks the same to the service."""
@@ -253,24 +246,15 @@ class SingleRun:
         end = bounds.end
         if end is None or end <= max(0, read.end):
             return
-        chain_end = _chain_end(read.end - 1 if len(read) else self.service.tip_for(end))
+        from chainq.cli.empty_range import chain_end
+
+        last = chain_end(read.end - 1 if len(read) else self.service.tip_for(end))
         if bounds.one_word and bounds.start == end - 1:
-            self.reporter.warn(f"block {bounds.start} does not exist: {chain_end}")
+            self.reporter.warn(f"block {bounds.start} does not exist: {last}")
         elif bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
-            self.reporter.warn(f"no blocks in that range: {chain_end}")
+            self.reporter.warn(f"no blocks in that range: {last}")
         else:
-            self.reporter.warn(f"--end {end} is not reached: {chain_end}")
-
-
-def _chain_end(tip: int) -> str:
-    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
-
-
-def _utc(seconds: int) -> str:
-    from chainq.formats.cells import time_cell
-    from chainq.text.humanize import now
-
-    return time_cell(str(seconds), now()).short
+            self.reporter.warn(f"--end {end} is not reached: {last}")
 
 
 def _number(query: Query) -> int | None:

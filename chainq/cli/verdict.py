@@ -22,7 +22,7 @@ SHOWN = 5  # kinds of rows that a server does not list
 class Verdict:
     """What a run has verified so far, in one sentence."""
 
-    def __init__(self, heights: HeightRange, nothing: str = "no blocks in that range") -> None:
+    def __init__(self, heights: HeightRange, nothing: str) -> None:
         self.nothing = nothing  # what is said if there is nothing to verify
         self.heights, self.reached = heights, heights.start
         self.findings: Counter[str] = Counter()

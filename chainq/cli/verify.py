@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
+from chainq.cli.empty_range import reason
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
@@ -73,7 +74,9 @@ def run(given: VerifyCommand) -> None:
             sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
-        verdict = Verdict(_heights(service, witness, bounds, journal, reporter))
+        heights = _heights(service, witness, bounds, journal, reporter)
+        empty = journal is None and not len(heights)
+        verdict = Verdict(heights, (empty and reason(service, bounds, heights)) or "no blocks in that range")
         begin = partial(settings.begin, reporter, counted=False)  # the verdict counts
         if journal is not None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)

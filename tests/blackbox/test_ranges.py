@@ -257,8 +257,31 @@ def test_an_empty_range_of_times_says_when_the_chain_ends(chainq: Program) -> No
     for words, said in (
         (["--since", "2020-01-01", "--until", "2020-01-02"], "no blocks in that range: block 0 is of 20"),
         (["--last", "0"], "the range is empty"),
+        (["--end", "0"], "no heights from 0 to 0: --end is exclusive"),
+        (["--start", "1", "--end", "-3000000"], "no heights from 1 to 1: --end is exclusive"),
     ):
         assert said in one_line(chainq("blocks", *words, url="demo:"), 0)
+
+
+DAY = "2024-05-12"
+NO_TIMES = (
+    f"no times from {DAY} 00:00:00Z to {DAY} 00:00:00Z: --until is exclusive; for that day use --until 2024-05-13"
+)
+GAP = f"no block between {DAY} 01:00:00Z and {DAY} 01:00:02Z: block "
+
+
+@pytest.mark.parametrize("words", [("blocks",), ("verify",), ("export", "records", "--to", "lake")])
+def test_a_range_of_times_without_blocks_names_its_cause(words: tuple[str, ...], chainq: Program) -> None:
+    """Though the tip is later: --until is exclusive, or both times are between two blocks, which are named."""
+    since, until = f"{DAY}T01:00:00", f"{DAY}T01:00:02"
+    ran = chainq(*words, "--since", DAY, "--until", DAY, url="demo:")
+    assert one_line(ran, 0).endswith(f"{NO_TIMES}\n")
+    said = one_line(chainq(*words, "--since", since, "--until", until, url="demo:"), 0)
+    assert f"{GAP}2989799 is of {DAY} 00:59:53Z, and block 2989800 of {DAY} 01:00:06Z\n" in said
+
+
+def test_a_function_without_transactions(chainq: Program) -> None:
+    """One warning says to check the names, because a misspelt name looks the same."""
     for function, count in (("nope", 1), ("transfer_public", 0)):
         ran = chainq("program-transactions", "credits.aleo", function, "--limit", "1", url="demo:")
         assert (ran.code, ran.err.count(f"no transactions call credits.aleo/{function}: check the names")) == (0, count)
