@@ -73,6 +73,7 @@ class Batch(NamedTuple):
 
     `scanned`: the number of rows that these were picked from, None if they are all. `confirmed`: these are the last
     rows of a range whose last block was known, and responses show that all its rows are of the chain of this block.
+    `lookups`: the number of heights or IDs that were looked up since the batch before.
     """
 
     rows: list[Raw]
@@ -80,6 +81,7 @@ class Batch(NamedTuple):
     proof: "Proof | None" = None
     scanned: int | None = None
     confirmed: bool = False
+    lookups: int = 0
 
     @property
     def shown(self) -> int:

@@ -7,7 +7,8 @@ connection in `connect`.
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from chainq.catalog import identifiers
@@ -123,6 +124,40 @@ def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
             if found is None or found != before:
                 yield found
             before = before if found is None else found
+
+
+class LookupsLeft:
+    """Lookups whose rows are not written yet, in their order; of those not requested yet only their number is known.
+
+    `begun`: those that were requested. `taken`: how many were, each range as one. `last`: the one written last.
+    """
+
+    def __init__(self) -> None:
+        self.begun: deque[Lookup | HeightRange] = deque()
+        self.taken = 0
+        self.last: Lookup | None = None
+
+    def noted(self, keys: Iterable[Lookup | HeightRange | None]) -> Iterator[Lookup | HeightRange | None]:
+        """Yield lookups as they are requested."""
+        for key in keys:
+            if key is not None:
+                self.taken += 1
+                self.begun.append(key)
+            yield key
+
+    def answered(self, number: int) -> None:
+        """Remove the first lookups, whose rows are written; a range counts as many as it has heights."""
+        while number:
+            first = self.begun.popleft()
+            if not isinstance(first, HeightRange):
+                self.last = first
+                number -= 1
+            elif len(first):
+                some = min(number, len(first))
+                number -= some
+                self.last = first.start + some - 1
+                if some < len(first):
+                    self.begun.appendleft(HeightRange(first.start + some, first.end))
 
 
 def _read(query: Query) -> Iterator[Lookup | Bounds | None]:

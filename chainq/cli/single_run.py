@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import Role
 from chainq.cli.output import OutputSettings
-from chainq.cli.query import check_one_page, lookups
+from chainq.cli.query import LookupsLeft, check_one_page, lookups
 from chainq.cli.report import Reporter
 from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
@@ -36,7 +36,8 @@ class SingleRun:
     """A run that writes the rows of a query and ends.
 
     `left`: the heights of a range that are not written yet. `read`: those from the first one up to the highest whose
-    rows came, which is where the chain ended once all have come. `limit`: rows that are left, None without a limit.
+    rows came, which is where the chain ended once all have come. `asked`: lookups whose rows are not written yet.
+    `limit`: rows that are left, None without a limit.
     `rest`: how to get the rows of a list that go beyond the screen.
     """
 
@@ -46,6 +47,7 @@ class SingleRun:
     reporter: Reporter
     left: HeightRange | None = None
     read: HeightRange = field(default=HeightRange(0, 0))
+    asked: LookupsLeft = field(default_factory=LookupsLeft)
     limit: int | None = None
     account: "Account | None" = None
     rest: str = ""
@@ -58,6 +60,7 @@ class SingleRun:
 
             self.account = Account(self.query, self.settings, mask_url(self.service.url))
         made = self.account.receipt if self.account else None
+        self.limit = self.query.limit
         with open_sink(self.settings.file, pager=not self.settings.can.binary, receipt=made) as sink:
             self._draw(sink)
             if self.query.bounds is not None:
@@ -67,8 +70,7 @@ class SingleRun:
             except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
                 raise
             except BaseException as error:
-                if self.left is not None:
-                    error.add_note(self._remedy(*self.left.edges))
+                self._add_remedy(error)
                 raise
 
     def _draw(self, sink: Sink) -> None:
@@ -89,7 +91,7 @@ class SingleRun:
         self._warn_empty(bounds, heights)
         if self.account is not None:
             self.account.heights = heights
-        self.left, self.read, self.limit = heights, HeightRange(heights.start, heights.start), self.query.limit
+        self.left, self.read = heights, HeightRange(heights.start, heights.start)
         self.reporter.begin(len(heights) if self.limit is None else None)
 
     def _write(self, sink: Sink) -> None:
@@ -149,7 +151,7 @@ class SingleRun:
         if heights is not None:
             return self.service.fetch_range(query, heights)
         if query.lookups is not None:
-            return self.service.fetch_lookups(query.method, self._keys())
+            return self.service.fetch_lookups(query.method, self.asked.noted(self._keys()))
         if query.method.sized:
             return self.service.fetch_pages(query)
         return self.service.fetch_latest(known=True)
@@ -197,29 +199,25 @@ class SingleRun:
 
     def _written(self, batch: Batch) -> None:
         """Count the rows of a batch as written."""
+        self.asked.answered(batch.lookups)
+        if self.limit is not None:
+            self.limit -= len(batch.rows)
         if self.left is not None and batch.heights is not None:
             start, end = self.left.edges
             self.read = HeightRange(self.read.start, max(self.read.end, batch.heights.end))
             below = HeightRange(start, batch.heights.start)
             self.left = below if self.query.reverse else HeightRange(batch.heights.end, end)
-            if self.limit is not None:
-                self.limit -= len(batch.rows)
         passed = None if self.query.where is None else len(batch.rows)
         self.reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown, passed)
 
     # What it says
 
-    def _remedy(self, start: int, end: int) -> str:
-        """Return what to do after a failure: `start` and `end` are left to be written."""
-        settings, query = self.settings, self.query
-        if settings.file is not None:
-            return settings.run_again(", or add --checkpoint FILE to keep what came" if settings.can.append else "")
-        if not settings.can.endless:
-            return f"the {settings.format} output is incomplete; run the command again"
-        limit = "" if self.limit is None else f" --limit {self.limit}"
-        one_word = query.bounds is not None and query.bounds.one_word
-        bounds = f"{start}:{end}" if one_word else f"--start {start} --end {end}"
-        return f"resume with {bounds}{' --reverse' if query.reverse else ''}{limit}"
+    def _add_remedy(self, error: BaseException) -> None:
+        """Add a note to an error: how to get the rows that are left."""
+        from chainq.cli import remedy
+
+        if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit):
+            error.add_note(note)
 
     def _warn_empty(self, bounds: Bounds, heights: HeightRange) -> None:
         """Say why a range has no heights."""
@@ -266,14 +264,16 @@ def _number(query: Query) -> int | None:
 def _together(batches: Iterator[Batch]) -> Iterator[Batch]:
     """Yield the rows of a few lookups as one batch, so that they stand below one header; after it the error, if any."""
     rows: list[Raw] = []
+    lookups = 0
     failure = None
     try:
         for batch in batches:
             rows += batch.rows
+            lookups += batch.lookups
     except ChainqError as error:
         failure = error
     if rows:
-        yield Batch(rows)
+        yield Batch(rows, lookups=lookups)
     if failure is not None:
         raise failure
 

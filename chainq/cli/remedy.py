@@ -1,0 +1,58 @@
+"""What to do after a run that stopped early. Loaded only by such runs."""
+
+from itertools import islice
+
+from chainq.catalog.methods import Role
+from chainq.cli.output import OutputSettings
+from chainq.cli.query import LookupsLeft, lookups
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.query import STDIN, Lookup, Query
+
+MOST_NAMED = 10  # lookups that are left
+
+
+def of(
+    query: Query, settings: OutputSettings, heights: HeightRange | None, asked: LookupsLeft, limit: int | None
+) -> str:
+    """Return how to get the rest of a query; empty if nothing of it can have been written.
+
+    `heights`: those of its range that are not written yet. `limit`: rows that are left, None without a limit.
+    """
+    if query.single:
+        return ""
+    if settings.file is not None:
+        kept = settings.can.append and query.bounds is not None and query.limit is None and not query.reverse
+        return settings.run_again(", or add --checkpoint FILE to keep what came" if kept else "")
+    if not settings.can.endless:
+        return f"the {settings.format} output is incomplete; run the command again"
+    if query.lookups is not None:
+        rest = _lookups_left(query, asked)
+    elif heights is not None:
+        one_word = query.bounds is not None and query.bounds.one_word
+        rest = f"{heights.start}:{heights.end}" if one_word else f"--start {heights.start} --end {heights.end}"
+        rest += " --reverse" if query.reverse else ""
+    else:
+        return "a list without heights cannot be resumed; run the command again"
+    return rest and f"resume with {rest}{'' if limit is None else f' --limit {limit}'}"
+
+
+def _lookups_left(query: Query, asked: LookupsLeft) -> str:
+    """Return the arguments that are left, or how to find them; empty if only standard input has them all."""
+    names = query.lookups or ()
+    if STDIN in names:
+        kind = "IDs" if query.method.param(Role.ID) else "heights"
+        return "" if asked.last is None else f"the {kind} after {asked.last}"
+    left = [
+        _word(lookup) for lookup in (*asked.begun, *islice(lookups(query), asked.taken, None)) if lookup is not None
+    ]
+    return " ".join(left) if len(left) <= MOST_NAMED else f"the last {len(left)} arguments, from {left[0]}"
+
+
+def _word(lookup: Lookup | Bounds | HeightRange) -> str:
+    """Return a lookup as an argument."""
+    if isinstance(lookup, HeightRange):
+        return f"{lookup.start}:{lookup.end}" if len(lookup) > 1 else str(lookup.start)
+    if isinstance(lookup, Bounds):
+        return f"{lookup.start or 0}:{'' if lookup.end is None else lookup.end}"
+    return str(lookup)
