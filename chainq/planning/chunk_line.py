@@ -63,9 +63,6 @@ class ChunkLine:
         """Split off the heights of a chunk that are not proved yet, in chunks of the current length. If none is proved,
         split off those that were handed back from `asked` on."""
         start, end = chunk.heights.start, chunk.heights.end
-        if self._facts.top is not None and end > self._facts.top:  # no blocks there
-            end = max(start, self._facts.top)
-            chunk.heights = HeightRange(start, end)
         reach = self._facts.evidence.reach(start, end)
         if reach > start:
             chunk.rounds, chunk.proved, asked = 0, True, reach
