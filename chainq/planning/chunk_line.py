@@ -77,7 +77,8 @@ class ChunkLine:
         at = asked
         while at < end:
             upto = min(end, at + length)
-            most = max(2 * overlap, length // 4) if upto < self._facts.end else int(not beyond)
+            last = 1 if self._facts.evidence.with_heights else tuning.SEVERAL  # whose rows only other methods can prove
+            most = max(2 * overlap, length // 4) if upto < self._facts.end else last * (not beyond)
             rest = at == reach and upto - at <= most
             parts.append(Chunk(HeightRange(at, upto), overlap, rest, retries=chunk.retries))
             at = upto
