@@ -213,9 +213,8 @@ def _narrow(start: int, end: int, known: tuple[int, int], facts: Facts) -> Askin
 
 def _dense(start: int, overlap: int, facts: Facts) -> Asking[None]:
     """Request all rows of a height that fills a response: with a larger page that shows a row beyond, else by name."""
-    if not facts.locate:
-        reach = _clip(start, start + 1 + max(1, overlap), facts)
-        yield from shown(HeightRange(start, reach), facts, (facts.size or 1) * tuning.LARGER)
+    reach = _clip(start, start + 1 + max(1, overlap), facts)
+    yield from shown(HeightRange(start, reach), facts, (facts.size or 1) * tuning.LARGER)
     if facts.evidence.reach(start, start + 1) == start:
         yield from collect(start, start + 1, facts)
 
