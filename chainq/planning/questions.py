@@ -64,6 +64,8 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
 def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[bool]:
     """Request the rows of heights that a plain request is known not to prove; return whether the first is such."""
     if start == facts.dense:
+        if end > start + 1:  # its responses are large, and those of the heights above show rows beyond it
+            yield HandBack(start + 1)
         yield from _dense(start, overlap, facts)
         return True
     if facts.named.start <= start < facts.named.end:
