@@ -5,4 +5,5 @@ RETRIES = 5  # of a request that fails in a transient way
 CONCURRENCY = 8  # requests at a time
 MAX_MEMORY = 2**30  # bytes, of all responses of a run together
 SETTLE = 10  # heights below the tip whose rows a service may still write or replace
+DEFAULT_LAST = 10  # blocks, if no range is given
 INTERVAL = 5.0  # seconds between polls

@@ -112,11 +112,12 @@ _chainq_row '--version -V' flag 'Print the version and exit'
 _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of one transaction by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of the program or of a command' version 'print the version'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned export sql verify
-_chainq_row --start text 'First height; -100: the last 100 blocks'
+_chainq_row --start text 'First height; -100: the last 100 blocks. With only an end, the range starts at height 0'
 _chainq_row --end text 'End height, exclusive. Default: through the tip. `latest` is the default, too'
-_chainq_row --last text 'The last N blocks'
-_chainq_row --since text 'First block time: 2024-06-02T11:36Z, yesterday or 2h. Also 2024-06-02, '"'"'2 hours ago'"'"' or Unix seconds'
-_chainq_row --until text 'End block time, exclusive'
+_chainq_row --since text 'First block time (UTC): 2024-06-02T11:36, yesterday or 2h. Also 2024-06-02, a time with an offset (2024-06-02T11:36+02:00), '"'"'2 hours ago'"'"' or Unix seconds. Days begin at 00:00 UTC'
+_chainq_row --until text 'End block time (UTC), exclusive'
+_chainq_for blocks full-blocks records ownership transitions owned sql verify
+_chainq_row --last text 'The last N blocks. Default: the last 10 blocks. Of address-transactions and export: the whole chain'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned
 _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
@@ -131,9 +132,9 @@ _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks'
 _chainq_row --hashes flag 'Recompute block hashes. Exit with code 6 before the first wrong row'
 _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one per core'
 _chainq_for blocks
-_chainq_row --where text+ 'Only rows that meet it: '"'"'coinbase_reward != null and height ~ 0$'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
+_chainq_row --where text+ 'Rows that meet it (all, if repeated): '"'"'coinbase_reward != null and height ~ 0$'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive. (?i) before the text ignores case. !~ is the opposite of ~'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
-_chainq_row --checkpoint file 'Resume where the last run ended'
+_chainq_row --checkpoint file 'Resume the last run; a first run starts at height 0. With --start, at that height'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
 _chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks block latest full-blocks transactions records transitions owned sql verify
@@ -158,7 +159,7 @@ _chainq_row --color words 'When to use colors' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
 _chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
 _chainq_row --profile profile 'Profile from config.toml'
-_chainq_row --dialect words 'chain, aleo, or auto to detect the dialect' chain '' aleo '' auto ''
+_chainq_row --dialect words 'chain, aleo, or auto to detect it' chain '' aleo '' auto ''
 _chainq_row --timeout text 'Seconds per request'
 _chainq_row --deadline text 'Exit with code 4 if it takes longer: 90s, 10m, 2h'
 _chainq_row --retries text 'Retries for transient failures'
@@ -186,13 +187,13 @@ _chainq_row '--help -h' flag 'Show this message and exit'
 _chainq_for latest
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
 _chainq_for full-blocks records transitions
-_chainq_row --program text+ 'Print the rows of this program, such as credits.aleo. A row may be of any that is given'
-_chainq_row --function text+ 'Print the rows of this function. A row may be of any that is given'
+_chainq_row --program text+ 'Rows of this program, or of any if it is repeated. For example credits.aleo'
+_chainq_row --function text+ 'Rows of this function, or of any if it is repeated'
 _chainq_for full-blocks
-_chainq_row --where text+ 'Only rows that meet it: '"'"'transactions[].type = deploy'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
+_chainq_row --where text+ 'Rows that meet it (all, if repeated): '"'"'transactions[].type = deploy'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive. (?i) before the text ignores case. !~ is the opposite of ~'
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' block_hash 'hash of the block' previous_hash 'hash of the previous block' header.previous_state_root string header.transactions_root string header.finalize_root string header.ratifications_root string header.solutions_root string header.subdag_root string header.metadata.network 'network identifier' header.metadata.round 'round number' header.metadata.height 'block height' header.metadata.cumulative_weight 'sent as a number of any size' header.metadata.cumulative_proof_target 'sent as a number' header.metadata.coinbase_target 'sent as a number' header.metadata.proof_target 'sent as a number' header.metadata.last_coinbase_target 'sent as a number' header.metadata.last_coinbase_timestamp 'seconds since 1970, sent as a number' header.metadata.timestamp 'seconds since 1970, sent as a number' authority.type 'such as quorum' authority.signature 'of a block of a beacon' authority.subdag.subdag 'certificates by round number' authority.subdag.election_certificate_ids 'array of string' ratifications 'type and amount; may be null' transactions 'status, type, index and transaction' aborted_transaction_ids 'IDs of aborted transactions' all 'every column' help 'list the columns'
 _chainq_for transactions
-_chainq_row --where text+ 'Only rows that meet it: '"'"'index > 0 and status != accepted'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
+_chainq_row --where text+ 'Rows that meet it (all, if repeated): '"'"'index > 0 and status != accepted'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive. (?i) before the text ignores case. !~ is the opposite of ~'
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' height 'height of the block, added by chainq; in json only if --columns names it, in jsonl also with --flatten' id 'row id of the stored transaction' block_id 'the block: its height in the published interface, its row id on deployed servers' transaction_id 'bech32, prefix at' type 'such as Execute' index 'index within the block' status 'such as accepted; may be null' all 'every column' help 'list the columns'
 _chainq_for transaction program-transactions ownership address-transactions
 _chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet. Default: table, or jsonl in a pipe. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet ''
@@ -205,14 +206,16 @@ _chainq_row --page-size text 'Initial page size'
 _chainq_for program-transactions
 _chainq_row --newest flag 'The newest rows first, as many as --limit'
 _chainq_for records
-_chainq_row --where text+ 'Only rows that meet it: '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
+_chainq_row --where text+ 'Rows that meet it (all, if repeated): '"'"'output_index > 0 and program_id ~ token'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive. (?i) before the text ignores case. !~ is the opposite of ~'
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' record_ciphertext 'ciphertext of the record' program_id 'program that generated the record' block_id 'the block'"'"'s row id on deployed servers, not its height' height 'block height where the record was produced' id 'row id of the record' timestamp 'time of creation, seconds since 1970' block_hash string transition_id string transaction_id string function_name 'function executed in the transition' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for ownership
-_chainq_row --where text+ 'Only rows that meet it: '"'"'output_index > 0'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
+_chainq_row --where text+ 'Rows that meet it (all, if repeated): '"'"'output_index > 0'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive. (?i) before the text ignores case. !~ is the opposite of ~'
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' nonce_x 'x-coordinate of the record'"'"'s nonce' nonce_y 'y-coordinate of the nonce' owner_x 'x-coordinate that only the owner'"'"'s view key explains' transition_id 'transition that generated the record' output_index 'index of the output within the transition' all 'every column' help 'list the columns'
 _chainq_for transitions
-_chainq_row --where text+ 'Only rows that meet it: '"'"'program ~ token and function_name != join'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ and !~ are regular expressions. A row must meet every condition that is given'
+_chainq_row --where text+ 'Rows that meet it (all, if repeated): '"'"'program ~ token and function_name != join'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive. (?i) before the text ignores case. !~ is the opposite of ~'
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' transition_id string transaction_id 'containing transaction' program 'source text of the program; tables and conditions have its ID' function_name string height 'block height' tpk 'transition public key (group element)' tcm 'transition commitment (field element)' timestamp 'seconds since 1970' program_id 'program ID, which chainq reads in program; only with --columns' all 'every column' help 'list the columns'
+_chainq_for address-transactions export
+_chainq_row --last text 'The last N blocks. Default: the whole chain'
 _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'

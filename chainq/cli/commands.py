@@ -41,6 +41,7 @@ def _method_command(method: Method) -> "Command":
     groups = [one for one in options.MethodOptions.__mro__ if issubclass(one, options.Group) and one.of(method)]
     own = {
         "where": parameter("where", list[str] | None, options.where(method.condition)),
+        "last": parameter("last", str | None, options.last_blocks(whole=method.param(Role.ADDRESS) is not None)),
         "format": parameter("format", str | None, options.output_format(chart=height_of(method) is not None)),
     }
     declared = [

@@ -7,7 +7,8 @@ from typing import Any
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli.query import check_one_page, lookups
-from chainq.heights.bounds import DEFAULT_LAST, LATEST, Bounds
+from chainq.defaults import DEFAULT_LAST
+from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import first_requests, page_sizes
 from chainq.query import Lookup, Query

@@ -14,7 +14,7 @@ from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method, Role
-from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
@@ -91,16 +91,28 @@ class Group:
         vars(self).update(parsed)
 
 
+def last_blocks(*, whole: bool = False) -> Any:
+    """Declare `--last`. `whole`: without a range, the command reads the whole chain."""
+    # docs/reference.md has the text of `blocks` for all commands.
+    others = "Of address-transactions and export: the whole chain."
+    default = "the whole chain." if whole else f"the last {DEFAULT_LAST} blocks.\f{others}"
+    return option("N", f"The last N blocks. Default: {default}", names="--last", heading=RANGE)
+
+
 class RangeOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     """Which heights."""
 
-    start: str | None = option("H", "First height; -100: the last 100 blocks.")
-    end: str | None = option("H", "End height, exclusive. Default: through the tip.\f`latest` is the default, too.")
-    last: str | None = option("N", "The last N blocks.")
-    since: str | None = option(
-        "T", "First block time: 2024-06-02T11:36Z, yesterday or 2h.\fAlso 2024-06-02, '2 hours ago' or Unix seconds."
+    start: str | None = option(
+        "H", "First height; -100: the last 100 blocks.\fWith only an end, the range starts at height 0."
     )
-    until: str | None = option("T", "End block time, exclusive.")
+    end: str | None = option("H", "End height, exclusive. Default: through the tip.\f`latest` is the default, too.")
+    last: str | None = last_blocks()
+    since: str | None = option(
+        "T",
+        "First block time (UTC): 2024-06-02T11:36, yesterday or 2h.\fAlso 2024-06-02, a time with an offset "
+        "(2024-06-02T11:36+02:00), '2 hours ago' or Unix seconds. Days begin at 00:00 UTC.",
+    )
+    until: str | None = option("T", "End block time (UTC), exclusive.")
 
     def given_bounds(self) -> list[str]:
         """Return the options of a range that were given."""
@@ -155,12 +167,10 @@ class CallFilterOptions(Group, of=lambda method: bool(method.program), heading=F
     """Which rows, by what was called."""
 
     of_program: list[str] | None = option(
-        "ID",
-        "Print the rows of this program, such as credits.aleo.\fA row may be of any that is given.",
-        names="--program",
+        "ID", "Rows of this program, or of any if it is repeated.\fFor example credits.aleo.", names="--program"
     )
     of_function: list[str] | None = option(
-        "NAME", "Print the rows of this function.\fA row may be of any that is given.", names="--function"
+        "NAME", "Rows of this function, or of any if it is repeated.", names="--function"
     )
 
 
@@ -168,9 +178,9 @@ def where(condition: str) -> Any:
     """Declare `--where`, with an example."""
     return option(
         "EXPRESSION",
-        f"Only rows that meet it: '{condition}'. "
-        "Operators: = != < <= > >= ~ !~ and or not ( ).\f"
-        "~ and !~ are regular expressions. A row must meet every condition that is given.",
+        f"Rows that meet it (all, if repeated): '{condition}'. "
+        "Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive.\f"
+        "(?i) before the text ignores case. !~ is the opposite of ~.",
         names="--where",
         heading=FILTER,
     )
@@ -185,7 +195,9 @@ class FilterOptions(Group, of=lambda method: method.filtered):
 class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Where an incremental run records how far it came."""
 
-    checkpoint: Path | None = option("FILE", "Resume where the last run ended.")
+    checkpoint: Path | None = option(
+        "FILE", "Resume the last run; a first run starts at height 0.\fWith --start, at that height."
+    )
 
 
 class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
@@ -279,7 +291,7 @@ class ServiceFlags(Group, heading=SERVICE):
         "URL", "URL of the service, or folder or URL of an export; demo: is a built-in sample.", envvar="CHAINQ_URL"
     )
     profile: str | None = option("NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
-    dialect: str | None = option("NAME", "chain, aleo, or auto to detect the dialect.  [default: auto]")
+    dialect: str | None = option("NAME", "chain, aleo, or auto to detect it.  [default: auto]")
     timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)

@@ -10,6 +10,7 @@ from chainq.catalog.methods import Role
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import LookupsLeft, check_one_page, lookups
 from chainq.cli.report import Reporter
+from chainq.defaults import DEFAULT_LAST
 from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
@@ -113,6 +114,8 @@ class SingleRun:
         self._warn_uncalled(found=found)
         if whole and query.bounds is not None and (self.limit != 0 or (query.reverse and len(self.read))):
             self._warn_unreached(query.bounds, self.read)
+        if whole and query.bounds == Bounds() and self.limit and self.read.start:
+            self.reporter.note(f"only the last {DEFAULT_LAST} blocks were read; --last N reads more")
 
     def _screenful(self) -> Iterator[Batch]:
         """Yield the first rows of the list, or its newest ones; request one more to see whether the list goes on."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chainq.cli import options
-from chainq.cli.build import marked, parameters
+from chainq.cli.build import marked, parameter, parameters
 from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
 from chainq.defaults import INTERVAL
 
@@ -272,6 +272,11 @@ def _findings() -> tuple[str, ...]:
     return marked(FINDINGS.columns)
 
 
+def _exported() -> list[Parameter]:
+    last = parameter("last", str | None, options.last_blocks(whole=True))
+    return [last if one.name == "last" else one for one in parameters(*ExportCommand.__mro__)]
+
+
 TOOLS = {
     "owned": Tool(
         OwnedOptions, "chainq owned 0:500\nchainq owned 0:500 --decrypt", declared=lambda: parameters(*_OWNED)
@@ -283,7 +288,9 @@ TOOLS = {
         "chainq records --last 1 --limit 5 --jsonl | chainq show -",
     ),
     "export": Tool(
-        ExportCommand, "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:12K"
+        ExportCommand,
+        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:12K",
+        declared=_exported,
     ),
     "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545 --save mine"),
     "status": Tool(

@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import quoted
 
-DEFAULT_LAST = 10  # blocks, if no range is given
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from chainq import tuning
 from chainq.catalog.methods import Method
+from chainq.defaults import DEFAULT_LAST
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -47,6 +48,8 @@ from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
 
+FEW = 1000  # heights: a first run reads these in seconds
+
 
 def run(
     service: Service,
@@ -55,18 +58,19 @@ def run(
     identity: Mapping[str, object],
     begin: Callable[[Sink, bool], Writer],
     warn: Callable[[str], None],
+    note: Callable[[str], None],
     progress: Progress,
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
     `identity`: what the checkpoint tells queries apart by. `begin` makes the writer for a sink; its second argument
-    says whether an earlier run wrote the beginning of the output. `warn` takes one line for the user.
+    says whether an earlier run wrote the beginning of the output. `warn` and `note` take one line for the user.
     Raises ChainqError, PipeClosed or Interrupted.
     """
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity, query.method, warn)
         rounds = Rounds(service, query, settings, journal, warn, progress)
-        _Polls(rounds).run(begin)
+        _Polls(rounds, note).run(begin)
 
 
 def open_journal(
@@ -164,6 +168,12 @@ def _check_other(other: Path, output: str) -> None:
         raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
 
 
+def from_genesis(count: int) -> str:
+    """Return a note that a first run without a range reads all blocks, so many; empty if they are few."""
+    begin = Phrase("{start} begins near the tip", start=-DEFAULT_LAST)
+    return Phrase("starts at height 0: {} heights; {}", f"{count:,}", begin) if count > FEW else ""
+
+
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:
     """Return the query with the bounds of the first round, as far as they are known without a request (`--dry-run`).
 
@@ -189,6 +199,7 @@ class _Polls:
     """The rounds of a run in sequence: one, or any number with `--follow`."""
 
     rounds: Rounds
+    note: Callable[[str], None]
     writer: Writer | None = None  # None until the service has answered
     tip: Tip | None = None  # the last one that the service returned
     failures: int = 0  # polls in a row without a result
@@ -251,6 +262,8 @@ class _Polls:
         """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
         bounds = self.rounds.query.bounds or Bounds()
         if self.rounds.journal.checkpoint is not None:
+            if bounds == Bounds() and self.tip is not None:
+                self.note(from_genesis(self.tip.height + 1 - self.rounds.settings.lag))
             bounds = Bounds(start=bounds.start or 0)
         start = bounds.start
         return start if start is not None and start >= 0 else self.rounds.service.height_range(bounds).start

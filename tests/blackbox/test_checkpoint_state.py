@@ -41,6 +41,23 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
         assert renewed.next == 23
 
 
+def test_a_first_run_without_a_range_says_where_it_starts(chainq: Program) -> None:
+    """At height 0, while other commands begin near the tip: one note, only if that makes a difference, and once."""
+    note = "chainq: starts at height 0: 3,001 heights; --start -10 begins near the tip\n"
+    service = Moving(3000)
+    with serving(service) as url:
+        blocks = partial(chainq, "blocks", "--url", url)
+        ran = blocks("--checkpoint", "a", "-o", "a.jsonl")
+        assert (ran.code, ran.err) == (0, note)
+        for words in (("a",), ("b", "--start", "0"), ("c", "--end", "5"), ("d", "0:"), ("e", "-q"), ("f", "-10:")):
+            ran = blocks("-o", f"{words[0]}.jsonl", "--checkpoint", *words)
+            assert (ran.code, ran.err) == (0, ""), words
+        few = ("--commands", "transactions", "--sample", "1")
+        assert note in chainq("verify", "--url", url, *few, "--checkpoint", "g").err
+        service.tip = 999
+        assert blocks("--checkpoint", "h", "-o", "h.jsonl").err == ""
+
+
 def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) -> None:
     """At every call but the first the checkpoint is whole JSON, records no more than the file holds, and moves on.
 

@@ -263,6 +263,20 @@ def test_an_empty_range_of_times_says_when_the_chain_ends(chainq: Program) -> No
         assert said in one_line(chainq("blocks", *words, url="demo:"), 0)
 
 
+def test_a_limit_above_the_default_range_says_which_blocks_were_read(chainq: Program, server: Servers) -> None:
+    """`--limit 20` without a range reads ten blocks; not if the limit is reached, or a range or the chain ends it."""
+    note = "chainq: only the last 10 blocks were read; --last N reads more\n"
+    for words in (["blocks", "--limit", "20"], ["blocks", "--limit", "11", "--reverse"]):
+        ran = chainq(*words, url=server())
+        assert (ran.code, len(ran.rows), ran.err) == (0, 10, note)
+    ran = chainq("records", "--limit", "5", "--where", "program_id = x.y", url="demo:")
+    assert (ran.code, ran.out) == (0, b"")
+    assert note in ran.err
+    for words in (["--limit", "10"], ["--limit", "20", "--last", "10"], ["--limit", "20", "-q"], ["--limit", "0"]):
+        assert chainq("blocks", *words, url="demo:").err == ""
+    assert chainq("blocks", "--limit", "20", url=server("--tip", "9")).err == ""
+
+
 DAY = "2024-05-12"
 NO_TIMES = (
     f"no times from {DAY} 00:00:00Z to {DAY} 00:00:00Z: --until is exclusive; for that day use --until 2024-05-13"

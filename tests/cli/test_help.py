@@ -60,3 +60,14 @@ def test_help_ends_with_the_exit_codes(program: Program) -> None:
     text = shown(program, 80)
     for code, meaning in exit_codes().items():
         assert f"{code} {meaning}" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("command", [*(name for name, method in BY_COMMAND.items() if method.ranged), "export", "sql"])
+def test_help_states_the_default_range_and_the_time_zone(program: Program, command: str) -> None:
+    """What is read without a range, where a first run with a checkpoint starts, and that times are UTC."""
+    text = " ".join(shown(program, 80, command).split())
+    whole = command in ("address-transactions", "export")
+    assert f"Default: the {'whole chain' if whole else 'last 10 blocks'}." in text
+    assert "First block time (UTC)" in text
+    assert "End block time (UTC)" in text
+    assert ("--checkpoint FILE" in text) == ("a first run starts at height 0" in text)

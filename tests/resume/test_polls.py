@@ -57,7 +57,7 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         run=lambda *_: None,
         foresee=lambda: None,
     )
-    loop = follow._Polls(cast("Any", rounds))
+    loop = follow._Polls(cast("Any", rounds), lambda _: None)
     with pytest.raises(Interrupted):
         loop.run(cast("Any", None))
     assert len(polls) == 1
