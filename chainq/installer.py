@@ -3,6 +3,7 @@
 import json
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from urllib.parse import urlsplit
@@ -10,7 +11,7 @@ from urllib.request import url2pathname
 
 
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra of chainq: with pipx, uv tool or pip, from the folder of its clone.
+    """Return the command that adds an extra of chainq: with pipx, uv or pip, from the folder of its clone.
 
     `extra`: its name in pyproject.toml. Sources: the files that pipx and uv leave in their environments; PEP 610 for
     the origin of an installation. Without a folder the name has to do, which an index may not know.
@@ -22,6 +23,8 @@ def install_command(extra: str) -> str:
         return f"pipx install --force {wanted}"
     if (prefix / "uv-receipt.toml").exists():
         return f"uv tool install {wanted}"
+    if not find_spec("pip"):  # as in an environment that `uv venv` made
+        return f"uv pip install --python {quote(str(prefix))} {wanted}"
     pip = quote(str(prefix / "bin" / "pip")) if folder else "pip"
     return f"{pip} install {wanted}"
 

@@ -44,6 +44,7 @@ def test_the_command_is_that_of_the_installer(
     (tmp_path / file).touch()
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(installer, "distribution", lambda _: Installed(origin))
+    monkeypatch.setattr(installer, "find_spec", lambda _: True)
     assert installer.install_command("chart") == expected.format(prefix=tmp_path)
 
 
@@ -55,4 +56,13 @@ def test_without_metadata_it_is_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(installer, "distribution", absent)
+    monkeypatch.setattr(installer, "find_spec", lambda _: True)
     assert installer.install_command("chart") == "pip install 'chainq[chart]'"
+
+
+def test_without_pip_it_is_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment that `uv venv` made has no pip of its own."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(installer, "distribution", lambda _: Installed({"url": "file:///src/c", "dir_info": {}}))
+    monkeypatch.setattr(installer, "find_spec", lambda _: None)
+    assert installer.install_command("chart") == f"uv pip install --python {tmp_path} '/src/c[chart]'"
