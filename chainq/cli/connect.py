@@ -75,8 +75,9 @@ def warn_of_belief(
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
     """Say once a run what `--hashes` could not check."""
     if unhashed:
-        counts = ", ".join(f"{number:,} {what}" for what, number in unhashed.items())
-        reporter.warn(f'not checked: {counts} (docs/hashes.md, "What is not checked")')
+        from chainq.text.humanize import counts
+
+        reporter.warn(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")')
 
 
 def _outranked(given: "ServiceFlags") -> bool:

@@ -3,6 +3,7 @@
 from chainq.hashes import sdk
 from chainq.rows.fields import Picker, text_of
 from chainq.show.parts import BlockParts, Parts
+from chainq.text.humanize import counts
 from chainq.text.sanitize import excerpt
 
 
@@ -23,6 +24,7 @@ def hash_words(parts: Parts) -> str:
     for wrong in (one for checked in found for one in checked.wrong):
         expected, stated = (excerpt(text or "nothing") for text in (wrong.expected, wrong.found))
         return f"hash does not hold ({wrong.check}): expected {expected}, found {stated}"
-    counts = ", ".join(f"{number:,} {what}" for what, number in found[1].skipped.items())
     words = ["hash verified"] if all(checked.proved for checked in found) else []
-    return "; ".join([*words, f"not checked: {counts}"] if counts else words)
+    if skipped := found[1].skipped:
+        words.append(f"not checked: {counts(skipped.items())}")
+    return "; ".join(words)

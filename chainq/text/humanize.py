@@ -1,12 +1,25 @@
 """Human-readable counts and ages."""
 
 import os
+import re
 import time
+from collections.abc import Iterable
 
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun: `1 row`, `2,345 rows`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def counts(numbers: Iterable[tuple[str, int]]) -> str:
+    """Return counts of things that are named in the plural; of one, the first noun is in the singular.
+
+    >>> counts([("state roots of older blocks", 1), ("block hashes", 2345)])
+    '1 state root of older blocks, 2,345 block hashes'
+    """
+    plural = re.compile(r"\b(hash|batch|root|ID)(?:es|s)\b")
+    named = ((plural.sub(r"\1", what, 1) if number == 1 else what, number) for what, number in numbers)
+    return ", ".join(f"{number:,} {what}" for what, number in named)
 
 
 def now() -> float:

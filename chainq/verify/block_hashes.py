@@ -16,6 +16,7 @@ from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.process.progress import HASHES, Progress
 from chainq.rows.full_block import Texts, texts
+from chainq.text.humanize import counts
 from chainq.verify.compare import ChainCheck, number
 from chainq.verify.file_rows import nothing
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, Repair, Step
@@ -165,8 +166,8 @@ class BlockHashes(Closing):
         if self._unbound:
             words += f"; not compared with full blocks, which are missing: {', '.join(sorted(self._unbound))}"
         self._new_states()
-        if counts := ", ".join(f"{count:,} {what}" for what, count in self.skipped.most_common()):
-            words += f"; not checked: {counts}"
+        if self.skipped:
+            words += f"; not checked: {counts(self.skipped.most_common())}"
         unbound = "status, index and signatures" if "full-blocks" in commands else "id and coinbase_reward"
         return f"{words}; no hash binds some fields, such as {unbound} (docs/hashes.md)"
 
