@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions
 
 NO_CHECK = "--no-check skips this check"
+_COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
+_SHEETS = (".xlsx", ".xls", ".ods")
 
 
 class OutputSettings(NamedTuple):
@@ -73,12 +75,25 @@ class OutputSettings(NamedTuple):
             name = printable(str(receipt_path(self.file)))
             warn(f"{name} is of the file that this run replaces; delete it, or add --receipt")
         extension = self.file.suffix
+        if extension.lower() in _COMPRESSORS or extension.lower() in _SHEETS:
+            warn(f"{self.file} contains {self.format}{self._instead(self.file)}")
+            return
         if extension and not self.stated and extension.lower() not in registry.EXTENSIONS:
             known = ", ".join(registry.EXTENSIONS)
             warn(f"{self.file} contains {self.format}: the extension {extension} selects no format ({known} do)")
         expected = registry.EXTENSIONS.get(extension.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):
             warn(f"{self.file} contains {self.format}, but its extension is {extension}")
+
+    def _instead(self, file: Path) -> str:
+        """Return why a file has not the format of its extension, a compressed one or a spreadsheet, and what to do."""
+        extension, stem = file.suffix.lower(), printable(str(file.with_suffix("")))
+        if extension in _SHEETS:
+            return f": chainq writes no {extension} files; use -o {stem}.csv, which spreadsheets open"
+        name = registry.EXTENSIONS.get(file.with_suffix("").suffix.lower(), self.format)
+        if self.can.binary or name == "parquet":
+            return f", and is not compressed with {_COMPRESSORS[extension]}; use -o {stem}"
+        return f" that is not compressed; use --format {name} | {_COMPRESSORS[extension]} > {stem}{file.suffix}"
 
 
 def settings(

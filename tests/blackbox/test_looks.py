@@ -179,11 +179,30 @@ def test_parquet_by_extension(chainq: Program) -> None:
 
 def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
     """Rows are jsonl, and the message says so, unless an option asks for that format or the name has no extension."""
-    ran = chainq("blocks", "5", "-o", "x.xlsx", url="demo:")
-    assert (ran.code, (chainq.home / "x.xlsx").read_bytes()[:1]) == (0, b"{")
-    assert ran.err.startswith("chainq: warning: x.xlsx contains jsonl: the extension .xlsx selects no format (.jsonl, ")
+    ran = chainq("blocks", "5", "-o", "x.dat", url="demo:")
+    assert (ran.code, (chainq.home / "x.dat").read_bytes()[:1]) == (0, b"{")
+    assert ran.err.startswith("chainq: warning: x.dat contains jsonl: the extension .dat selects no format (.jsonl, ")
     for words in (("--jsonl", "-o", "x.log"), ("-o", "rows")):
         assert chainq("blocks", "5", *words, url="demo:").err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-o x.csv.gz", "x.csv.gz contains jsonl that is not compressed; use --format csv | gzip > x.csv.gz"),
+        ("-o x.csv.GZ", "x.csv.GZ contains jsonl that is not compressed; use --format csv | gzip > x.csv.GZ"),
+        ("--csv -o x.csv.zst", "x.csv.zst contains csv that is not compressed; use --format csv | zstd > x.csv.zst"),
+        ("-o x.xz", "x.xz contains jsonl that is not compressed; use --format jsonl | xz > x.xz"),
+        ("-o x.parquet.bz2", "x.parquet.bz2 contains jsonl, and is not compressed with bzip2; use -o x.parquet"),
+        ("-o x.xlsx", "x.xlsx contains jsonl: chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+        ("--csv -o x.xlsx", "x.xlsx contains csv: chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+    ],
+)
+def test_an_extension_of_another_kind_of_file(words: str, said: str, chainq: Program) -> None:
+    """Compressed files and spreadsheets: the warning says how to get one. As any other, it is silenced by --quiet."""
+    ran = chainq("blocks", "5", *words.split(), url="demo:")
+    assert (ran.code, ran.out, ran.err) == (0, b"", f"chainq: warning: {said}\n")
+    assert chainq("blocks", "5", "-q", *words.split(), url="demo:").err == ""
 
 
 def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -> None:
