@@ -56,6 +56,11 @@ class Reporter(Progress):
         if text and not self.quiet:
             self.line("chainq: " + text)
 
+    def remark(self, text: str) -> None:
+        """Print what only somebody who watches wants to know: on a terminal, or with `--verbose`."""
+        if self._verbose or _is_terminal(2):
+            self.note(text)
+
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
@@ -183,7 +188,8 @@ class Reporter(Progress):
         read, passed = counted(self.filtered[0], "row"), self.filtered[1]
         why = "" if passed else hint()
         until = " until" if passed == limit else ","
-        self.note(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
+        say = self.note if self.filtered[0] else self.remark  # of nothing, a job that runs every minute need not hear
+        say(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
 
     def beside(self, sink: Sink) -> Output:
         """Return what writes to the sink, with no bar meanwhile if both are on one terminal, also behind a pipe."""

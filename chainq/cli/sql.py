@@ -147,7 +147,7 @@ class _Fetched:
             heights = self._heights = self._heights or service.height_range(self._bounds)
             calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
             what = f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
-            reporter.note(f"fetching {', '.join(map(view_name, commands))} of {what}")
+            reporter.remark(f"fetching {', '.join(map(view_name, commands))} of {what}")
             reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
             try:
                 for command in commands:

@@ -421,7 +421,9 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
         first = truth.tip - 49
         assert json.loads(ran.out) == {"n": len(truth.rows("records", first, truth.tip + 1)), "h": first}
         assert {call.method for call in calls} <= {"latest/block", "records/all", *FULL_BLOCKS}
-    assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in ran.err
+        assert ran.err == ""  # nobody watches
+        words = ("sql", "--last", "50", "select count(*) from records", "--jsonl", "-v")
+        assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in chainq(*words, url=url).err
 
 
 def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path: Path) -> None:
