@@ -32,7 +32,7 @@ _WORDS = {
     for word in words.split()
 }
 MOST_NAMED = 5  # commands that have an option
-_LIKENESS = 0.75  # of 1; below it `--start` is like `--text`, and `--where` like `--header`
+_LIKENESS = 0.75  # of 1, without the dashes, which make `--sort` like `--start`, and `--append` like `--end`
 # Options of other programs, and of other commands of this one: the first one that the command has is meant.
 _OPTIONS = {
     "--fields": ("--columns",),
@@ -40,7 +40,6 @@ _OPTIONS = {
     "--from": ("--start",),
     "--to": ("--end",),
     "--tail": ("--last",),
-    "--count": ("--limit",),
     "--head": ("--limit",),
     "-n": ("--limit",),
     "-L": ("--limit",),
@@ -50,6 +49,8 @@ _OPTIONS = {
 _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}
 _OF_ROWS = {"--columns", "--csv", "--jsonl", "--format", "--output", "-o", "--where", "--limit"}
 _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
+_BY_TIME = {"--since", "--until"}
+_FILTERS = {"--where", "--program", "--function", "--limit"}
 
 
 def guess(word: str, commands: Collection[str]) -> str | None:
@@ -84,8 +85,24 @@ def guess_option(option: str, command: "Command | None") -> str:
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
         return "use a range: -100: is the last 100 blocks"
-    near = [meant] if meant else get_close_matches(option, known, 1, _LIKENESS)
-    return f"did you mean {near[0]}?" if near else _owners(option)
+    if option in _BY_TIME and command and command.name in ("block", "transactions"):
+        return f"pipe heights: chainq blocks {option} TIME --columns height --text | chainq {command.name} -"
+    if option in ("--program", "--function") and command and command.name == "transactions":
+        return "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM"
+    if command and command.name == "export" and option in _FILTERS | {"--columns"}:
+        what = "columns" if option == "--columns" else "rows of its heights"
+        return f"an export has all {what}; select some of them as you read it, with chainq sql or --url DEST"
+    return f"did you mean {meant or near}?" if (near := _nearest(option, known)) or meant else _owners(option)
+
+
+def _nearest(option: str, known: Collection[str]) -> str:
+    """Return the option that is spelled most like another one; empty if none is near.
+
+    >>> _nearest("--lasst", ["--last", "--limit"]), _nearest("--sort", ["--start", "--text"])
+    ('--last', '')
+    """
+    names = {name.lstrip("-"): name for name in known}
+    return next((names[near] for near in get_close_matches(option.lstrip("-"), names, 1, _LIKENESS)), "")
 
 
 def _owners(option: str) -> str:

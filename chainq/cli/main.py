@@ -131,12 +131,16 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
 
 
 def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
-    """Return how a range, a function or a file of keys is written instead; empty for other errors."""
+    """Return how a range, a function, a shell or a file of keys is written instead; empty for other errors."""
     if "FUNCTION" in error.format_message():
         from chainq.catalog.kinds import TextKind, kind_of
 
-        joined = next((word for word in arguments if kind_of(word) is TextKind.FUNCTION), "")
-        return joined and f"use a space: {joined.replace('/', ' ')}"
+        kinds = {kind_of(word): word for word in arguments}
+        if joined := kinds.get(TextKind.FUNCTION):
+            return f"use a space: {joined.replace('/', ' ')}"
+        return f"chainq show {kinds.get(TextKind.PROGRAM, 'PROGRAM')} lists the functions"
+    if "SHELL" in error.format_message():
+        return "expected bash, zsh or fish"
     end = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]+|latest)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
     other = None if end else re.search(r"unexpected extra argument.* \((\S+)\)", error.format_message())

@@ -22,6 +22,7 @@ from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
 from chainq.heights.range import HeightRange
 from chainq.query import STDIN, Lookup, Query
+from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
@@ -187,7 +188,7 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
 def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":
     """Return the condition of the filter options, None without any. Raises UsageError."""
     programs, functions = (
-        [_checked(role, word, check) for word in words or ()]
+        [_filtered(role, word, check) for word in words or ()]
         for role, words in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
     )
     if not (given.where or programs or functions):
@@ -198,6 +199,19 @@ def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None
         return Where(method, given.where or (), programs, functions, check=check)
     except UsageError as error:
         error.hint = NO_CHECK if "unknown field" in error.message else ""
+        raise
+
+
+def _filtered(role: Role, word: str, check: bool) -> str:
+    """Return the value of `--program` or `--function`. Raises UsageError, which says how to state both."""
+    try:
+        return _checked(role, word, check)
+    except UsageError as error:
+        from chainq.catalog.kinds import TextKind, kind_of
+
+        if kind_of(word) is TextKind.FUNCTION:
+            program, _, function = word.partition("/")
+            error.hint = f"use --program {program} --function {function}"
         raise
 
 
@@ -218,7 +232,9 @@ def value_in(line: str, paths: Sequence[str]) -> str:
     if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in paths:
         raise UsageError("it looks like csv or a JSON array", "pipe --jsonl, or bare values")
     if not line.startswith("{") and len(line.split()) > 1:
-        raise UsageError("it looks like a table", "pipe --jsonl, or bare values")
+        if re.search(r"\S(\t|  )", line):  # as between columns
+            raise UsageError("it looks like a table", "pipe --jsonl, or bare values")
+        raise UsageError(f"invalid line {quoted(line)}: expected one value per line, without comments")
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of

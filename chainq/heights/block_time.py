@@ -27,10 +27,13 @@ def parse_age(text: str, parameter: str) -> float:
 
 
 def format_age(seconds: float) -> str:
-    """Return the shortest age that `parse_age` reads as so many seconds: `10m` for 600."""
-    return next(
-        f"{seconds / size:.15g}{unit}" for unit, size in reversed(_UNIT.items()) if not seconds % size or size == 1
-    )
+    """Return the shortest age that `parse_age` reads as so many seconds.
+
+    >>> format_age(600), format_age(0)
+    ('10m', '0s')
+    """
+    units = reversed(_UNIT.items())
+    return next(f"{seconds / size:.15g}{unit}" for unit, size in units if size == 1 or (seconds and not seconds % size))
 
 
 def is_time(text: str) -> bool:

@@ -44,8 +44,10 @@ def parse_count(text: str) -> int:
     try:
         return parse_height(text)
     except UsageError:
+        age = text.strip()
         raise UsageError(
-            Phrase("invalid {last} {}: expected a number of blocks such as 100 or 10K", quoted(text))
+            Phrase("invalid {last} {}: expected a number of blocks such as 100 or 10K", quoted(text)),
+            Phrase("for a time use {since}", since=age) if re.fullmatch(r"[0-9.]+ ?(s|min|h|d|w|mo|y)", age) else "",
         ) from None
 
 

@@ -91,7 +91,32 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("records --from 5", "did you mean --start?"),
         ("records --to 5", "did you mean --end?"),
         ("records --tail 5", "did you mean --last?"),
-        ("records --count 5", "did you mean --limit?"),
+        ("blocks --count", "see --help"),
+        ("blocks --sort", "see --help"),
+        ("blocks --append", "see --help"),
+        (
+            "transactions 5 --since 1h",
+            "pipe heights: chainq blocks --since TIME --columns height --text | chainq transactions -",
+        ),
+        ("block 5 --until 1h", "pipe heights: chainq blocks --until TIME --columns height --text | chainq block -"),
+        (
+            "transactions 5 --program credits.aleo",
+            "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM",
+        ),
+        (
+            "export --columns height",
+            "an export has all columns; select some of them as you read it, with chainq sql or --url DEST",
+        ),
+        (
+            "export --where x",
+            "an export has all rows of its heights; select some of them as you read it, with chainq sql or --url DEST",
+        ),
+        ("program-transactions credits.aleo", "chainq show credits.aleo lists the functions"),
+        ("program-transactions", "see --help"),
+        ("completion", "expected bash, zsh or fish"),
+        ("records --program credits.aleo/split", "use --program credits.aleo --function split"),
+        ("records --function credits.aleo/split", "use --program credits.aleo --function split"),
+        ("blocks --last 1h", "for a time use --since 1h"),
         ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
         (
             "block 5 --where x",

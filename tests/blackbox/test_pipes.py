@@ -96,6 +96,9 @@ def test_the_same_id_in_many_rows_is_one_call(chainq: Program) -> None:
         ("transaction", '{"transaction_id":"at1x\\u001b"}', "at1x"),
         ("block", "[5]", "looks like csv or a JSON array"),
         ("block", "height  timestamp             block_hash", "looks like a table; pipe --jsonl, or bare values"),
+        ("block", "5\n\n# c", "line 3 of standard input: invalid line '# c': expected one value per line"),
+        ("block", "5 6", "line 1 of standard input: invalid line '5 6': expected one value per line"),
+        ("block", "5\t6", "looks like a table"),
         ("transaction", "at1tkjag…695ac3  12345", "looks like a table; pipe --jsonl, or bare values"),
     ],
 )

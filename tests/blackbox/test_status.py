@@ -102,6 +102,8 @@ def test_an_old_success_is_exit_6(chainq: Program) -> None:
         assert words in one_line(ran, 6)
         assert "--max-age 90m" in ran.err
         assert ran.out
+        zero = one_line(chainq("status", str(job.kept), "--max-age", "0s"), 6)
+        assert state == {} or zero.endswith(", longer than --max-age 0s\n")
         assert chainq("status", str(job.kept)).code == 0
 
 
