@@ -31,6 +31,10 @@ GROUP = 64  # files that are skipped, or scanned, together
 OPENED = 8  # files opened concurrently
 
 
+class MissingHeightsError(IncompleteError):
+    """A query needs heights that no file has."""
+
+
 class _Scanner(NamedTuple):
     """The part of an Arrow scanner that DuckDB uses."""
 
@@ -117,7 +121,7 @@ class Files:
         return [self.gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
 
     def _incomplete(self) -> Iterator[Any]:
-        raise IncompleteError(f"{self.command} has gaps")
+        raise MissingHeightsError(f"{self.command} has gaps")
         yield  # makes it a generator: the error reaches DuckDB when it reads
 
     def _kept(self, batches: Iterator[T]) -> Iterator[T]:

@@ -24,7 +24,7 @@ from chainq.formats.registry import EXTENSIONS
 from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
-from chainq.lake.scan import Files
+from chainq.lake.scan import Files, MissingHeightsError
 from chainq.lake.sql_errors import invalid, single_file
 from chainq.process import Closing
 from chainq.process.threads import Pool
@@ -271,7 +271,8 @@ class Database(Closing):
 
     def _failed(self, error: Exception, query: str) -> ChainqError:
         """Return why a query failed: heights that it needs, a file that cannot be read, else the query."""
-        if any(files.failure and files.needed for files in self._files):
+        failure = next((files.failure for files in self._files if files.failure is not None), None)
+        if isinstance(failure, MissingHeightsError):
             named = self.tables(query)
             lacking = {
                 files.command: files.gaps if files.needed is None else files.needed  # it may be scanned later
@@ -283,7 +284,7 @@ class Database(Closing):
             writes = export_command(" ".join(lacking), heights, self._label)
             hint = Phrase("{} writes them; {partial}, or a filter on height, leaves them out", writes, partial=True)
             return IncompleteError(_lacking(lacking), hint)
-        return next((one.failure for one in self._files if one.failure is not None), invalid(error, query))
+        return failure or invalid(error, query)
 
     def lacking(self) -> str:
         """Return in words which heights a query with `partial` needed that no partition has; empty if none."""

@@ -236,6 +236,17 @@ def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
     assert f"is damaged: {rows} rows, the receipt names {int(rows) + 1}" in one_line(exported("sql", "lake", query), 6)
 
 
+def test_a_damaged_file_beside_a_gap(exported: Program, server: Servers) -> None:
+    """With --partial the query fails because of the file; it was to leave out the gap."""
+    words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
+    assert exported("export", *words, url=server()).code == 0
+    path = exported.home / "lake/records/start=000002450/data.parquet"
+    path.write_bytes(bytes(path.stat().st_size))
+    line = one_line(exported("sql", "lake", "select max(record_ciphertext) from records", "--partial", "-q"), 6)
+    assert "start=000002450/data.parquet of lake is damaged" in line
+    assert "--partial" not in line
+
+
 def test_formats(exported: Program) -> None:
     """The usual formats; every digit of a decimal; dotted names as they are."""
     query = """select "header.metadata.height", 340282366920938463463374607431768211455 as big, null as nothing
