@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +24,7 @@ from chainq.heights.bounds import parse_height, parse_range
 from chainq.process.pool import cores
 from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
+from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import width_is_stated, width_of
 from chainq.wallet import keys
@@ -225,5 +225,5 @@ def _short(text: str, scope: _Scope) -> str:
 def _as_of(mark: Mark | None) -> str:
     if mark is None:
         return "as of no block"
-    when = "" if mark.time is None else datetime.fromtimestamp(mark.time, UTC).strftime(", %Y-%m-%d %H:%M:%SZ")
+    when = "" if mark.time is None else f", {utc(mark.time)}"
     return f"as of block {mark.height}{when}, {printable(mark.hash)}"

@@ -1,10 +1,9 @@
 """Says why a range has no heights."""
 
-from datetime import UTC, datetime
-
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
+from chainq.text.humanize import utc
 
 _DAY = 86_400  # seconds
 
@@ -42,11 +41,3 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
 def chain_end(tip: int) -> str:
     """Return where a chain with that tip height ends, -1 for one without blocks."""
     return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
-
-
-def utc(seconds: float) -> str:
-    """Return seconds since 1970 as a time in UTC; as they are if no calendar has it."""
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ')[:19]}Z"
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds:.0f}"

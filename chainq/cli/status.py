@@ -4,7 +4,6 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +18,7 @@ from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, recorded
 from chainq.resume.kept_file import is_checkpoint
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import age, counted, duration, in_bytes
+from chainq.text.humanize import age, counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
 from chainq.text.width import terminal_width, wrap
 
@@ -170,7 +169,7 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
-    """Yield the status of each table, up to its first gap; tables of full blocks come first."""
+    """Yield the status of each table, up to its first gap; tables of full blocks come first, unknown ones last."""
     from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.stored import last_run, manifest
     from chainq.stored.inventory import gaps, take_inventory
@@ -185,8 +184,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     tables: dict[str, list[Entry]] = {}
     for entry in take_inventory(listed).valid.values():
         tables.setdefault(entry.spec.command, []).append(entry)
-    order = [*CHAIN, *COMMANDS]
-    for command in sorted(tables, key=order.index):
+    for command in filter(tables.get, dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)])):
         entries = tables[command]
         entries.sort(key=lambda entry: entry.spec)
         heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
@@ -249,7 +247,7 @@ def _above(status: Status) -> str:
 
 def _failure(status: Status) -> Iterator[str]:
     if status.failure is not None:
-        yield f"last error, {datetime.fromtimestamp(status.failure, UTC):%Y-%m-%dT%H:%M:%SZ}: {status.error}"
+        yield f"last error, {utc(status.failure)}: {status.error}"
 
 
 def _line(status: Status) -> str:

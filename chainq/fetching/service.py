@@ -165,7 +165,7 @@ class Service(Closing):
         height = fields.integer_of(sent[0])
         if height is None or not 0 <= height <= bounds.HIGHEST:
             raise ResponseError("latest/block: the block has no valid height")
-        time = _seconds(sent[1])
+        time = fields.seconds_of(sent[1])
         self._times = {} if time is None else {height: time}
         return Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
 
@@ -272,7 +272,7 @@ class Service(Closing):
         """Return the block time of a height, in seconds since 1970. Raises ChainqError."""
         if height not in self._times:
             (batch,) = self.fetch_lookups(BY_COMMAND["block"], [height])
-            time = _seconds(fields.Picker(["timestamp"])(batch.rows[0])[0])
+            time = fields.seconds_of(fields.Picker(["timestamp"])(batch.rows[0])[0])
             if time is None:
                 raise ResponseError(f"block {height} has no valid timestamp, so no block can be found by its time")
             self._times[height] = time
@@ -451,9 +451,3 @@ class Service(Closing):
 def hash_text(value: Raw | None) -> str:
     """Return a block hash as text that any file can hold, empty if there is none: it is only compared."""
     return printable(fields.text_of(value))
-
-
-def _seconds(value: Raw | None) -> int | None:
-    """Return a block time, or None if it is not a whole number or is out of range."""
-    seconds = fields.integer_of(value)
-    return seconds if seconds is not None and abs(seconds) <= bounds.HIGHEST else None

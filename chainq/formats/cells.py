@@ -5,7 +5,7 @@ Everything that a table or a tree shows of a row comes through here, and so thro
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind
 from chainq.rows.fields import array_of, count_of, text_of
 from chainq.rows.transaction import CREDITS, Call, program_of
-from chainq.text.humanize import age, counted, in_credits
+from chainq.text.humanize import age, counted, in_credits, utc
 from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
@@ -75,8 +75,8 @@ def time_cell(text: str, now: float) -> Cell:
     """Return seconds since 1970 as UTC, and their age; as they were sent unless that is a time in the past."""
     if not re.fullmatch(r"[1-9][0-9]{0,11}", text) or (seconds := int(text)) > now + _SKEW:
         return id_cell(text, width=_WORD)
-    utc = f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ')[:19]}Z"
-    return Cell(utc, f"{utc}  {age(int(now) - seconds)}")
+    shown = utc(seconds)
+    return Cell(shown, f"{shown}  {age(int(now) - seconds)}")
 
 
 def iso_cell(text: str, now: float) -> Cell:

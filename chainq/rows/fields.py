@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import Raw
 
+from chainq.heights.bounds import HIGHEST
 from chainq.rows.raw_json import items, members
 
 
@@ -181,3 +182,9 @@ def integer_of(value: bytes | Raw | None) -> int | None:
     except msgspec.DecodeError:  # a leading zero, for example
         text = text_of(value)
     return int(text) if re.fullmatch(r"-?[0-9]{1,100}", text) else None
+
+
+def seconds_of(value: bytes | Raw | None) -> int | None:
+    """Return a block time, or None if it is not a whole number or is out of range."""
+    seconds = integer_of(value)
+    return seconds if seconds is not None and abs(seconds) <= HIGHEST else None

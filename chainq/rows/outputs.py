@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.rows.fields import array_of, integer_of, object_of, text_of
+from chainq.rows.fields import array_of, integer_of, object_of, seconds_of, text_of
 from chainq.rows.full_block import records_of, transitions_of
 
 
@@ -45,7 +45,7 @@ def record_outputs(confirmed: Raw) -> Iterator[RecordOutput]:
 
 
 class BlockRecords(NamedTuple):
-    """The records data of a full block. `height`: None if it has no valid one. `time`: as the server sent it.
+    """The records data of a full block. `height`: None if it has no valid one. `time`: likewise, in seconds since 1970.
 
     `spent`: the tag and the transaction of each record input, whatever program it is of.
     """
@@ -53,7 +53,7 @@ class BlockRecords(NamedTuple):
     height: int | None
     hash: str
     previous: str
-    time: str
+    time: int | None
     outputs: list[RecordOutput]
     spent: list[tuple[str, str]]
 
@@ -66,7 +66,7 @@ def read_block_records(block: Raw) -> BlockRecords:
         integer_of(metadata.get("height")),
         text_of(members.get("block_hash")),
         text_of(members.get("previous_hash")),
-        text_of(metadata.get("timestamp")),
+        seconds_of(metadata.get("timestamp")),
         [],
         [],
     )

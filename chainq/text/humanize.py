@@ -1,9 +1,10 @@
-"""Human-readable counts and ages."""
+"""Human-readable counts, ages and times."""
 
 import os
 import re
 import time
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -29,6 +30,14 @@ def now() -> float:
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(epoch) if epoch.isdecimal() and len(epoch) < 16 else time.time()
+
+
+def utc(seconds: float) -> str:
+    """Return seconds since 1970 as a time in UTC; as they are if no calendar has it."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC).isoformat(' ')[:19]}Z"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:.0f}"
 
 
 def age(seconds: int) -> str:

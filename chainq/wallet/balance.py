@@ -163,7 +163,7 @@ class Bookkeeper(Closing):
         for tag, transaction in block.spent:
             if entry := open_tags.pop(tag, None):
                 entry.spent, entry.spender = block.height, transaction
-        book.read(Mark(block.height, block.hash, int(block.time) if block.time.isdecimal() else None))
+        book.read(Mark(block.height, block.hash, block.time))
 
     def _entry(self, output: RecordOutput, owner: int, height: int) -> Entry | None:
         """Return the entry of an owned record; None for one that is not genuine, which is a finding."""

@@ -12,6 +12,7 @@ from harness.jobs import said
 from harness.program import DIALECT, Program
 from harness.services import serving
 from harness.truth import Truth
+from harness.wallet import PUBLISHED, key_file
 
 Row = dict[str, Any]
 
@@ -75,6 +76,23 @@ def test_a_time_beyond_any_time(digits: int, chainq: Program) -> None:
         for command in ("blocks", "latest", "records"):
             for flag in ("--table", "--csv", "--jsonl"):
                 said(chainq(command, flag, url=url), 0)
+
+
+@pytest.mark.parametrize("digits", [14, 400])
+def test_a_balance_as_of_a_time_beyond_any_time(digits: int, chainq: Program) -> None:
+    """Seconds that no calendar has are shown as they are, and none that no number of a program holds."""
+    pytest.importorskip("aleo")
+
+    def change(_: str, row: Row) -> None:
+        if isinstance(header := row.get("header"), dict):
+            header["metadata"]["timestamp"] = "1" + "0" * digits
+
+    with altered(change) as url:
+        for flags in ((), ("--json",)):
+            words = ("balance", key_file(chainq.home, PUBLISHED), "--start", "40", "--checkpoint", "kept", *flags)
+            ran = chainq(*words, url=url)
+            said(ran, 0)
+            assert (b"1" + b"0" * digits in ran.out) == (digits == 14)
 
 
 @pytest.mark.parametrize("command", ["blocks", "records"])

@@ -57,7 +57,7 @@ def test_a_checkpoint(chainq: Program) -> None:
     assert third["success"] == second["success"]
     assert third["failure"] > third["success"]
     assert "could not reach" in third["error"]
-    assert re.search(r"\nlast error, [0-9T:-]+Z: .*could not reach", chainq("status", str(job.kept)).out.decode())
+    assert re.search(r"\nlast error, [0-9-]+ [0-9:]+Z: .*could not reach", chainq("status", str(job.kept)).out.decode())
 
 
 def test_a_service_behind_is_no_success(chainq: Program) -> None:
@@ -144,6 +144,20 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert chainq(*writes.split()[1:-2], url=url).code == 0
     assert chainq("status", "lake", "--max-age", "1h").code == 0
     assert seen(chainq, "lake")["missing"] == []
+
+
+def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
+    """A table that this version does not know comes last; a time that no calendar has is shown as it is."""
+    words = ("export", "blocks", "records", "0:50", "--to", "lake", "--partition", "50", "-q")
+    assert chainq(*words, url=server("--tip", "50")).code == 0
+    lake = chainq.home / "lake"
+    for folder in (lake, lake / "_chainq/receipts"):
+        (folder / "blocks").rename(folder / "authors")
+    (lake / "_chainq/last_run.json").write_text('{"tip":50,"failure":1e15,"error":"late"}')
+    heading, _, *lines = chainq("status", "lake").out.decode().splitlines()
+    assert heading == "lake, tip 50, no run went well yet"
+    assert [line.split()[:2] for line in lines[:2]] == [["records", "49"], ["authors", "49"]]
+    assert lines[2] == "last error, 1000000000000000: late"
 
 
 def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
