@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from chainq.catalog.methods import Column, Kind
+from chainq.text.alike import alike
 
 _TRANSITION = ("id", "program", "function", "inputs[]", "outputs[]", "tpk", "tcm", "scm", "proof", "finalize")
 _ITEMS = {
@@ -80,7 +80,7 @@ def _meant_member(name: str, known: list[str]) -> str:
         return f" (did you mean {name}?)"
     for path in known:
         lasts.setdefault(path.rpartition(".")[2], []).append(path)
-    if near := get_close_matches(name.rpartition(".")[2].lower(), lasts, 1, 0.6):
+    if near := alike(name.rpartition(".")[2], lasts):
         return f" (did you mean {' or '.join(lasts[near[0]][:3])}?)"
     while not any(path.startswith(f"{name}.") for path in known):
         name = name.rpartition(".")[0] or name.partition("[]")[0] + "[]"
@@ -90,10 +90,12 @@ def _meant_member(name: str, known: list[str]) -> str:
 
 def _near(name: str, paths: list[str]) -> list[str]:
     """Return paths that are near: by their last part, else by likeness; case does not matter."""
-    folded, lower = {path.lower(): path for path in paths}, name.lower()
+    lower, (array, brackets, rest) = name.lower(), name.partition("[]")
+    for found in alike(array, paths) if brackets else ():
+        if _is_member(f"{found}[]{rest}", found):
+            return [f"{found}[]{rest}"]
     for some in (paths, [path for array in paths for path in members(array)]):
         if ends := [path for path in some if path.lower() == lower or path.lower().endswith(f".{lower}")]:
             return ends[:3]
-    lasts = {path.lower().rpartition(".")[2]: path for path in reversed(paths)}
-    alike = [folded[found] for found in get_close_matches(lower, folded, 3, 0.5)]
-    return alike or [lasts[found] for found in get_close_matches(lower, lasts, 3, 0.7)]
+    lasts = {path.rpartition(".")[2]: path for path in reversed(paths)}
+    return alike(name, paths, 3) or [lasts[found] for found in alike(name, lasts, 3)]

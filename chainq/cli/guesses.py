@@ -1,7 +1,6 @@
-"""What people type for a command: the one that they most likely mean. Loaded only if a command is unknown."""
+"""What people type for a command or an option: what they most likely mean. Loaded only if one is unknown."""
 
 from collections.abc import Collection
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import DIALECTS
@@ -9,6 +8,7 @@ from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
 from chainq.cli.help import PlainGroup
 from chainq.formats import registry
+from chainq.text.alike import alike
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -32,7 +32,8 @@ _WORDS = {
     for word in words.split()
 }
 MOST_NAMED = 5  # commands that have an option
-_LIKENESS = 0.75  # of 1, without the dashes, which make `--sort` like `--start`, and `--append` like `--end`
+_TOPICS = {"filter": "--where", "filters": "--where", "range": "--start", "ranges": "--start"}
+# An option whose help is what `chainq help WORD` asks for, if it has another name.
 # Options of other programs, and of other commands of this one: the first one that the command has is meant.
 _OPTIONS = {
     "--fields": ("--columns",),
@@ -53,19 +54,24 @@ _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
 
 
-def guess(word: str, commands: Collection[str]) -> str | None:
-    """Return the command that a word most likely means, for a height or an ID with it; None if none is near.
+def guess(word: str, commands: Collection[str]) -> str:
+    """Return what to do about an unknown command: the one that is most likely meant, for a height or an ID with it.
+
+    For an option or what options are for, the command whose help describes it; else the list of commands.
 
     >>> guess("tx", ["transaction", "transactions"])
-    'transaction'
+    'did you mean transaction?'
     """
     named = {dialect.wire(method).name: method.command for dialect in DIALECTS.values() for method in METHODS}
     if "show" in commands and kind_of(word) in WITH_SCREEN:
-        return f"show {word}"
+        return f"did you mean show {word}?"
     meant = _WORDS.get(word.lower()) or named.get(word)
-    if meant in commands:
-        return meant
-    return next(iter(get_close_matches(word.lower(), commands, 1, 0.6)), None)
+    if meant not in commands:
+        option = _TOPICS.get(word.lower(), f"--{word.lower()}")
+        if owners := _having(option):
+            return f"{option} is an option; see chainq {'records' if 'records' in owners else owners[0]} --help"
+        meant = next(iter(alike(word, commands)), None)
+    return f"did you mean {meant}?" if meant else "chainq --help lists the commands"
 
 
 def guess_option(option: str, command: "Command | None") -> str:
@@ -102,14 +108,19 @@ def _nearest(option: str, known: Collection[str]) -> str:
     ('--last', '')
     """
     names = {name.lstrip("-"): name for name in known}
-    return next((names[near] for near in get_close_matches(option.lstrip("-"), names, 1, _LIKENESS)), "")
+    return next((names[near] for near in alike(option.lstrip("-"), names)), "")
 
 
 def _owners(option: str) -> str:
     """Return which commands have an option, or help if none has it."""
-    built = ((name, entry[2]()) for name, entry in PlainGroup.catalogue.items())
-    names = [name for name, command in built if any(option in param.opts for param in command.params)]
+    names = _having(option)
     if len(names) > MOST_NAMED + 1:  # the last one is no longer than "1 more"
         names[MOST_NAMED:] = [f"{len(names) - MOST_NAMED} more"]
     *first, last = names or [""]
     return f"it is an option of {', '.join(first)}{' and ' if first else ''}{last}" if names else "see --help"
+
+
+def _having(option: str) -> list[str]:
+    """Return the names of the commands that have an option."""
+    built = ((name, entry[2]()) for name, entry in PlainGroup.catalogue.items())
+    return [name for name, command in built if any(option in param.opts for param in command.params)]

@@ -100,9 +100,7 @@ class PlainGroup(_Described, TyperGroup):
             from chainq.catalog.kinds import shown
             from chainq.cli.guesses import guess
 
-            meant = guess(name, self.catalogue)
-            hint = f"did you mean {meant}?" if meant else "chainq --help lists the commands"
-            raise UsageError(f"unknown command{shown(name)}", hint)
+            raise UsageError(f"unknown command{shown(name)}", guess(name, self.catalogue))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:

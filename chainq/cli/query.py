@@ -188,7 +188,7 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
 def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":
     """Return the condition of the filter options, None without any. Raises UsageError."""
     programs, functions = (
-        [_filtered(role, word, check) for word in words or ()]
+        [_filter(role, word, method, check) for word in words or ()]
         for role, words in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
     )
     if not (given.where or programs or functions):
@@ -202,16 +202,24 @@ def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None
         raise
 
 
-def _filtered(role: Role, word: str, check: bool) -> str:
-    """Return the value of `--program` or `--function`. Raises UsageError, which says how to state both."""
+def _filter(role: Role, word: str, method: Method, check: bool) -> str:
+    """Return the value of `--program` or `--function`. Raises UsageError, which says how both or several are stated."""
     try:
         return _checked(role, word, check)
     except UsageError as error:
         from chainq.catalog.kinds import TextKind, kind_of
 
+        option, path = ("program", method.program) if role is Role.PROGRAM else ("function", method.function)
+        names = [name.strip() for name in word.split(",")]
         if kind_of(word) is TextKind.FUNCTION:
             program, _, function = word.partition("/")
             error.hint = f"use --program {program} --function {function}"
+        elif len(names) > 1 and all(re.fullmatch(r"[\w.]+", name) for name in names):
+            error.hint = f"repeat the option: {' '.join(f'--{option} {name}' for name in names)}"
+        elif "*" in word and re.fullmatch(r"[\w.*]*\w[\w.*]*", word):
+            pattern = "^" + word.replace(".", r"\.").replace("*", ".*") + "$"
+            pattern = pattern.removeprefix("^.*").removesuffix(".*$")
+            error.hint = f"for all that match use --where '{path} ~ {pattern}'"
         raise
 
 

@@ -88,11 +88,11 @@ def _other_names(name: str) -> str:
 
 def _near(name: str) -> str:
     """Return which method may be meant by a name that no dialect has, such as that of a command; empty if none is."""
-    from difflib import get_close_matches
+    from chainq.text.alike import alike
 
     wires = {method.command: [dialect.wire(method).name for dialect in DIALECTS.values()] for method in METHODS}
     known = {wire for names in wires.values() for wire in names}
     if name in known:
         return ""
-    meant = list(dict.fromkeys(wires.get(name, ()))) or get_close_matches(name, sorted(known), 1, 0.7)
+    meant = list(dict.fromkeys(wires.get(name, ()))) or alike(name, sorted(known))
     return f"did you mean {' or '.join(meant)}?" if meant else ""

@@ -4,7 +4,6 @@ import operator
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypedDict, cast
 
@@ -18,6 +17,7 @@ from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, LATEST, Bounds, parse_count, parse_end, parse_height, parse_start
 from chainq.query import Query
 from chainq.rows.where import Where
+from chainq.text.alike import alike
 from chainq.text.sanitize import excerpt
 
 Time = date | timedelta | float | str  # a datetime is a date
@@ -113,7 +113,7 @@ def check_names(caller: str, options: Iterable[str], known: Sequence[str]) -> No
     """Raise TypeError for an option that is none of the known ones, as a function without it does."""
     for name in options:
         if name not in known:
-            near = get_close_matches(name, known, 1)
+            near = alike(name, known)
             meant = f"; did you mean {near[0]}?" if near else "; rows have all columns" * (name == "columns")
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
 

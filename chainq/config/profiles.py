@@ -8,7 +8,6 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
@@ -23,6 +22,7 @@ from chainq.config.paths import config_file
 from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, header
 from chainq.errors import UsageError
+from chainq.text.alike import alike
 from chainq.text.sanitize import quoted
 
 _T = TypeVar("_T")
@@ -220,7 +220,7 @@ class _Check:
     def _check_known(self, table: Mapping[str, object], known: Collection[str], at: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
-                near = get_close_matches(key, known, 1)
+                near = alike(key, known)
                 hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known) or 'none'}"
                 raise self._error((*at, key), "unknown key", hint)
 

@@ -61,10 +61,9 @@ def _hint(text: str) -> str:
         return Phrase("use {start} and {end}", start=match[1], end=match[2])
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
         return f"for blocks by time: chainq blocks --since {text}"
-    from difflib import get_close_matches
+    from chainq.text.alike import alike
 
-    near = text != LATEST and get_close_matches(text.lower(), [LATEST], 1, 0.7)
-    return "did you mean latest?" if near else ""
+    return "did you mean latest?" if text != LATEST and alike(text, [LATEST]) else ""
 
 
 def as_range(first: str, last: str) -> str:

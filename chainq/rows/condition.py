@@ -92,11 +92,15 @@ class Equals:
         if is_null(value):
             return False
         text = text_of(value)
-        if text == self._text:
+        return self._met(text, met=text == self._text)
+
+    def _met(self, text: str, *, met: bool) -> bool:
+        """Return whether a text met the test, and keep it for a hint if not."""
+        if met:
             self._found = True
         elif len(self._seen) < MOST_SEEN:
             self._seen.add(text)
-        return text == self._text
+        return met
 
     def hint(self) -> str:
         """Return a note that no value was the text, with similar or all values; empty if one was."""
@@ -112,10 +116,40 @@ class Equals:
         hint = f"no {self._name} is {quoted(self._text, LONGEST_MEANT)}"
         if alike:
             return f"{hint}: did you mean {' or '.join(quoted(text, LONGEST_MEANT) for text in alike)}?"
-        if len(self._seen) > FEW_SEEN and max(map(len, self._seen)) > LONGEST_NAME:  # IDs
-            return hint
+        return hint + self._only()
+
+    def _only(self) -> str:
+        """Return some of the texts that did not meet the test; empty if they are long, as IDs are."""
+        if len(self._seen) > FEW_SEEN and max(map(len, self._seen)) > LONGEST_NAME:
+            return ""
         named = [quoted(text, LONGEST_MEANT) for text in sorted(self._seen)[:FEW_SEEN]]
-        return f"{hint}, only {' or '.join(named + ['others'] * (len(self._seen) > FEW_SEEN))}"
+        return f", only {' or '.join(named + ['others'] * (len(self._seen) > FEW_SEEN))}"
+
+
+class Matches(Equals):
+    """Tests whether a regular expression is found in a value, and suggests to ignore case if that would find one."""
+
+    def __init__(self, name: str, text: str, pattern: re.Pattern[str]) -> None:
+        super().__init__(name, text)
+        self._pattern = pattern
+
+    def __call__(self, value: Raw | None) -> bool:
+        """Return whether the expression is found in a value."""
+        if is_null(value):
+            return False
+        text = text_of(value)
+        return self._met(text, met=self._pattern.search(text) is not None)
+
+    def hint(self) -> str:
+        """Return that no value matched, and what would; empty if one did."""
+        if self._found or not self._seen:
+            return ""
+        hint = f"no {self._name} matches {quoted(self._text, LONGEST_MEANT)}"
+        any_case = re.compile(self._pattern.pattern, self._pattern.flags | re.IGNORECASE)
+        if len(self._text) > LONGEST_MEANT or not any(map(any_case.search, self._seen)):
+            return hint + self._only()
+        mark = '"' if "'" in self._text else "'"
+        return f"{hint}: case matters; did you mean {self._name} ~ {mark}(?i){self._text}{mark}?"
 
 
 class Ordered(Equals):
@@ -269,9 +303,11 @@ class _Parser:
             self._sought.append(ordered)
             return ordered
         if sign in ("~", "!~"):
-            search = self._pattern(text)
+            matches = Matches(field.name, text, self._pattern(text))
             self._take()
-            return lambda value: not is_null(value) and search(text_of(value)) is not None
+            if sign == "~":
+                self._sought.append(matches)
+            return matches
         if (
             token.keyword != "null"
             and number is None
@@ -296,11 +332,11 @@ class _Parser:
         exponent = found[2] or _EXPONENTS.get((found[3] or "").upper(), 0)
         return Decimal(f"{found[1].replace('_', '')}E{exponent}")  # a product would be rounded to 28 digits
 
-    def _pattern(self, text: str) -> Callable[[str], object]:
+    def _pattern(self, text: str) -> re.Pattern[str]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of patterns that a later Python may read in another way
-                return re.compile(text).search
+                return re.compile(text)
         except (re.error, RecursionError, OverflowError) as error:
             raise _wrong(f"invalid regular expression {self._place()}: {quoted(str(error))[1:-1]}") from None
 

@@ -66,9 +66,27 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
     assert one_line(chainq(word), 2).endswith(f"unknown command {word!r}; did you mean {meant}?\n")
 
 
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [
+        ("where", "--where"),
+        ("filters", "--where"),
+        ("range", "--start"),
+        ("columns", "--columns"),
+        ("start", "--start"),
+    ],
+)
+def test_2_help_for_an_option(word: str, option: str, chainq: Program) -> None:
+    """The message names a command whose help describes it."""
+    for words in ((word,), ("help", word)):
+        said = one_line(chainq(*words), 2)
+        assert said.endswith(f"unknown command {word!r}; {option} is an option; see chainq records --help\n")
+    assert option in chainq("records", "--help").out.decode()
+
+
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
     """Rather none than a wrong one."""
-    for word in ("xyzzy", str(Chain().block_hash(5))):  # chainq show has no screen for a block hash
+    for word in ("xyzzy", "search", "sort", str(Chain().block_hash(5))):  # chainq show has no screen for a block hash
         assert one_line(chainq(word), 2).endswith("chainq --help lists the commands\n")
 
 

@@ -183,6 +183,16 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
         (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
         (("--where", "transaction_id = nope"), "no transaction_id is 'nope'"),
         (
+            ("--where", "program_id ~ CREDITS"),
+            "no program_id matches 'CREDITS': case matters; did you mean program_id ~ '(?i)CREDITS'?",
+        ),
+        (
+            ("--where", "program_id ~ none"),
+            "no program_id matches 'none', only 'credits.aleo' or 'tile_gallery.aleo' or 'token_registry.aleo' or "
+            "'wrapped_credits.aleo'",
+        ),
+        (("--where", "program_id ~ credits and height < 0"), ""),
+        (
             ("--function", "qqq"),
             "no function_name is 'qqq', only 'claim' or 'deposit_credits_private' or 'fee_private' or 'join' or "
             "'mint' or others",

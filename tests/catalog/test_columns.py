@@ -42,8 +42,8 @@ def test_members_of_items_are_known(name: str) -> None:
         (f"{CALLS}[].inputs[].zzz", f"; {CALLS}[].inputs[] has type, id, value, tag, dynamic_id"),
         ("transactions[]x", "; transactions[] has status, type, index, transaction, finalize[], rejected"),
         ("transactions[].status.x", "; transactions[] has status, type, index, transaction, finalize[], rejected"),
-        ("aborted_transaction_ids[].x", " (did you mean aborted_transaction_ids or "),
-        ("transctions[].status", " (did you mean transactions or "),
+        ("aborted_transaction_ids[].x", " (did you mean aborted_transaction_ids?)"),
+        ("transctions[].status", " (did you mean transactions[].status?)"),
     ],
 )
 def test_other_members_are_not(name: str, hint: str) -> None:
