@@ -33,8 +33,8 @@ class WalletOptions(KeyOptions, heading=WALLET):
 
     records: bool = switch("Add the record of each row, with its height.")
     decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
-    unspent: bool = switch("Only records that are not spent, up to the tip.")
-    spent: bool = switch("Only spent records, with what spends them.")
+    unspent: bool = switch("Only records not spent up to the tip; reads all full blocks up to there.")
+    spent: bool = switch("Only spent records, with what spends them; reads the same.")
 
 
 class OwnedOptions(WalletOptions, options.MethodOptions):
@@ -47,7 +47,8 @@ class OwnedOptions(WalletOptions, options.MethodOptions):
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
     plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and spent_transaction.
     --columns requests and decrypts what the columns that it names need, also amount and token_id. --spent and
-    --unspent read every full block from the first owned record to the tip, which can take hours; balance with --end
+    --unspent read every full block from the first owned record to the tip, or to the block that spends the last
+    record; that can take hours. balance with --end
     reads up to there, and --lake DEST takes what an export of full-blocks has. With both, all records are printed.
     """
 

@@ -305,10 +305,11 @@ class Client(Closing):
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
         `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too. `spent`
-        and `unspent` yield only records that are, with `spent_height` and `spent_transaction`. `workers`: processes
-        that compare rows; by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay
-        in these processes. Raises UsageError for an invalid key, and IncompleteError after the last row if rows are
-        malformed or records are not genuine.
+        and `unspent` yield only records that are, as of the tip, with `spent_height` and `spent_transaction`. Both read
+        every full block from the first owned record to the tip before the first row, which can take hours; `balance`
+        reads up to its `end`. `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk
+        (`pip install 'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and
+        IncompleteError after the last row if rows are malformed or records are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
@@ -339,7 +340,8 @@ class Client(Closing):
     ) -> "Balance":
         """Return what view keys own and have not spent, by program and token, as of the tip or the block before `end`.
 
-        `start`: a height before the first record. Other arguments and errors as in `owned`. Public balances are out of
+        `start`: a height before the first record. Reads all full blocks from the first record to there. Other arguments
+        and errors as in `owned`. Public balances are out of
         reach of the service.
 
             >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests

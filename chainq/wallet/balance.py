@@ -25,7 +25,7 @@ from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import Key, in_words, key_of, opened_by, shown
 from chainq.wallet.scan import Scanner
 from chainq.wallet.shown import Style, shown_plaintext
-from chainq.wallet.spends import Tags
+from chainq.wallet.spends import Tags, announce
 
 WINDOW = 1_000  # heights between two recordings of the book
 SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
@@ -83,6 +83,7 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         self._progress.begin(max(0, stop - book.next))
         start = self._first(book, stop)
+        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn)
         while start < stop:
             window = HeightRange(start, min(start + WINDOW, stop))
             behind = self._read(book, window)

@@ -26,9 +26,7 @@ from chainq.wallet.network import check_network
 from chainq.wallet.records import NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
-from chainq.wallet.spends import Spend, Spends
-
-MANY = 10_000  # full blocks; the user is warned before more are read
+from chainq.wallet.spends import Spend, Spends, announce
 
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
 _OWNER = fields.Picker([OWNER.path])
@@ -83,11 +81,12 @@ class Wallet(Closing):
     def owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield each batch, reduced to the wanted rows that the wallet owns.
 
-        If spends are needed, the full blocks from the first owned row to the tip are read before anything is yielded.
+        If spends are needed, the full blocks from the first owned row to the tip are read before anything is yielded,
+        or to the one that spends the last of the records.
 
-        `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`, and before more
-        than `MANY` full blocks are read. Raises the errors of `batches`, and IncompleteError for an owned row without a
-        record that decrypts.
+        `warn` is called with each malformed row and each record that is not genuine, up to `NAMED`, and before many
+        full blocks are read. Raises the errors of `batches`, and IncompleteError for an owned row without a record that
+        decrypts.
         """
         finder = RecordFinder(service) if self._wanted.records else None
         if self._wanted.plaintext and self._examiner is None:
@@ -115,13 +114,14 @@ class Wallet(Closing):
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
             heights = HeightRange(first, max(first, service.tip_height() + 1))
-            if len(heights) > MANY:
-                text = "{} of {} are read for spends; fewer are with chainq balance {end}, or requested with {lake}"
-                warn(Phrase(text, counted(len(heights), "full block"), heights, end="HEIGHT", lake="DEST"))
+            wanted_of = {name: True for name in ("unspent", "spent") if getattr(self._wanted, name)}
+            announce(Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of), heights, service, warn)
             self._progress.begin(len(heights), "full blocks")
             for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
                 spends.read([blocks])
                 self._progress.wrote(len(blocks.heights or ()), 0)
+                if spends.all_spent:
+                    break
         for batch in found:
             wanted = []
             for row in batch.rows:

@@ -4,16 +4,32 @@ The tag of a record is the Poseidon2 hash of `sk_tag`, derived from the view key
 its output ID. The input that spends a record contains that tag (docs/protocol.md, "Records and their outputs").
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from chainq.errors import IncompleteError
+from chainq.catalog.identifiers import is_data_set
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError, Phrase
+from chainq.fetching.service import Service
 from chainq.hashes.sdk import load
-from chainq.query import Batch
+from chainq.heights.range import HeightRange
+from chainq.planning.chunking import first_requests
+from chainq.query import Batch, Query
 from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.records import Key, shown
+
+MANY = 200  # requests for full blocks; the user is told before more are sent
+
+
+def announce(reader: str, heights: HeightRange, service: Service, warn: Callable[[str], None]) -> None:
+    """Say that `reader`, a command or an option, is about to read the full blocks of a range, if that takes long."""
+    calls = sum(1 for _ in first_requests(Query(BY_COMMAND["full-blocks"]), heights))
+    if calls > MANY and not is_data_set(service.url):
+        text = "{} reads the full blocks of {}, about {}; chainq balance {end} reads fewer, {lake} requests fewer"
+        warn(Phrase(text, reader, heights, counted(calls, "call"), end="HEIGHT", lake="DEST"))
 
 
 class Spend(NamedTuple):
@@ -72,6 +88,11 @@ class Spends:
         for tag, transaction in block.spent:
             if tag in self._by_tag and block.height is not None:
                 self._spends[self._by_tag[tag]] = Spend(block.height, transaction)
+
+    @property
+    def all_spent(self) -> bool:
+        """Return whether every record is spent, so that later blocks have nothing to tell."""
+        return len(self._spends) == len(self._owners)
 
     def of(self, key: Key) -> Spend | None:
         """Return the spend of a record, None if it is unspent. Raises IncompleteError if no block contains it."""

@@ -1,6 +1,7 @@
 """`chainq owned --unspent` and `--spent`: which records are left, by the tags in the full blocks up to the tip."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -74,8 +75,9 @@ def test_reverse_and_limit(chainq: Program) -> None:
     assert rows(chainq, service, key, "--unspent", "--limit", "3") == forward[:3]
 
 
-def test_many_full_blocks_are_announced(chainq: Program) -> None:
-    """Before the first of more than 10,000 is requested, one line says how many there are, and what reads fewer."""
+@pytest.mark.parametrize("command", ["owned --unspent", "owned --spent", "owned --spent --unspent", "balance"])
+def test_many_full_blocks_are_announced(chainq: Program, command: str) -> None:
+    """Before the first call, a line says which heights and how many calls, and what reads fewer, but not with -q."""
     key = fresh_key()
     service = holding(key, ())
     service.tip = service.chain.tip = 20_000
@@ -86,12 +88,35 @@ def test_many_full_blocks_are_announced(chainq: Program) -> None:
             raise ConnectionError
 
     service.hook = refuse
-    words = (*RANGE, "--unspent", "--dialect", "chain", "--retries", "0")
+    name, *options = command.split()
+    words = (name, *options, "--dialect", "chain", "--retries", "0", "--view-key-file", key_file(chainq.home, key))
+    range_ = RANGE if name == "owned" else ()
     with serving(service) as url:
-        ran = chainq("owned", *words, "--view-key-file", key_file(chainq.home, key), url=url)
-    told, _ = ran.err.splitlines()
-    assert f"{20_001 - first:,} full blocks of heights {first}-20000 are read for spends" in told
-    assert "chainq balance --end HEIGHT, or requested with --lake DEST" in told
+        ran = chainq(*words, *range_, url=url)
+        quiet = chainq(*words, *range_, "-q", url=url)
+    told = ran.err.splitlines()[0]
+    reader = "chainq balance" if name == "balance" else " with ".join(sorted(options, reverse=True))
+    heights = rf"heights ({first if name == 'owned' else '[0-9]+'})-20000"
+    assert re.fullmatch(
+        rf"chainq: warning: {reader} reads the full blocks of {heights}, about [0-9,]+ calls; "
+        r"chainq balance --end HEIGHT reads fewer, --lake DEST requests fewer",
+        told,
+    ), told
+    assert "reads the full blocks" not in quiet.err
+
+
+def test_reading_ends_when_all_is_spent(chainq: Program) -> None:
+    """A record is spent once: after the block that spends the last of them, none is requested."""
+    key = fresh_key()
+    service = holding(key, tuple(range(6)))
+    service.tip = service.chain.tip = 20_000
+    words = ("owned", *RANGE, "--dialect", "chain", "-j", "1", "-w", "1", "--view-key-file", key_file(chainq.home, key))
+    with serving(service) as url:
+        ran = chainq(*words, "--spent", "-q", url=url)
+        assert (ran.code, len(ran.rows)) == (0, 6)
+        assert chainq(*words, "--unspent", "-q", url=url).out == b""
+    starts = [json.loads(body)["params"]["start"] for body in service.received if b"getChainBlocks" in body]
+    assert max(starts) < 2_000
 
 
 def test_nothing_owned_reads_no_block(chainq: Program) -> None:
