@@ -52,6 +52,11 @@ class OutputSettings(NamedTuple):
     spec: OutputSpec
     source: str = ""
 
+    @property
+    def recorded_format(self) -> str:
+        """Return what a checkpoint records as the format. A table is only looked at: other runs may write to a pipe."""
+        return self.format if self.can.append else "jsonl"
+
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
         writer = self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
@@ -108,8 +113,9 @@ def settings(
 ) -> OutputSettings:
     """Return the output settings of a method's command.
 
-    `appended`: later runs add to the output; `endless`: it has no last row; `details`: a table has columns of lookups;
-    `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also where the format cannot do that.
+    `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `details`: a table
+    has columns of lookups; `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the
+    format cannot do that.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:
@@ -117,15 +123,18 @@ def settings(
     shown = columns(method, requested, no_check)
     file = file_of(given)
     stated = _stated_format(given)
-    name = stated or _default_format(file, appended=appended)
+    name = stated or _default_format(file)
     make = registry.load(name)
     can = capabilities(make)
-    if appended and not can.append:
+    shown_once = appended and on_terminal(file)
+    if appended and not (can.append or shown_once):
+        where = " in a pipe or redirection" if file is None else " or --follow for -o FILE"
         raise UsageError(
-            f"{name} cannot be used with --checkpoint or --follow -o FILE, which append", "use jsonl, csv, tsv or text"
+            f"{name} cannot be used with --checkpoint{where}: rows are appended", "use jsonl, csv, tsv or text"
         )
-    if endless and not can.endless:
-        raise UsageError(f"{name} needs a finished range and cannot be used with --follow")
+    if (endless or shown_once) and not can.endless:
+        option = "--follow" if endless else "--checkpoint"
+        raise UsageError(f"{name} needs a finished range and cannot be used with {option}")
     if can.needs_heights and height_of(method) is None:
         commands = ", ".join(other.command for other in METHODS if height_of(other))
         raise UsageError(
@@ -184,16 +193,16 @@ def _stated_format(given: "OutputOptions") -> str | None:
     return flags[0] if flags else given.format
 
 
-def _default_format(file: Path | None, *, appended: bool) -> str:
+def _default_format(file: Path | None) -> str:
     """Return the name of the format if no option states one: by the extension of `file`, else by environment.
 
-    Else it is a table on a terminal, unless later runs add to the output (`appended`).
+    Else it is a table on a terminal.
     """
     extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
     named = "" if extension else os.environ.get("CHAINQ_FORMAT", "")
     if named and named not in registry.BUILT_IN and named not in registry.names():
         raise UsageError(f"invalid CHAINQ_FORMAT {quoted(named)}", f"the formats are {', '.join(registry.names())}")
-    default = "table" if on_terminal(file) and not appended else "jsonl"
+    default = "table" if on_terminal(file) else "jsonl"
     return extension or named or default
 
 

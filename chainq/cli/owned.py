@@ -48,7 +48,7 @@ def run(given: OwnedOptions) -> None:
             more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
             named = f"{', '.join(without[:NAMED])}{more}"
             reporter.note(f"compared {counted(wallet.compared, 'row')}: none is of {named}")
-        if format_name == "table" and given.limit is None and not given.follow:
+        if format_name == "table" and given.limit is None and not given.follow and given.checkpoint is None:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))
         wallet.check()

@@ -131,7 +131,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "url": mask_url(service.url),
         # As stated, and not as detected: a checkpoint is opened, and its place found writable, before any request.
         "dialect": None if is_shared(method, service.names) else service.dialect_name,
-        "format": settings.format,
+        "format": settings.recorded_format,
         "columns": settings.requested,
         **({} if settings.spec.header else {"no-header": True}),
         **({"flatten": True} if settings.spec.flatten else {}),

@@ -168,7 +168,7 @@ def _identity(
         "start": bounds.start or 0,
         "url": mask_url(service.url),
         "witness": None if witness is None else mask_url(witness.url),
-        "format": settings.format,
+        "format": settings.recorded_format,
         "columns": settings.requested,
         **({"hashes": True} if hashes else {}),
     }

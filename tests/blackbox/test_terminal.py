@@ -52,6 +52,27 @@ def test_a_table_fits_the_terminal(columns: int, chainq: Program) -> None:
     assert max(map(len, lines)) <= columns
 
 
+def test_a_checkpoint_on_a_terminal(chainq: Program, server: Servers) -> None:
+    """Without -o FILE a terminal gets a table, and the next run may write to a pipe: jsonl, from there on."""
+    url = server("--tip", "19")
+    words = ("blocks", "0:8", "--checkpoint", "kept", "--url", url)
+    text, code = seen(chainq, *words, TERM="dumb")
+    lines = text.splitlines()
+    assert (code, lines[0].split()[:2]) == (0, ["height", "timestamp"])
+    assert [line.split()[0] for line in lines[1:9]] == [str(height) for height in range(8)]
+    assert lines[9].startswith("8 rows")
+    assert seen(chainq, *words, "--table", TERM="dumb")[1] == 0
+    ran = chainq("blocks", "0:12", *words[2:], "-q")
+    assert (ran.code, [json.loads(row)["height"] for row in ran.rows]) == (0, ["8", "9", "10", "11"])
+    text, code = seen(chainq, "blocks", "0:14", *words[2:], columns=60, TERM="dumb")
+    assert (code, [line.split()[0] for line in text.splitlines()[1:3]]) == (0, ["12", "13"])
+    text, code = seen(chainq, *words, "--json", columns=200)
+    assert (code, text.strip()) == (
+        2,
+        "chainq blocks: json needs a finished range and cannot be used with --checkpoint",
+    )
+
+
 def test_binary_data_is_not_sent_to_a_terminal(chainq: Program) -> None:
     """A terminal would act on binary data, so that it gets an error with the way out."""
     pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")

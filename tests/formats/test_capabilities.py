@@ -50,11 +50,22 @@ def test_what_is_not_declared_is_false() -> None:
     assert capabilities(bare) == capabilities(Odd) == Capabilities()
 
 
-@pytest.mark.parametrize("option", [("--checkpoint", "c"), ("--follow", "-o", "rows")])
-def test_formats_that_cannot_be_appended_to(chainq: Program, nowhere: str, option: tuple[str, ...]) -> None:
+IN_A_PIPE = "with --checkpoint in a pipe or redirection"
+IN_A_FILE = "with --checkpoint or --follow for -o FILE"
+
+
+@pytest.mark.parametrize(
+    ("option", "where"),
+    [
+        (("--checkpoint", "c"), IN_A_PIPE),
+        (("--checkpoint", "c", "-o", "rows"), IN_A_FILE),
+        (("--follow", "-o", "rows"), IN_A_FILE),
+    ],
+)
+def test_formats_that_cannot_be_appended_to(chainq: Program, nowhere: str, option: tuple[str, ...], where: str) -> None:
     """--checkpoint and --follow -o need a format that declares `append`: exit 2, no request, no file."""
     ran = chainq("records", "--format", "table", *option, url=nowhere)
-    words = "table cannot be used with --checkpoint or --follow -o FILE, which append; use jsonl, csv, tsv or text"
+    words = f"table cannot be used {where}: rows are appended; use jsonl, csv, tsv or text"
     assert (ran.code, ran.out, ran.err) == (2, b"", f"chainq records: {words}\n")
     assert list(chainq.home.iterdir()) == []
 
