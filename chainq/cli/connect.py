@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
@@ -10,7 +11,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import UsageError
+from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
@@ -61,6 +62,13 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
             "pass --url URL, set CHAINQ_URL or a profile, or try --url demo:",
         )
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
+
+
+def note_tip(error: NotFoundError, service: Service) -> None:
+    """Add the tip to an error about a block that does not exist, if the service names it."""
+    if error.missing and all(name.isdecimal() for name in error.missing):
+        with suppress(ChainqError):
+            error.add_note(f"the tip is {service.tip_height()}")
 
 
 def warn_of_belief(

@@ -75,7 +75,7 @@ class Reporter(Progress):
         with self._lock, suppress(*_GONE):
             if self._bar:
                 again, why = report.attempt > 1, printable(spelled(report.outcome))
-                what, held = printable(f"{report.method} {report.where}".rstrip()), report.rate_limited
+                what, held = printable(report.named), report.rate_limited
                 self._bar.called(report.size, again=again, wait=report.wait, why=why, held=held, what=what)
             if report.outcome == "ok":
                 self._show_status("")
@@ -85,7 +85,7 @@ class Reporter(Progress):
             self._warn_limited(report.method, report.wait)
         elif report.hung and not self._hung:
             self._hung = True
-            self.warn(f"{report.method}{' ' + report.where if report.where else ''}: {spelled(report.outcome)}")
+            self.warn(f"{report.named}: {spelled(report.outcome)}")
         elif report.wait is not None and report.wait >= LONG_WAIT:
             self.warn(f"{report.method}: {spelled(report.outcome)}; retrying in {report.wait:.0f} s")
 

@@ -53,11 +53,20 @@ def run(given: ShowCommand) -> None:
             output = _drawn(given, found, hashed=not made_up)
             with signals_deferred():
                 sink.write(output if given.json or number == len(missing) else b"\n" + output)
-    if len(missing) == 1:
-        raise missing[0]
-    if missing:
-        more = f"; {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
-        raise NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more)
+        failure = _not_found(missing)
+        if failure is not None:
+            connect.note_tip(failure, service)
+    if failure is not None:
+        raise failure
+
+
+def _not_found(missing: Sequence[NotFoundError]) -> NotFoundError | None:
+    """Return the errors of objects that do not exist as one, None for none."""
+    if len(missing) < 2:
+        return missing[0] if missing else None
+    more = f"; {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
+    names = [name for error in missing for name in error.missing or ("",)]
+    return NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more, missing=names)
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import Role
+from chainq.cli import connect
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import LookupsLeft, check_one_page, lookups
 from chainq.cli.report import Reporter
@@ -68,7 +69,10 @@ class SingleRun:
                 self._begin_range(self.query.bounds)
             try:
                 self._write(sink)
-            except (NotFoundError, PipeClosed, UsageError):  # these leave nothing to resume
+            except NotFoundError as error:
+                connect.note_tip(error, self.service)
+                raise
+            except (PipeClosed, UsageError):  # these and the last leave nothing to resume
                 raise
             except BaseException as error:
                 self._add_remedy(error)

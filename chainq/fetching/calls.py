@@ -29,11 +29,17 @@ class MethodCall(NamedTuple):
         return self.dialect.wire(self.method).name
 
     def __call__(
-        self, arguments: Mapping[Role, Value], decode: Decode[T], where: str = "", *, divisible: bool = False
+        self,
+        arguments: Mapping[Role, Value],
+        decode: Decode[T],
+        where: str = "",
+        *,
+        divisible: bool = False,
+        wider: bool = False,
     ) -> T:
         """Make a call like `Connection.call` and return the result of `decode`. Raises ChainqError."""
         name, params = self.dialect.call(self.method, arguments)
-        return self.connection.call(name, params, decode, where, divisible=divisible)
+        return self.connection.call(name, params, decode, where, divisible=divisible, wider=wider)
 
 
 class Calls(NamedTuple):

@@ -65,7 +65,7 @@ def fetch_range(
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
     linked = query.method.linked and query.verify and not query.hash_workers
     check = Links(query.method, query.reverse).check if linked else _unlinked
-    send = _sender(call, query, tip_height, plan.page, witness)
+    send = _sender(call, query, heights, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
     hung = _HungCheck(send, heights.start)
     warned = 0
@@ -157,6 +157,7 @@ def _batch(method: Method, result: ChunkResult, trace: Say, believed: Callable[[
 def _sender(
     call: MethodCall,
     query: Query,
+    heights: HeightRange,
     tip_height: Callable[[], int],
     page: Callable[[RowsRequest, list[Raw]], Page],
     witness: "Witness | None",
@@ -174,6 +175,7 @@ def _sender(
         if request.page_size is not None:
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}
         where = f"{request.heights}, page {request.page}" if request.page else str(request.heights)
-        return page(request, call(arguments, decode_array, where, divisible=True))
+        wider = request.heights.common(heights) != request.heights
+        return page(request, call(arguments, decode_array, where, divisible=True, wider=wider))
 
     return send

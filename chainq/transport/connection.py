@@ -26,7 +26,7 @@ from chainq.errors import (
 from chainq.process import Closing
 from chainq.text.sanitize import keep_secret
 from chainq.transport import failures
-from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
+from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport, located
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
@@ -95,32 +95,43 @@ class Connection(Closing):
         if transport is not None:
             transport.close()
 
-    def call(self, method: str, params: Any, decode: Decode[T], where: str = "", *, divisible: bool = True) -> T:
+    def call(
+        self,
+        method: str,
+        params: Any,
+        decode: Decode[T],
+        where: str = "",
+        *,
+        divisible: bool = True,
+        wider: bool = False,
+    ) -> T:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
 
         `decode` is given the body, compact, and the request id. What it returns may refer to the body: its memory is
-        taken until nothing does. `where` names the heights or the object of the call, for errors
-        and reports. `divisible`: whether the caller can ask for less when a response is too large or too slow, as it
-        may after TooHeavyError, GatewayError and BrokenBodyError.
+        taken until nothing does. `where` names the heights or the object of the call, for errors and reports; `wider`:
+        it names more heights than the run was asked for. `divisible`: whether the caller can ask for less when a
+        response is too large or too slow, as it may after TooHeavyError, GatewayError and BrokenBodyError.
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         retries = RetryBudget(self._options.retries, divisible)
         while True:
             try:
-                return self._attempt(method, params, decode, where, retries)
+                return self._attempt(method, params, decode, where, retries, wider=wider)
             except TransientFailure as failure:
                 if failure.wait is None:
-                    raise _located(failure.error, method, where, retries.attempts) from None
+                    raise _located(failure.error, located(method, where, wider=wider), retries.attempts) from None
                 if not failure.rate_limited:  # the limiter has the method wait
                     self._sleep(failure.wait)
             except ChainqError as error:
-                raise _located(error, method, where, retries.attempts) from None
+                raise _located(error, located(method, where, wider=wider), retries.attempts) from None
 
     def hold_back(self, method: str, seconds: float) -> None:
         """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
         self._limiter.hold_back(method, seconds, self._clock.monotonic())
 
-    def _attempt(self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget) -> T:
+    def _attempt(
+        self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget, *, wider: bool
+    ) -> T:
         call_id = next(self._ids)
         request_id = f"{self._run}-{call_id}"
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
@@ -168,7 +179,9 @@ class Connection(Closing):
             seconds = self._clock.monotonic() - began
             made = retries.attempts
             self._report(
-                Report(method, where, size, seconds, made, outcome, count, wait, limited, hung, call_id, request_id)
+                Report(
+                    method, where, size, seconds, made, outcome, count, wait, limited, hung, call_id, request_id, wider
+                )
             )
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
@@ -261,8 +274,8 @@ class Connection(Closing):
             return self._transport
 
 
-def _located(error: ChainqError, method: str, where: str, attempts: int) -> ChainqError:
-    error.message = f"{method}{' ' + where if where else ''}: " + error.message
+def _located(error: ChainqError, request: str, attempts: int) -> ChainqError:
+    error.message = f"{request}: " + error.message
     if attempts > 1:
         error.message += f" (after {attempts} attempts)"
     return error

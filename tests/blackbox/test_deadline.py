@@ -1,5 +1,6 @@
 """A run that may take so long and no longer, and servers that hang."""
 
+import re
 import threading
 from collections.abc import Iterator
 
@@ -72,6 +73,14 @@ def test_4_what_takes_long_between_requests(words: tuple[str, ...], chainq: Prog
     assert ran.code == 4
     assert "the run took longer than --deadline allows" in ran.err
     assert ("resume with 0:3000" in ran.err) == ("--where" in words)
+
+
+def test_4_a_request_beyond_the_range(hanging: tuple[Hanging, str], chainq: Program) -> None:
+    """A request may reach beyond the range; the message then says that these are its heights."""
+    ran = chainq("records", "0:5", "--deadline", "1s", "--quiet", url=hanging[1])
+    assert re.search("records/all request for heights 0-[1-9][0-9]*: the run took", ran.err), ran.err
+    ran = chainq("full-blocks", "0:5", "--deadline", "1s", "--quiet", url=hanging[1])
+    assert re.search("getChainBlocks heights 0-[0-4]: the run took", ran.err), ran.err
 
 
 def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, truth: Truth) -> None:

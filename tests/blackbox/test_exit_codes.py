@@ -71,7 +71,9 @@ def test_3_an_error_names_command_method_and_heights(chainq: Program) -> None:
     with canned(refused(-32000)) as (url, _):
         said = one_line(chainq("records", "--start", "40K", "--end", "40_100", url=url), 3)
     assert said.startswith("chainq records: ")
-    assert all(word in said for word in ("records/all heights 40000-", "resume with --start 40000 --end 40100"))
+    assert all(
+        word in said for word in ("records/all request for heights 40000-", "resume with --start 40000 --end 40100")
+    )
 
 
 @pytest.mark.parametrize("status", [401, 404])

@@ -218,7 +218,9 @@ def test_what_cannot_be_shown_is_named(name: str, chainq: Program) -> None:
 
 def test_what_does_not_exist_is_exit_1(chainq: Program) -> None:
     """As for the commands of one method."""
-    assert "block 9000000 not found" in one_line(chainq("show", "9000000", url="demo:"), 1)
+    for command in ("show", "block", "transactions"):
+        said = one_line(chainq(command, "9000000", url="demo:"), 1)
+        assert said == f"chainq {command}: block 9000000 not found; the tip is {DEFAULT_TIP}\n"
     nobody = CHAIN.transaction_id(DEFAULT_TIP + 5, 0)
     assert f"transaction {nobody} not found" in one_line(chainq("show", nobody, url="demo:"), 1)
 
@@ -265,7 +267,7 @@ def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -
     shown = [json.loads(row) for row in chainq("show", "-", "--json", url="demo:", stdin=rows).rows]
     assert [row.get("transaction_id", row.get("height")) for row in shown] == [*TRANSACTIONS[:2], HEIGHT]
     some = chainq("show", "-", "--json", url="demo:", stdin=f"9000000\n{HEIGHT}\n9000001".encode())
-    assert "block 9000000 not found; block 9000001 not found" in one_line(some, 1)
+    assert f"block 9000000 not found; block 9000001 not found; the tip is {DEFAULT_TIP}\n" in one_line(some, 1)
     assert json.loads(some.out)["height"] == HEIGHT
     assert chainq("show", "-", url="demo:", stdin=b"").out == b""
     assert "cannot show 'banana'" in one_line(chainq("show", "-", url="demo:", stdin=b"banana\n"), 2)
