@@ -54,7 +54,7 @@ def _method_command(method: Method) -> "Command":
         options.MethodOptions,
         call,
         method.example,
-        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}",
+        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}{_computed(method)}",
         marked(method.columns),
         declared,
     )
@@ -68,6 +68,12 @@ def _filters(method: Method) -> str:
     if any(column.path == program and column.kind is Kind.TEXT for column in method.columns):
         program = f"the ID in {program}"
     return f" --program compares {program}, --function {function}{inside}." if program else ""
+
+
+def _computed(method: Method) -> str:
+    """Return which columns chainq adds to the rows of the service, empty for none."""
+    added = ", ".join(column.path for column in method.columns if column.computed)
+    return f" chainq adds {added}, to json and jsonl only with --columns or --flatten." if added else ""
 
 
 def _sentence(purpose: str) -> str:

@@ -32,6 +32,13 @@ def test_help_is_help(chainq: Program) -> None:
     assert b"records" in chainq("help").out
 
 
+def test_the_help_says_what_chainq_adds(chainq: Program) -> None:
+    """In a pipe rows are as the service sent them; a column that tables have and rows lack is named."""
+    said = "chainq adds height, to json and jsonl only with --columns or --flatten."
+    assert said in " ".join(chainq("transactions", "--help").out.decode().split())
+    assert "chainq adds" not in chainq("records", "--help").out.decode()
+
+
 def test_version(chainq: Program) -> None:
     """Three ways, one line."""
     for words in (["version"], ["--version"], ["-V"]):
