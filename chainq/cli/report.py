@@ -75,7 +75,7 @@ class Reporter(Progress):
         with self._lock, suppress(*_GONE):
             if self._bar:
                 again, why = report.attempt > 1, printable(spelled(report.outcome))
-                what, held = printable(report.named), report.rate_limited
+                what, held = printable(f"{report.method} {report.where}".rstrip()), report.rate_limited
                 self._bar.called(report.size, again=again, wait=report.wait, why=why, held=held, what=what)
             if report.outcome == "ok":
                 self._show_status("")
