@@ -54,7 +54,8 @@ def _method_command(method: Method) -> "Command":
         options.MethodOptions,
         call,
         method.example,
-        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}.{_filters(method)}{_computed(method)}",
+        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}."
+        f"{_filters(method)}{_computed(method)}",
         marked(method.columns),
         declared,
     )
