@@ -17,6 +17,9 @@ from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from typer._click import Context
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -141,29 +144,35 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return f"chainq show {kinds.get(TextKind.PROGRAM, 'PROGRAM')} lists the functions"
     if "SHELL" in error.format_message():
         return "expected bash, zsh or fish"
-    end = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]+|latest)\)", error.format_message())
+    extra = re.search(r"unexpected extra argument.* \((\S+)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
-    other = None if end else re.search(r"unexpected extra argument.* \((\S+)\)", error.format_message())
-    if other and context and "view_key_file" in context.params:
-        return f"for a file of view keys use --view-key-file {other[1]}"
-    start = context and context.params.get("range")
-    if end and arguments[0] == "latest" != end[1]:
-        return f"use chainq blocks --last {end[1]} or chainq block {end[1]}"
-    extra = re.search(r"unexpected extra argument.* \(([0-9_.KkMm]*):([0-9_.KkMm]*)\)", error.format_message())
-    if extra and start:
-        from chainq.cli.query import is_range
+    return _extra_hint(extra[1], context.params, arguments) if extra and context else ""
 
-        given = [f"--{name} {height}" for name, height in zip(("start", "end"), extra.groups(), strict=True) if height]
-        if arguments[0] == "verify" and start in PlainGroup.catalogue:
-            return f"use chainq verify {':'.join(extra.groups())} --commands {start}"
-        return "pass one range" if is_range(start) else f"use {' '.join(given)}"
-    if not (end and start) or ":" in start[:-1]:
+
+def _extra_hint(extra: str, given: "Mapping[str, Any]", arguments: list[str]) -> str:
+    """Return how an argument too many is written instead, beside those that are given; empty if that is not known."""
+    height, start = re.fullmatch(r"[0-9_.KkMm]+|latest", extra), given.get("range")
+    if not height and "view_key_file" in given:
+        return f"for a file of view keys use --view-key-file {extra}"
+    if height and arguments[0] == "latest" != extra:
+        return f"use chainq blocks --last {extra} or chainq block {extra}"
+    if not start:
         return ""
+    from chainq.cli.query import is_range
     from chainq.heights.bounds import LATEST, as_range
 
-    if start.endswith(":") or end[1] == LATEST:
-        return f"a range is one argument, {start.rstrip(':')}:{end[1]}"
-    return as_range(start, end[1])
+    if arguments[0] == "verify":
+        for heights, command in ((start, extra), (extra, start)):
+            if command in PlainGroup.catalogue and is_range(heights):
+                return f"use chainq verify {heights} --commands {command}"
+    if bounds := re.fullmatch(r"([0-9_.KkMm]*):([0-9_.KkMm]*)", extra):
+        named = [f"--{name} {bound}" for name, bound in zip(("start", "end"), bounds.groups(), strict=True) if bound]
+        return "pass one range" if is_range(start) else f"use {' '.join(named)}"
+    if not height or ":" in start[:-1]:
+        return ""
+    if start.endswith(":") or extra == LATEST:
+        return f"a range is one argument, {start.rstrip(':')}:{extra}"
+    return as_range(start, extra)
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

@@ -20,6 +20,10 @@ from harness.program import Program, one_line
         ("records --format JSON", "chainq records: unknown format 'JSON'; did you mean json?"),
         ("records 0:5 5:9", "chainq records: unexpected argument 5:9; pass one range"),
         (
+            "verify 0:5 records",
+            "chainq verify: unexpected argument records; use chainq verify 0:5 --commands records",
+        ),
+        (
             "verify records 0:5",
             "chainq verify: unexpected argument 0:5; use chainq verify 0:5 --commands records",
         ),
