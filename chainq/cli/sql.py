@@ -43,7 +43,9 @@ def run(given: "SqlOptions") -> None:
     """Print the result of a query, or of those that are typed at a prompt. Raises ChainqError."""
     words = list(given.words or ())
     query = _query(words)
-    heights = words.pop(0) if words and is_range(words[0]) and not os.path.exists(words[0]) else None  # noqa: PTH110
+    heights = next((word for word in words if is_range(word) and not os.path.exists(word)), None)  # noqa: PTH110
+    if heights is not None:
+        words.remove(heights)
     _check_words(words, query)
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
@@ -85,8 +87,6 @@ def _check_words(words: list[str], query: str | None) -> None:
         raise UsageError(
             f"{quoted(words[0])} is a file: expected the folder or URL of an export", single_file(words[0])
         )
-    if len(words) > 1 and is_range(words[1]):
-        raise UsageError("a range cannot be combined with DEST", "select heights by WHERE")
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     if query is None and not (stdin.is_terminal() and output.on_terminal(None)):  # nobody types one
