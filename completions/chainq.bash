@@ -42,11 +42,10 @@ _chainq_row --json flag 'A JSON array, or an object if the result is one'
 _chainq_row --csv flag 'CSV with a header (RFC 4180)'
 _chainq_row --text flag 'Values only, separated by tabs, one row per line'
 _chainq_row --no-header flag 'csv or tsv without its header'
+_chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the terminal, each row is lines of fields'
 _chainq_row '--output -o' file 'Output file; its extension selects the format. It is replaced when it is complete'
 _chainq_for blocks block latest
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'in microcredits; may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string all 'every column' help 'list the columns'
-_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql verify
-_chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256'
@@ -136,6 +135,7 @@ _chainq_row --json flag 'JSON instead of a table. A table is the default in a pi
 _chainq_for show
 _chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100'
 _chainq_row --json flag 'All parts as one JSON object'
+_chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for export
 _chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'
 _chainq_row --partition text 'Heights in a partition'

@@ -251,7 +251,7 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
         callback=_list_columns,
         is_eager=True,
     )
-    no_trunc: bool = switch("Do not abbreviate values.")
+    no_trunc: bool = switch("Do not abbreviate values.\fIf they do not fit the terminal, each row is lines of fields.")
     output: str | None = option(
         "FILE",
         "Output file; its extension selects the format.\fIt is replaced when it is complete.",

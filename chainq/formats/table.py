@@ -100,12 +100,14 @@ class Table:
         self._spec = spec
         self._room = max(spec.width, NARROWEST)
         self._width = self._room if spec.abbreviate else ENDLESS  # of a line
+        self._widest = self._room if spec.terminal else self._width  # of a row in one line, else it is upright
         brief = sorted((column for column in spec.columns if column.brief), key=lambda column: column.brief)
         self._fields = list(spec.columns) if spec.selected or not brief else brief
         self._columns = [Candidate(*p) for p in zip(self._fields, headers(self._fields, spec.columns), strict=True)]
         self._lanes: list[Lane] = []
         self._pick = Picker([field.path for field in self._fields])
         self._upright = spec.single  # each row as lines of fields
+        self._view = spec  # of an upright row
         self._rows = 0
 
     def write(self, rows: Sequence[Raw]) -> None:
@@ -125,7 +127,11 @@ class Table:
         if self._spec.single and self._rows:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
-        if self._lanes and (others := len(self._spec.columns) - len(self._columns)) and self._spec.terminal:
+        if (
+            (self._lanes or self._view is not self._spec)
+            and (others := len(self._spec.columns) - len(self._columns))
+            and self._spec.terminal
+        ):
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
         if self._lanes and (hidden := [column.header for column in self._columns[len(self._lanes) :]]):
@@ -146,15 +152,20 @@ class Table:
     def _settle(self, cells: Sequence[Sequence[Cell]]) -> None:
         for column, values in zip(self._columns, zip(*cells, strict=True), strict=True):
             column.measure(values)
-        # What --columns names is never left out: if it does not fit, each row is drawn upright.
+        # What --columns names is never left out, and no part of a value with --no-trunc.
         self._lanes = settle(self._columns, self._width, keep=self._spec.selected)
-        if len(self._lanes) > 1 and _total(self._lanes) > self._width:
-            self._lanes, self._upright = [], True
+        if len(self._lanes) > 1 and _total(self._lanes) > self._widest:
+            self._turn_upright()
             return
         if not self._spec.abbreviate:
             self._lanes = [lane._replace(width=min(lane.width, _WIDEST)) for lane in self._lanes]
         self._fields = self._fields[: len(self._lanes)]
         self._pick = Picker([field.path for field in self._fields])
+
+    def _turn_upright(self) -> None:
+        """Draw each row from now on as lines of fields, of the columns of the table."""
+        self._lanes, self._upright = [], True
+        self._view = self._spec._replace(columns=tuple(self._fields), selected=True)
 
     def _write_lines(self, rows: Sequence[Raw]) -> None:
         cells = self._cells(rows)
@@ -163,6 +174,10 @@ class Table:
             lane._replace(width=max(lane.width, width if self._spec.abbreviate else min(width, _WIDEST)))
             for lane, width in zip(self._lanes, widest, strict=True)
         ]
+        if not self._spec.abbreviate and _total(lanes) > self._widest and len(lanes) > 1:
+            self._turn_upright()
+            self._write_upright(rows)
+            return
         # A value that has outgrown its column widens it, under a new header if that moves any header; if there is no
         # room it is folded.
         moved = False
@@ -180,7 +195,7 @@ class Table:
     def _write_upright(self, rows: Sequence[Raw]) -> None:
         for number, row in enumerate(rows):
             blank = [Text()] if self._rows + number else []
-            self._put([*blank, *view_of(row, self._spec, now())], self._width)
+            self._put([*blank, *view_of(row, self._view, now())], self._width)
 
     def _put(self, shown: Sequence[RenderableType], width: int) -> None:
         self._out.write(render(shown, width, self._spec.color))

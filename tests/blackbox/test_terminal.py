@@ -52,6 +52,24 @@ def test_a_table_fits_the_terminal(columns: int, chainq: Program) -> None:
     assert max(map(len, lines)) <= columns
 
 
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_whole_values_that_do_not_fit_are_below_each_other(columns: int, chainq: Program, truth: Truth) -> None:
+    """With --no-trunc a row is lines of fields if its values do not fit beside each other; name and hash take 78."""
+    text, code = seen(chainq, "blocks", "5:7", "--no-trunc", "--url", "demo:", columns=columns, TERM="dumb")
+    lines = text.splitlines()
+    assert code == 0
+    assert max(map(len, lines)) <= max(columns, 78)
+    hashes = [json.loads(truth.block(height))["block_hash"] for height in (5, 6)]
+    beside = columns == 200
+    assert [line.split()[0] for line in lines if line] == (
+        ["height", "5", "6", "2"]
+        if beside
+        else [*2 * ["height", "timestamp", "block_hash", "previous_hash", "round", "coinbase_target"], "2"]
+    )
+    assert all(f"block_hash       {one}" in lines for one in hashes) != beside
+    assert lines[-1] == "2 rows; 14 more columns: --columns help"
+
+
 def test_a_checkpoint_on_a_terminal(chainq: Program, server: Servers) -> None:
     """Without -o FILE a terminal gets a table, and the next run may write to a pipe: jsonl, from there on."""
     url = server("--tip", "19")

@@ -176,6 +176,15 @@ def test_without_abbreviation_everything_is_shown() -> None:
     assert "…" not in text
 
 
+def test_a_whole_value_that_outgrows_the_terminal_turns_rows_upright() -> None:
+    """With --no-trunc on a terminal; the rows before stay as they were drawn."""
+    given = spec("blocks", "height", "block_hash", abbreviate=False, width=40, terminal=True)
+    text = drawn(given, [{"height": "5", "block_hash": "ab"}], [{"height": "6", "block_hash": HASH}])
+    lines = text.splitlines()
+    assert lines[1].split() == ["5", "ab"]
+    assert lines[2:] == ["", "height      6", f"block_hash  {HASH}", "2 rows"]
+
+
 def test_status_shows_without_colour() -> None:
     """Every status but accepted has a sign, and a colour where colours may be used."""
     found = [{"status": status} for status in ("accepted", "rejected", "aborted", None)]
