@@ -143,7 +143,8 @@ class LookupsLeft:
         for key in keys:
             if key is not None:
                 self.taken += 1
-                self.begun.append(key)
+                if not isinstance(key, HeightRange) or len(key):
+                    self.begun.append(key)
             yield key
 
     def answered(self, number: int) -> None:
@@ -153,7 +154,7 @@ class LookupsLeft:
             if not isinstance(first, HeightRange):
                 self.last = first
                 number -= 1
-            elif len(first):
+            else:
                 some = min(number, len(first))
                 number -= some
                 self.last = first.start + some - 1

@@ -1,6 +1,7 @@
 """What to do after a run that stopped early. Loaded only by such runs."""
 
 from itertools import islice
+from shlex import quote
 
 from chainq.catalog.methods import Role
 from chainq.cli.output import OutputSettings
@@ -55,4 +56,4 @@ def _word(lookup: Lookup | Bounds | HeightRange) -> str:
         return f"{lookup.start}:{lookup.end}" if len(lookup) > 1 else str(lookup.start)
     if isinstance(lookup, Bounds):
         return f"{lookup.start or 0}:{'' if lookup.end is None else lookup.end}"
-    return str(lookup)
+    return quote(str(lookup))
