@@ -32,8 +32,8 @@ _WORDS = {
     for word in words.split()
 }
 MOST_NAMED = 5  # commands that have an option
+# The option whose help is what `chainq help WORD` asks for, if it has another name.
 _TOPICS = {"filter": "--where", "filters": "--where", "range": "--start", "ranges": "--start"}
-# An option whose help is what `chainq help WORD` asks for, if it has another name.
 # Options of other programs, and of other commands of this one: the first one that the command has is meant.
 _OPTIONS = {
     "--fields": ("--columns",),
@@ -98,7 +98,8 @@ def guess_option(option: str, command: "Command | None") -> str:
     if command and command.name == "export" and option in _FILTERS | {"--columns"}:
         what = "columns" if option == "--columns" else "rows of its heights"
         return f"an export has all {what}; select some of them as you read it, with chainq sql or --url DEST"
-    return f"did you mean {meant or near}?" if (near := _nearest(option, known)) or meant else _owners(option)
+    near = meant or _nearest(option, known)
+    return f"did you mean {near}?" if near else _owners(option)
 
 
 def _nearest(option: str, known: Collection[str]) -> str:
