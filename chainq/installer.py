@@ -30,9 +30,11 @@ def install_command(extra: str) -> str:
 
 
 def _folder() -> tuple[str, bool]:
-    """Return the folder of the clone that chainq was installed from, empty for any other origin, and if editable."""
+    """Return the folder of the clone that chainq was installed from, and if editable; empty if there is none."""
     try:
         origin = json.loads(distribution("chainq").read_text("direct_url.json") or "{}")
-        return url2pathname(urlsplit(origin["url"]).path), origin["dir_info"].get("editable", False)
+        folder = url2pathname(urlsplit(origin["url"]).path)
+        editable = origin["dir_info"].get("editable", False)
     except (PackageNotFoundError, ValueError, KeyError, AttributeError):
         return "", False
+    return (folder, editable) if Path(folder).is_dir() else ("", False)  # a build may remove it

@@ -28,24 +28,33 @@ class Installed:
         ("uv-receipt.toml", None, "uv tool install 'chainq[chart]'"),
         ("pyvenv.cfg", None, "pip install 'chainq[chart]'"),
         ("pyvenv.cfg", {"url": "https://x.invalid/chainq.whl", "archive_info": {}}, "pip install 'chainq[chart]'"),
-        ("pipx_metadata.json", {"url": "file:///src/c", "dir_info": {}}, "pipx install --force '/src/c[chart]'"),
-        ("pyvenv.cfg", {"url": "file:///src/c", "dir_info": {}}, "{prefix}/bin/pip install '/src/c[chart]'"),
+        (
+            "pipx_metadata.json",
+            {"url": "file://{at}/c", "dir_info": {}},
+            "pipx install --force '{at}/c[chart]'",
+        ),
+        ("pyvenv.cfg", {"url": "file://{at}/c", "dir_info": {}}, "{at}/bin/pip install '{at}/c[chart]'"),
+        ("pyvenv.cfg", {"url": "file://{at}/removed", "dir_info": {}}, "pip install 'chainq[chart]'"),
         (
             "pyvenv.cfg",
-            {"url": "file:///src/my%20chainq", "dir_info": {"editable": True}},
-            "{prefix}/bin/pip install -e '/src/my chainq[chart]'",
+            {"url": "file://{at}/my%20chainq", "dir_info": {"editable": True}},
+            "{at}/bin/pip install -e '{at}/my chainq[chart]'",
         ),
     ],
 )
 def test_the_command_is_that_of_the_installer(
     file: str, origin: Any, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """pipx and uv leave a file in their environments; a clone is known by its origin."""
+    """pipx and uv leave a file in their environments; a clone is known by its origin, if it is still there."""
     (tmp_path / file).touch()
+    for clone in ("c", "my chainq"):
+        (tmp_path / clone).mkdir()
+    if origin is not None:
+        origin = {**origin, "url": origin["url"].format(at=tmp_path)}
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(installer, "distribution", lambda _: Installed(origin))
     monkeypatch.setattr(installer, "find_spec", lambda _: True)
-    assert installer.install_command("chart") == expected.format(prefix=tmp_path)
+    assert installer.install_command("chart") == expected.format(at=tmp_path)
 
 
 def test_without_metadata_it_is_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +72,6 @@ def test_without_metadata_it_is_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_without_pip_it_is_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment that `uv venv` made has no pip of its own."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(installer, "distribution", lambda _: Installed({"url": "file:///src/c", "dir_info": {}}))
+    monkeypatch.setattr(installer, "distribution", lambda _: Installed({"url": f"file://{tmp_path}", "dir_info": {}}))
     monkeypatch.setattr(installer, "find_spec", lambda _: None)
-    assert installer.install_command("chart") == f"uv pip install --python {tmp_path} '/src/c[chart]'"
+    assert installer.install_command("chart") == f"uv pip install --python {tmp_path} '{tmp_path}[chart]'"
