@@ -72,12 +72,20 @@ def note_tip(error: NotFoundError, service: Service) -> None:
 
 
 def warn_of_belief(
-    believed: Mapping[str, object], reporter: Reporter, *, hint: str = "; --strict makes this an error"
+    believed: Mapping[str, object],
+    reporter: Reporter,
+    *,
+    limited: bool = False,
+    hint: str = "; --strict makes this an error",
 ) -> None:
-    """Say once a run which rows rest on belief: of which method, and at which heights or where in its list."""
+    """Say once a run which rows rest on belief: of which method, and at which heights or where in its list.
+
+    `limited`: the run ended at its limit, and claims no rows beyond.
+    """
     if believed:
         rows = "; ".join(f"{method} {where}".rstrip() for method, where in believed.items())
-        reporter.warn(f'{rows}: nothing proves that these are all rows (docs/completeness.md, "Belief"){hint}')
+        limit = " up to the limit" if limited else ""
+        reporter.warn(f'{rows}: nothing proves that these are all rows{limit} (docs/completeness.md, "Belief"){hint}')
 
 
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:

@@ -75,7 +75,12 @@ def run(
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.known_dialect(method) or service.published_dialect)
-        stack.callback(lambda: connect.warn_of_belief({**service.believed, **service.believed_lists}, reporter))
+        single = SingleRun(service, query, settings, reporter)
+        stack.callback(
+            lambda: connect.warn_of_belief(
+                {**service.believed, **service.believed_lists}, reporter, limited=single.limit == 0
+            )
+        )
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
@@ -101,7 +106,7 @@ def run(
         else:
             if max_age is not None:
                 check_age(service.tip(), max_age)
-            SingleRun(service, query, settings, reporter).write(receipt=given.receipt)
+            single.write(receipt=given.receipt)
 
 
 def _check_output(query: Query, file: Path | None, given: "MethodOptions", resume: "ResumeSettings | None") -> None:

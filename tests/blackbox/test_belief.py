@@ -84,6 +84,15 @@ def test_lists_without_heights(chainq: Program) -> None:
         assert chainq("address-transactions", address, "100:200", "--strict", url=url).code == 6
 
 
+def test_a_limit_narrows_the_warning(chainq: Program) -> None:
+    """A run that ends at its limit claims no rows beyond; one that ends before it claims all."""
+    words = ("address-transactions", Chain(tip=TIP).addresses[0], "0:200")
+    with serving(Service(Chain(tip=TIP))) as url:
+        assert f"{BELIEVED} up to the limit (" in chainq(*words, "--limit", "1", url=url).err
+        assert f"{BELIEVED} (" in chainq(*words, "--limit", "100000", url=url).err
+        assert f"{BELIEVED} (" in chainq(*words, url=url).err
+
+
 def test_rounds_of_a_run_warn_once_and_the_checkpoint_records_it(chainq: Program) -> None:
     """The heights are recorded until a later look proves them."""
     service = BlocklessMoving(100)
