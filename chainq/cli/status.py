@@ -35,12 +35,13 @@ SHOWN = 10
 class Status(NamedTuple):
     """How far a checkpoint, or one table of a data set, has come; None for what its files do not say.
 
-    `next`: the first height that is not there yet. `tip`: the height of the tip that the last run saw. `tip_time`: of
-    that block, as all times in seconds since 1970. `lag`: blocks from there to the tip. `success`: when a run went well
-    last. `age`: seconds since then. `rows`, `bytes`: of the output below `next`. `failure`, `error`: when and why a run
-    failed last. `missing`: the heights, from and below, that are not there although later ones are or were. `keys`,
-    `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`: of a data
-    set, those of later heights than the first gap.
+    `next`: the first height that is not there yet, of a table without partitions the first that belongs there. `tip`:
+    the height of the tip that the last run saw. `tip_time`: of that block, as all times in seconds since 1970. `lag`:
+    blocks from there to the tip. `success`: when a run went well last. `age`: seconds since then. `rows`, `bytes`: of
+    the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights, from and below,
+    that are not there although later ones are or were, or an export began to write them. `keys`, `records`, `unspent`:
+    of a balance, how many view keys, their records, and those not spent. `rows_above`: of a data set, those of later
+    heights than the first gap.
     """
 
     target: str
@@ -169,38 +170,46 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
-    """Yield the status of each table, up to its first gap; tables of full blocks come first, unknown ones last."""
+    """Yield the status of each table, up to its first gap; tables of full blocks come first, unknown ones last.
+
+    A table that an export began and that has no partition yet has no rows, so that monitoring sees it.
+    """
     from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.stored import last_run, manifest
-    from chainq.stored.inventory import gaps, take_inventory
+    from chainq.stored.inventory import gaps, span, take_inventory
 
     listed = list(store.listing())
     written = {one.name: one.modified for one in listed}
     recorded_run = last_run.NAME in written
     last = last_run.read(store) if recorded_run else last_run.LastRun()
     ends: dict[str, int] = {}
-    for spec in (entry.spec for entry in known.entries.values()) if (known := manifest.read(store)) else ():
+    known = manifest.read(store)
+    for spec in (entry.spec for entry in known.entries.values()) if known else ():
         ends[spec.command] = max(ends.get(spec.command, 0), spec.end)
-    tables: dict[str, list[Entry]] = {}
-    for entry in take_inventory(listed).valid.values():
+    valid = take_inventory(listed).valid.values()
+    begun = HeightRange(*last.begun) if last.begun else span(entry.spec for entry in valid)
+    tables: dict[str, list[Entry]] = {command: [] for command in _begun(store)}
+    for entry in valid:
         tables.setdefault(entry.spec.command, []).append(entry)
-    for command in filter(tables.get, dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)])):
+    for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)]) if one in tables):
         entries = tables[command]
         entries.sort(key=lambda entry: entry.spec)
-        heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
+        heights = begun or HeightRange(0, 0)
+        if entries:
+            heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
-        end = missing[0][0] if missing else entries[-1].spec.end
-        tip = max(last.tip, *(entry.tip for entry in entries))
-        older = max(written[entry.name] for entry in entries)  # older exports recorded no run
+        end = missing[0][0] if missing else heights.end
+        tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
+        older = max((written[entry.name] for entry in entries), default=None)  # older exports recorded no run
         success = (last.success or None) if recorded_run else older
         whole = [entry for entry in entries if entry.spec.end <= end]
         yield Status(
             target=store.label,
             command=command,
             next=end,
-            tip=tip,
+            tip=None if tip < 0 else tip,
             tip_time=None,
-            lag=max(0, tip + 1 - end),
+            lag=None if tip < 0 else max(0, tip + 1 - end),
             success=success,
             age=None if success is None else max(0.0, now - success),
             rows=sum(entry.rows for entry in whole),
@@ -212,6 +221,17 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         )
 
 
+def _begun(store: "Store") -> Sequence[str]:
+    """Return the tables that exports have begun to write into a data set."""
+    from chainq.stored import data_set
+
+    try:
+        found = data_set.read(store)
+    except UsageError:  # it is damaged, or of a later version; receipts show what is there
+        return ()
+    return [] if found is None else [*found.schemas]
+
+
 def _table(found: Sequence[Status]) -> str:
     """Return a table of the tables of a data set, then gaps and the error, which all have in common.
 
@@ -221,10 +241,16 @@ def _table(found: Sequence[Status]) -> str:
     from chainq.formats.cells import plain
     from chainq.formats.drawing import ENDLESS, Lane, grid, render
 
+    if not any(one.bytes for one in found):
+        every = found[0]._replace(command=" ".join(one.command for one in found))
+        ended = "no run went well yet" if every.failure else "no run has ended"
+        rest = f"; {_missing(every)}" if every.missing else ""
+        return "".join(f"{line}\n" for line in [f"{every.target}: no partition yet, {ended}{rest}", *_failure(every)])
     lines = [("table", "through", "lag", "rows", "size", "age")]
     for one in found:
-        through, since = str(one.next - 1) if one.next else "-", "-" if one.age is None else age(int(one.age))
-        lines.append((one.command, through, f"{one.lag:,}", f"{one.rows:,}", in_bytes(one.bytes or 0), since))
+        through = str(one.next - 1) if one.next and one.bytes else "-"
+        lag, since = "-" if one.lag is None else f"{one.lag:,}", "-" if one.age is None else age(int(one.age))
+        lines.append((one.command, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
     lanes = [Lane(cells[0], max(map(len, cells)), number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
     drawn = render([grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)], ENDLESS, color=False)
     notes = []
@@ -232,13 +258,13 @@ def _table(found: Sequence[Status]) -> str:
         above = f"{_above(one)}, " if one.rows_above else ""
         notes += [f"{one.command}: {above}{_missing(one)}"] if one.missing else []
     success = "" if any(one.success for one in found) else ", no run went well yet"
-    ended = [
+    printed = [
         f"{found[0].target}, tip {found[0].tip}{success}",
         drawn.decode().rstrip("\n"),
         *notes,
         *_failure(found[0]),
     ]
-    return "".join(f"{line}\n" for line in ended)
+    return "".join(f"{line}\n" for line in printed)
 
 
 def _above(status: Status) -> str:
@@ -274,7 +300,7 @@ def _missing(status: Status) -> str:
     from chainq.stored.inventory import export_command, listed
 
     gaps = [HeightRange(*edges) for edges in status.missing]
-    writes = export_command(status.command, HeightRange(gaps[0].start, gaps[-1].end), status.target)
+    writes = export_command(status.command.split(), HeightRange(gaps[0].start, gaps[-1].end), status.target)
     return f"missing {listed(gaps, SHOWN)} ({writes} writes them)"
 
 

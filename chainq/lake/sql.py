@@ -29,8 +29,8 @@ from chainq.lake.sql_errors import invalid, single_file
 from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
-from chainq.stored import data_set
-from chainq.stored.inventory import export_command, gaps, listed
+from chainq.stored import data_set, last_run
+from chainq.stored.inventory import export_command, gaps, listed, span
 from chainq.stored.manifest import look
 from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
@@ -98,7 +98,8 @@ class Database(Closing):
             rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
-        self._begun = {view_name(command): export_command(command, None, store.label) for command in begun}
+        due = (last_run.begun(store) or span(every)) if begun else None
+        self._begun = {view_name(command): export_command([command], due, store.label) for command in begun}
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names.
@@ -281,7 +282,7 @@ class Database(Closing):
             }
             every = [gap for some in lacking.values() for gap in some]
             heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
-            writes = export_command(" ".join(lacking), heights, self._label)
+            writes = export_command(lacking, heights, self._label)
             hint = Phrase("{} writes them; {partial}, or a filter on height, leaves them out", writes, partial=True)
             return IncompleteError(_lacking(lacking), hint)
         return failure or invalid(error, query)

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from chainq.catalog.tables import TABLES
+from chainq.catalog.tables import CHAIN, TABLES
 from chainq.heights.grid import PartitionSpec, parse_name
 from chainq.heights.range import HeightRange
 from chainq.stored.receipt import Entry, parse_entry
@@ -89,6 +89,12 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
     return found
 
 
+def span(specs: Iterable[PartitionSpec]) -> HeightRange | None:
+    """Return the heights from the first to the last of some partitions, None for no partitions."""
+    edges = [(spec.start, spec.end) for spec in specs]
+    return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else None
+
+
 def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     """Return gaps in the form used in messages, at most that many.
 
@@ -102,11 +108,18 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     return word + ", ".join(str(gap).split()[1] for gap in found[:most]) + more
 
 
-def export_command(tables: str, heights: HeightRange | None, label: str) -> str:
-    """Return the command that writes these heights of tables into the data set with that label; None for all heights.
+def export_command(tables: Iterable[str], heights: HeightRange | None, label: str) -> str:
+    """Return the command that writes these heights of tables into the data set with that label.
 
-    >>> export_command("blocks records", HeightRange(5, 30), "my lake")
+    None for heights that nobody knows: without a range the command would write the whole chain.
+
+    >>> export_command(["blocks", "records"], HeightRange(5, 30), "my lake")
     "chainq export blocks records 5:30 --to 'my lake'"
+    >>> export_command([*CHAIN, "records"], None, "lake")
+    'chainq export chain records RANGE --to lake'
     """
-    bounds = "" if heights is None else f" {heights.start}:{heights.end}"
-    return f"chainq export {tables}{bounds} --to {shlex.quote(label)}"
+    named = [*tables]
+    if {*CHAIN} <= {*named}:
+        named = ["chain", *(table for table in named if table not in CHAIN)]
+    bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
+    return f"chainq export {' '.join(named)} {bounds} --to {shlex.quote(label)}"

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
+from chainq.heights.range import HeightRange
 from chainq.stored import data_set
 from chainq.stored.store import Store
 from chainq.text.sanitize import recordable
@@ -20,13 +21,15 @@ NAME = "_chainq/last_run.json"
 
 class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
-    tip height then, -1 for none. `failure`, `error`: when and why an export last failed.
+    tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
+    below, of an export of tables without partitions, until one succeeds.
     """
 
     success: float = 0
     tip: int = -1
     failure: float = 0
     error: str = ""
+    begun: tuple[int, int] | None = None
 
 
 @contextmanager
@@ -44,15 +47,16 @@ def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
             if data_set.read(store) is not None:
                 _save(store, replace(read(store), failure=time.time(), error=recordable(error.message)))
         raise
-    _save(store, replace(read(store), success=time.time(), tip=tip()))
+    _save(store, replace(read(store), success=time.time(), tip=tip(), begun=None))
 
 
-def begin(store: Store) -> None:
-    """Record that a new data set has had no successful run yet: the receipts of a killed one look like success.
+def begin(store: Store, heights: HeightRange, *, new: bool) -> None:
+    """Record the heights that an export begins to write for tables without partitions, as a killed one shows none.
 
-    Raises OutputError.
+    Of a `new` data set also that no run was successful yet: the receipts of a killed one look like success. Raises
+    OutputError.
     """
-    _save(store, LastRun())
+    _save(store, replace(LastRun() if new else read(store), begun=heights.edges))
 
 
 def read(store: Store) -> LastRun:
@@ -61,6 +65,12 @@ def read(store: Store) -> LastRun:
         return msgspec.json.decode(store.read(NAME) or b"{}", type=LastRun)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return LastRun()
+
+
+def begun(store: Store) -> HeightRange | None:
+    """Return the heights of an export that left tables without partitions, if they are known. Raises OutputError."""
+    found = read(store).begun
+    return None if found is None else HeightRange(*found)
 
 
 def _save(store: Store, last: LastRun) -> None:

@@ -25,7 +25,7 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
-from chainq.stored.inventory import Key, export_command, gaps, listed
+from chainq.stored.inventory import Key, export_command, gaps, listed, span
 from chainq.stored.manifest import look, tables
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
@@ -219,8 +219,11 @@ class Reader:
         return found
 
     def export_hint(self, tables: str, heights: HeightRange | None = None, does: str = "writes it") -> str:
-        """Return the command that writes these tables, and its effect."""
-        return f"{export_command(tables, heights, self.label)} {does}"
+        """Return the command that writes these tables, of all heights here unless some are given, and its effect."""
+        if heights is None:
+            some = (entry.spec for entries in self._entries.values() for entry in entries)
+            heights = span(some) or last_run.begun(self._store)
+        return f"{export_command(tables.split(), heights, self.label)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: the full blocks if only they contain the rows."""

@@ -11,8 +11,8 @@ from chainq.errors import IncompleteError, UsageError
 from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
-from chainq.stored import data_set, manifest
-from chainq.stored.inventory import Key, export_command, gaps
+from chainq.stored import data_set, last_run, manifest
+from chainq.stored.inventory import Key, export_command, gaps, span
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -89,7 +89,7 @@ class Partitions:
         self.findings = sorted([*wrong, *self._not_in_manifest(manifest.read(store), gone)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
         if not self.found and not self.findings:
-            writes = f"{export_command(' '.join(self._commands), None, store.label)} writes them"
+            writes = f"{export_command(self._commands, last_run.begun(store), store.label)} writes them"
             raise IncompleteError(f"{store.label} has no partitions: no export has written any", writes)
 
     def uneven(self) -> Iterator[str]:
@@ -150,8 +150,7 @@ class Partitions:
 
 def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:
     """Return the heights from the first to the last of some partitions; no heights for no partitions."""
-    edges = [(spec.start, spec.end) for spec in specs]
-    return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else HeightRange(0, 0)
+    return span(specs) or HeightRange(0, 0)
 
 
 def _is_data(name: str) -> bool:

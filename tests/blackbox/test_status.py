@@ -153,6 +153,8 @@ def test_an_export_with_files_of_a_later_version(chainq: Program, server: Server
     lake = chainq.home / "lake"
     for folder in (lake, lake / "_chainq/receipts"):
         (folder / "blocks").rename(folder / "authors")
+    described = (lake / "chainq.json").read_text()
+    (lake / "chainq.json").write_text(described.replace('"blocks"', '"authors"'))
     (lake / "_chainq/last_run.json").write_text('{"tip":50,"failure":1e15,"error":"late"}')
     heading, _, *lines = chainq("status", "lake").out.decode().splitlines()
     assert heading == "lake, tip 50, no run went well yet"
@@ -289,3 +291,69 @@ def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
     run = lines[0]["run"]
     assert len(set(ids)) == len(ids) == 4
     assert all(one.startswith(f"{run}-") for one in ids)
+
+
+def killed_before(chainq: Program, method: str, *words: str) -> None:
+    """Kill an export into `lake` when it first requests a method, for the heights 100-399 of a chain."""
+    service, begun, go = Moving(400), threading.Event(), threading.Event()
+
+    def hook(name: str) -> None:
+        if name == method:
+            begun.set()
+            go.wait(LONGEST)
+
+    service.hook = hook
+    with serving(service) as url:
+        with chainq.executed():
+            run = chainq.start("export", *words, "100:400", "--to", "lake", "-w", "1", "-j", "1", url=url)
+        try:
+            assert begun.wait(LONGEST)
+            run.kill()
+            finish(run)
+        finally:
+            go.set()
+
+
+def test_an_export_that_was_killed_before_its_first_partition(chainq: Program, server: Servers) -> None:
+    """Every command says so and names what writes its range, which does; no alert takes it for good."""
+    killed_before(chainq, "records/all", "records", "ownership", "--partition", "100")
+    writes = "chainq export records ownership 100:400 --to lake"
+    missing = f"missing heights 100-399 ({writes} writes them)"
+    ran = chainq("status", "lake")
+    assert (ran.code, ran.out.decode()) == (0, f"lake: no partition yet, no run has ended; {missing}\n")
+    assert "no run went well yet" in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+    found = json.loads(chainq("status", "lake", "--json").out)
+    assert [(one["command"], one["rows"], one["next"], one["missing"]) for one in found] == [
+        ("records", 0, 100, [[100, 400]]),
+        ("ownership", 0, 100, [[100, 400]]),
+    ]
+    gauges = chainq("status", "lake", "--prometheus").out.decode()
+    assert 'chainq_rows{target="lake",command="ownership"} 0\n' in gauges
+    assert f"{writes} writes them" in one_line(chainq("verify", "lake"), 6)
+    one = writes.replace(" ownership", "")
+    assert f"{one} writes them" in one_line(chainq("sql", "lake", "select * from records"), 6)
+    assert chainq(*writes.split()[1:], "-q", url=server("--tip", "400")).code == 0
+    assert chainq("status", "lake", "--max-age", "1d").code == 0
+    assert [one["missing"] for one in json.loads(chainq("status", "lake", "--json").out)] == [[], []]
+
+
+def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> None:
+    """It has a line of its own with 0 rows, and --max-age refuses it although another run went well."""
+    words = ("--to", "lake", "--partition", "100", "-q")
+    assert chainq("export", "blocks", "100:400", *words, url=server("--tip", "400")).code == 0
+    killed_before(chainq, "records/all", "records")
+    _, _, *lines = chainq("status", "lake").out.decode().splitlines()
+    assert [line.split()[:4] for line in lines[:2]] == [["blocks", "399", "1", "300"], ["records", "-", "301", "0"]]
+    missing = "records: missing heights 100-399 (chainq export records 100:400 --to lake writes them)"
+    assert lines[2:] == [missing]
+    assert missing in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+
+
+def test_a_range_that_nobody_recorded(chainq: Program, server: Servers) -> None:
+    """The command has a word in the place of the range: without one it would write the whole chain."""
+    assert chainq("export", "chain", "0:50", "--to", "lake", "-q", url=server("--tip", "400")).code == 0
+    new = chainq.home / "new"
+    new.mkdir()
+    (new / "chainq.json").write_bytes((chainq.home / "lake/chainq.json").read_bytes())
+    assert chainq("status", "new").out == b"new: no partition yet, no run has ended\n"
+    assert "; chainq export chain RANGE --to new writes them" in one_line(chainq("verify", "new"), 6)

@@ -172,7 +172,7 @@ def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> N
     checks = {one["check"]: one for one in json.loads(ran.out)["checks"]}
     lacking = ("program-transactions", "records", "ownership", "transitions")
     assert [name for name, one in checks.items() if one["finding"] == "not in this export"] == [*lacking]
-    assert "chainq export ownership --to" in checks["ownership"]["meaning"]
+    assert "chainq export ownership 2600:2650 --to" in checks["ownership"]["meaning"]
 
 
 def key_values(rows: list[dict[str, object]], names: tuple[str, ...]) -> list[list[str]]:

@@ -441,7 +441,7 @@ def test_an_export_that_has_written_nothing(exported: Path, program: Program, tm
     """It is incomplete: a check that runs by itself must not take it for good."""
     shutil.copy(exported / "chainq.json", tmp_path)
     line = one_line(program("verify", str(tmp_path)), 6)
-    assert "has no partitions: no export has written any; chainq export blocks" in line
+    assert "has no partitions: no export has written any; chainq export blocks " in line
 
 
 def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:
