@@ -48,8 +48,8 @@ class OwnedOptions(WalletOptions, options.MethodOptions):
     plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and spent_transaction.
     --columns requests and decrypts what the columns that it names need, also amount and token_id. --spent and
     --unspent read every full block from the first owned record to the tip, or to the block that spends the last
-    record; that can take hours. balance with --end
-    reads up to there, and --lake DEST takes what an export of full-blocks has. With both, all records are printed.
+    record; that can take hours. With both, all records are printed. balance with --end reads up to there, and --lake
+    DEST takes what an export of full-blocks has.
     """
 
 

@@ -341,8 +341,7 @@ class Client(Closing):
         """Return what view keys own and have not spent, by program and token, as of the tip or the block before `end`.
 
         `start`: a height before the first record. Reads all full blocks from the first record to there. Other arguments
-        and errors as in `owned`. Public balances are out of
-        reach of the service.
+        and errors as in `owned`. Public balances are out of reach of the service.
 
             >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
             >>> with Client("demo:") as client:
