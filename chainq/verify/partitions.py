@@ -171,4 +171,4 @@ def _other_folder(folder: Path) -> str:
     for parent in folder.parents[:3]:
         if (parent / data_set.NAME).is_file():
             return f"chainq verify {shlex.quote(str(parent))} verifies the data set that it is in"
-    return "name the folder after --to of chainq export, or a file of rows"
+    return "name the folder that chainq export wrote, or a file of rows"
