@@ -125,7 +125,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     delta: bool = switch("Commit full partitions to a Delta table for each command.")
     iceberg: bool = switch("Commit full partitions to an Iceberg table for each command.")
     repair: str | None = option(
-        "FILE|all", "Write again the partitions that findings of verify name (jsonl), or all of the range."
+        "FILE|all", "Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range."
     )
     hashes: bool = switch("Recompute block hashes before partitions of blocks and full-blocks are written.")
     no_lock: bool = switch("Do not keep other exports out; for disjoint partitions.")

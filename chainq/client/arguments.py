@@ -149,7 +149,18 @@ def height(name: str, value: Height) -> int:
 
 def lookup(value: Height) -> Height:
     """Return the height of one block, or LATEST. Raises UsageError."""
-    return LATEST if isinstance(value, str) and value.strip() == LATEST else height("height", value)
+    if isinstance(value, str) and value.strip() == LATEST:
+        return LATEST
+    try:
+        return height("height", value)
+    except UsageError as error:
+        if isinstance(value, list | tuple | range):
+            way = "call the method for each height; blocks(start, end) and full_blocks(start, end) read a range"
+            raise UsageError(error.message, way) from None
+        below = value.strip().startswith("-") if isinstance(value, str) else isinstance(value, int) and value < 0
+        if below:
+            raise UsageError(error.message, "'latest' is the tip; blocks(-5) reads the newest five") from None
+        raise
 
 
 def _bound(name: str, value: int) -> int:
@@ -164,7 +175,8 @@ def integer(name: str, value: int, low: int, high: int) -> int:
     except TypeError:
         number = None
     if number is None or not low <= number <= high:
-        raise UsageError(f"invalid {name} {values.shown(value)}: expected an int from {low} to {high}")
+        given = str(value) if isinstance(value, float) else values.shown(value)  # 5.0, which is no 5
+        raise UsageError(f"invalid {name} {given}: expected an int from {low} to {high}")
     return number
 
 

@@ -198,6 +198,8 @@ class Client(Closing):
     def transactions(self, height: Height, *, where: Texts | None = None) -> "list[TransactionsRow]":
         """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
 
+        For a range of heights, `full_blocks` has the transactions of each block with fewer requests.
+
         >>> with Client("demo:") as client:
         ...     [row["index"] for row in client.transactions(672)]
         [0, 1, 2, 3]

@@ -496,3 +496,23 @@ def test_what_rows_say_of_themselves() -> None:
     with Client("demo:") as client:
         rows = client.records(last=100, where="id > 5", limit=3, reverse=True)
         assert repr(rows) == "<Rows: records last=100 reverse=True limit=3 where='id > 5' of demo:>"
+
+
+@pytest.mark.parametrize(
+    ("height", "words"),
+    [
+        (5.0, "invalid height 5.0: expected an int from 0 to"),
+        (-1, "; 'latest' is the tip; blocks(-5) reads the newest five"),
+        ("-1", "'latest' is the tip; blocks(-5) reads the newest five"),
+        ([5, 6], "; call the method for each height; blocks(start, end) and full_blocks(start, end) read a range"),
+        (range(5, 7), "invalid height range(5, 7): expected an int from 0 to"),
+    ],
+)
+def test_what_is_no_height_of_one_block(height: Any, words: str) -> None:
+    """The message shows the value as it was given, and names a way that works."""
+    with Client("demo:") as client:
+        for method in (client.block, client.transactions):
+            with pytest.raises(UsageError) as raised:
+                method(height)
+            assert words in str(raised.value)
+        assert [row["height"] for row in client.blocks(-5)][-1] == client.block("latest")["height"]
