@@ -70,7 +70,8 @@ class Connection(Closing):
         observe: Callable[[Response], None] = lambda _: None,
         clock: Clock | None = None,
     ) -> None:
-        keep_secret(options.url, options.headers)
+        local = transport is not None and "://" not in options.url  # a folder, whose name no message may lose
+        keep_secret("" if local else options.url, options.headers)
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
         self._clock = clock or Clock()
         self._lock = threading.Lock()

@@ -353,3 +353,9 @@ def test_what_is_no_data_set(chainq: Program) -> None:
     (chainq.home / "empty").mkdir()
     assert "no data set in empty" in one_line(chainq("blocks", "--url", "empty"), 2)
     assert "or the folder or URL of an export" in one_line(chainq("blocks", "--url", "nothing"), 2)
+
+
+def test_the_name_of_a_folder_is_no_secret(chainq: Program, server: Servers) -> None:
+    """The command that a message names has it, also if it looks like an API key."""
+    assert chainq("export", "records", "0:50", "--to", "c4", "-q", url=server(*TIP)).code == 0
+    assert "chainq export blocks 0:50 --to c4 writes it" in one_line(chainq("block", "5", url="c4"), 3)
