@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
+from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.stored import data_set
 from chainq.stored.store import Store
@@ -30,6 +31,10 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     failure: float = 0
     error: str = ""
     begun: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.begun and not 0 <= self.begun[0] <= self.begun[1] <= HIGHEST:
+            raise ValueError("no heights")
 
 
 @contextmanager

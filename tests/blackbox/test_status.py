@@ -160,6 +160,10 @@ def test_an_export_with_files_of_a_later_version(chainq: Program, server: Server
     assert heading == "lake, tip 50, no run went well yet"
     assert [line.split()[:2] for line in lines[:2]] == [["records", "49"], ["authors", "49"]]
     assert lines[2] == "last error, 1000000000000000: late"
+    for begun in ([50, 0], [0, 10**20]):
+        (lake / "_chainq/last_run.json").write_text(json.dumps({"begun": begun, "error": "late", "failure": 1}))
+        ran = chainq("status", "lake")
+        assert (ran.code, b"late" in ran.out) == (0, False)  # no record that can be read
 
 
 def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
