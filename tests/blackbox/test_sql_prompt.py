@@ -134,7 +134,7 @@ def test_ctrl_c_stops_the_query_and_not_the_prompt(typist: Typist) -> None:
 
 def test_a_query_without_end_ends_by_the_signal(chainq: Program) -> None:
     """Without a prompt, Ctrl-C ends the run, although DuckDB looks at no signal."""
-    process = chainq.start("sql", "--last", "50", ENDLESS.rstrip(";"), url="demo:")
+    process = chainq.start("sql", "-v", "--last", "50", ENDLESS.rstrip(";"), url="demo:")
     assert process.stderr is not None
     while b"fetching" not in process.stderr.readline():
         assert process.poll() is None
