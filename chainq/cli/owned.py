@@ -9,7 +9,9 @@ from chainq.cli import run as run_command
 from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
 from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
+from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
+from chainq.heights.bounds import Bounds
 from chainq.process.pool import cores
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
@@ -33,7 +35,7 @@ def run(given: OwnedOptions) -> None:
             "leave them out, or use chainq balance with --checkpoint",
         )
     refuse_key(given.range or "")
-    read_query(method, given)  # so that nobody types a key for arguments that are wrong
+    query = read_query(method, given)  # so that nobody types a key for arguments that are wrong
     prepare(given.network)
     network = given.network
     found = keys.read(given.view_key_file or (), insecure=given.insecure_key_file)
@@ -47,7 +49,10 @@ def run(given: OwnedOptions) -> None:
             # A mistyped key may be a valid one that owns nothing: its address shows that.
             more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
             named = f"{', '.join(without[:NAMED])}{more}"
-            reporter.note(f"compared {counted(wallet.compared, 'row')}: none is of {named}")
+            compared = f"compared {counted(wallet.compared, 'row')}"
+            if query.bounds == Bounds():
+                compared += f" of the last {DEFAULT_LAST} blocks (--start 0 reads all)"
+            reporter.note(f"{compared}: none is of {named}")
         if format_name == "table" and given.limit is None and not given.follow and given.checkpoint is None:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))

@@ -281,7 +281,7 @@ def _line(status: Status) -> str:
     reached = f"up to block {status.next - 1}" if status.next else "without blocks yet"
     parts = [f"{status.target}: {status.command} {reached}"]
     if status.lag is not None:
-        parts.append(f"{counted(status.lag, 'block')} below tip {status.tip}")
+        parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last run")
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
     if status.rows is not None:
         parts.append(counted(status.rows, "row"))

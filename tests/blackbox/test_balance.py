@@ -172,7 +172,10 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
         other = chainq(*words, url=url, env={VARIABLE: fresh_key().text})
     assert chainq(*words, url=url, env=env).code == 4
     status = chainq("status", str(kept), "--max-age", "1h")
-    assert f"/kept: balance up to block {service.tip}, 0 blocks below tip {service.tip}, " in status.out.decode()
+    assert (
+        f"/kept: balance up to block {service.tip}, 0 blocks below tip {service.tip} at the last run, "
+        in status.out.decode()
+    )
     assert " ago, 1 view key, 1 record, 1 unspent\nlast error, " in status.out.decode()
     assert status.code == 0
     assert kept.stat().st_mode & 0o777 == 0o600

@@ -32,6 +32,8 @@ def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None
         none = chainq("owned", "0:1", more, url="demo:", env=ENV)
         assert re.fullmatch(rf"chainq: compared [0-9]+ rows?: none is of {PUBLISHED.address}\n", none.err), none.err
     assert chainq("owned", "0:1", "-q", url="demo:", env=ENV).err == ""
+    unasked = chainq("owned", "--jsonl", url="demo:", env=ENV).err
+    assert " of the last 10 blocks (--start 0 reads all): none is of " in unasked, unasked
     assert narrow.splitlines()[1] == "   116  2023-06-01 00:19:21Z  2.000000 credits  credits.aleo"
 
 
