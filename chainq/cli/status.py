@@ -37,10 +37,11 @@ class Status(NamedTuple):
 
     `next`: the first height that is not there yet, of a table without partitions the first that belongs there. `tip`:
     the height of the tip that the last run saw. `tip_time`: of that block, as all times in seconds since 1970. `lag`:
-    blocks from there to the tip. `success`: when a run went well last. `age`: seconds since then. `rows`, `bytes`: of
-    the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights, from and below,
-    that are not there although later ones are or were, or an export began to write them. `keys`, `records`, `unspent`:
-    of a balance, how many view keys, their records, and those not spent. `rows_above`: of a data set, those of later
+    blocks from there to the tip. `success`: when a run of it went well last. `age`: seconds since then. `rows`,
+    `bytes`: of the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights,
+    from and below, that are not there although later ones are or were, or an export began to write them.
+    `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
+    of a data set, those of later
     heights than the first gap.
     """
 
@@ -201,7 +202,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         end = missing[0][0] if missing else heights.end
         tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
         older = max((written[entry.name] for entry in entries), default=None)  # older exports recorded no run
-        success = (last.success or None) if recorded_run else older
+        success = (last.success_of(command) or None) if recorded_run else older
         whole = [entry for entry in entries if entry.spec.end <= end]
         yield Status(
             target=store.label,
@@ -325,9 +326,9 @@ def _escaped(label: str) -> str:
 def _check_age(status: Status, limit: float | None) -> None:
     if limit is None or (status.age is not None and status.age <= limit):
         return
+    name = f"{status.target}: {status.command}"
     wanted = Phrase("{max_age}", max_age=format_age(limit))
     if status.age is None:
-        raise IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", status.target, wanted))
-    raise IncompleteError(
-        Phrase("{}: the last success was {} ago, longer than {}", status.target, duration(status.age), wanted)
-    )
+        hint = f"{status.command}: {_missing(status)}" if status.missing else ""
+        raise IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
+    raise IncompleteError(Phrase("{}: the last success was {} ago, longer than {}", name, duration(status.age), wanted))

@@ -183,7 +183,7 @@ class Export:
             return None  # before the lock creates a folder
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
-            stack.enter_context(last_run.recorded(self._store, self._service.tip_height))
+            stack.enter_context(last_run.recorded(self._store, self._tables, self._service.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
             made = self.plan(write=True, listed=not lock)

@@ -4,7 +4,7 @@ Receipts do not show it, because an export that finds nothing new writes none.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -23,7 +23,8 @@ NAME = "_chainq/last_run.json"
 class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
     tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
-    below, of an export of tables without partitions, until one succeeds.
+    below, of an export of tables without partitions, until one succeeds. `tables`: when an export of a table last
+    succeeded; empty in records of earlier versions, whose `success` counts for all tables.
     """
 
     success: float = 0
@@ -31,15 +32,20 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     failure: float = 0
     error: str = ""
     begun: tuple[int, int] | None = None
+    tables: Mapping[str, float] = {}
 
     def __post_init__(self) -> None:
         if self.begun and not 0 <= self.begun[0] <= self.begun[1] <= HIGHEST:
             raise ValueError("no heights")
 
+    def success_of(self, table: str) -> float:
+        """Return when an export of a table last succeeded, 0 for never."""
+        return self.tables.get(table, 0) if self.tables else self.success
+
 
 @contextmanager
-def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
-    """Record how an export that had started ends. `tip` returns the tip height.
+def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Iterator[None]:
+    """Record how an export of tables that had started ends. `tip` returns the tip height.
 
     Raises OutputError if a success cannot be recorded.
     """
@@ -52,7 +58,11 @@ def recorded(store: Store, tip: Callable[[], int]) -> Iterator[None]:
             if data_set.read(store) is not None:
                 _save(store, replace(read(store), failure=time.time(), error=recordable(error.message)))
         raise
-    _save(store, replace(read(store), success=time.time(), tip=tip(), begun=None))
+    last, now, height = read(store), time.time(), tip()
+    found = data_set.read(store) if last.success and not last.tables else None
+    earlier = dict.fromkeys(found.schemas, last.success) if found else last.tables
+    succeeded = {**earlier, **dict.fromkeys(tables, now)}
+    _save(store, replace(last, success=now, tip=height, begun=None, tables=succeeded))
 
 
 def begin(store: Store, heights: HeightRange, *, new: bool) -> None:

@@ -186,6 +186,30 @@ def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
     assert "\nlast error, " in chainq("status", "lake").out.decode()
 
 
+def test_each_table_has_the_success_of_its_own_runs(chainq: Program, server: Servers) -> None:
+    """An export of blocks says nothing about records, also if an earlier version recorded the last run."""
+    url = server("--tip", "400")
+    words = ("0:200", "--to", "lake", "--partition", "100", "-q")
+    assert chainq("export", "blocks", "records", *words, url=url).code == 0
+    path = chainq.home / "lake/_chainq/last_run.json"
+    path.write_text('{"success":1000,"tip":400}')  # as earlier versions do
+
+    def successes() -> dict[str, float]:
+        return {one["command"]: one["success"] for one in json.loads(chainq("status", "lake", "--json").out)}
+
+    assert successes() == {"blocks": 1000, "records": 1000}
+    for _ in range(2):
+        assert chainq("export", "blocks", *words, url=url).code == 0
+        found = successes()
+        assert (found["blocks"] > 1000, found["records"]) == (True, 1000)
+    gauge = 'chainq_last_success_timestamp_seconds{target="lake",command="records"} 1000.0\n'
+    assert gauge in chainq("status", "lake", "--prometheus").out.decode()
+    assert "lake: records: the last success was" in one_line(chainq("status", "lake", "--max-age", "1h"), 6)
+    assert chainq("export", "records", *words, url=url).code == 0
+    assert successes()["records"] > 1000
+    assert chainq("status", "lake", "--max-age", "1h").code == 0
+
+
 def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> None:
     """Partitions are there, and no run has ended well: that is no success, whatever their age."""
     url = server("--tip", "400", "--missing-height", "250")
