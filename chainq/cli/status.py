@@ -41,8 +41,7 @@ class Status(NamedTuple):
     `bytes`: of the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights,
     from and below, that are not there although later ones are or were, or an export began to write them.
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
-    of a data set, those of later
-    heights than the first gap.
+    of a data set, those of later heights than the first gap.
     """
 
     target: str

@@ -29,11 +29,8 @@ class Hanging(Moving):
 def hanging() -> Iterator[tuple[Hanging, str]]:
     """Such a service and its URL."""
     service = Hanging(FIRST + 900)
-    with serving(service) as url:
-        try:
-            yield service, url
-        finally:
-            service.released.set()
+    with serving(service, service.released) as url:
+        yield service, url
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from harness.kills import END, KILLS, RANGE, START, children, ends, kill_and_resume
 from harness.lake import Lake
 from harness.program import LONGEST, Program, finish
-from harness.services import Moving, serving
+from harness.services import Moving, held, serving
 from harness.truth import Truth
 
 WORDS = ("export", *RANGE, "--to", "lake", "-w", "2", "-q")
@@ -50,14 +50,8 @@ def test_workers_end_with_their_coordinator(chainq: Program) -> None:
 
 def holding_back_records() -> tuple[Moving, threading.Event, threading.Event]:
     """A service, the event that records were requested of it, and the event until which it does not respond to that."""
-    service, begun, go = Moving(END), threading.Event(), threading.Event()
-
-    def hook(method: str) -> None:
-        if method == "records/all":
-            begun.set()
-            go.wait(LONGEST)
-
-    service.hook = hook
+    service = Moving(END)
+    begun, go = held(service, "records/all".__eq__)
     return service, begun, go
 
 

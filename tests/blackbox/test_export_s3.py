@@ -18,7 +18,7 @@ from harness.kills import KILLS, kill_and_resume
 from harness.lake import due
 from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
 from harness.search import some
-from harness.services import Moving, serving
+from harness.services import Moving, held, serving
 from harness.truth import Truth
 
 pytest.importorskip("obstore")
@@ -112,14 +112,8 @@ def test_a_lock_that_another_export_holds(chainq: Program, bucket: Bucket, serve
 
 def test_two_exports_at_once(chainq: Program, bucket: Bucket) -> None:
     """While one is at work another ends with 75; the first one is not disturbed."""
-    service, begun, second = Moving(FIRST + 5000), threading.Event(), threading.Event()
-
-    def hook(method: str) -> None:
-        if method == "records/all":
-            begun.set()
-            second.wait(LONGEST)
-
-    service.hook = hook
+    service = Moving(FIRST + 5000)
+    begun, second = held(service, "records/all".__eq__)
     with serving(service) as url:
         words = ("export", *WORDS, "--to", bucket.url, "-w", "1", "-q")
         first = chainq.start(*words, url=url, env=bucket.environment())

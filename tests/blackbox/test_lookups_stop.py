@@ -39,11 +39,8 @@ class Refusing(Service):
 def refusing() -> Iterator[tuple[Refusing, str]]:
     """Such a service and its URL."""
     service = Refusing()
-    with serving(service) as url:
-        try:
-            yield service, url
-        finally:
-            service.released.set()
+    with serving(service, service.released) as url:
+        yield service, url
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import socket
-import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
-from harness.services import Moving, serving
+from harness.services import Moving, held, serving
 from harness.sockets import server as raw_server
 
 
@@ -220,27 +220,22 @@ def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> Non
     assert "no run went well yet" in chainq("status", "lake").out.decode()
 
 
+def killed(chainq: Program, when: Callable[[str], bool], *words: str) -> None:
+    """Kill an export of a chain of 400 blocks into `lake` at the first request for whose method `when` is true."""
+    service = Moving(400)
+    begun, go = held(service, when)
+    with serving(service, go) as url:
+        with chainq.executed():
+            run = chainq.start("export", *words, "--to", "lake", "-w", "1", "-j", "1", url=url)
+        assert begun.wait(LONGEST)
+        run.kill()
+        finish(run)
+
+
 def test_a_first_export_that_was_killed(chainq: Program) -> None:
     """Its receipts are no success either, whether or not it could record how it ended."""
-    service, begun, go = Moving(400), threading.Event(), threading.Event()
     receipts = chainq.home / "lake/_chainq/receipts/records"
-
-    def hook(_: str) -> None:
-        if receipts.exists():
-            begun.set()
-            go.wait(LONGEST)
-
-    service.hook = hook
-    with serving(service) as url:
-        with chainq.executed():
-            words = ("export", "records", "0:400", "--to", "lake", "--partition", "100", "-w", "1")
-            run = chainq.start(*words, url=url)
-        try:
-            assert begun.wait(LONGEST)
-            run.kill()
-            finish(run)
-        finally:
-            go.set()
+    killed(chainq, lambda _: receipts.exists(), "records", "0:400", "--partition", "100")
     assert "no run went well yet" in chainq("status", "lake").out.decode()
     assert chainq("status", "lake", "--max-age", "1d").code == 6
 
@@ -321,30 +316,9 @@ def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
     assert all(one.startswith(f"{run}-") for one in ids)
 
 
-def killed_before(chainq: Program, method: str, *words: str) -> None:
-    """Kill an export into `lake` when it first requests a method, for the heights 100-399 of a chain."""
-    service, begun, go = Moving(400), threading.Event(), threading.Event()
-
-    def hook(name: str) -> None:
-        if name == method:
-            begun.set()
-            go.wait(LONGEST)
-
-    service.hook = hook
-    with serving(service) as url:
-        with chainq.executed():
-            run = chainq.start("export", *words, "100:400", "--to", "lake", "-w", "1", "-j", "1", url=url)
-        try:
-            assert begun.wait(LONGEST)
-            run.kill()
-            finish(run)
-        finally:
-            go.set()
-
-
 def test_an_export_that_was_killed_before_its_first_partition(chainq: Program, server: Servers) -> None:
     """Every command says so and names what writes its range, which does; no alert takes it for good."""
-    killed_before(chainq, "records/all", "records", "ownership", "--partition", "100")
+    killed(chainq, "records/all".__eq__, "records", "ownership", "100:400", "--partition", "100")
     writes = "chainq export records ownership 100:400 --to lake"
     missing = f"missing heights 100-399 ({writes} writes them)"
     ran = chainq("status", "lake")
@@ -369,7 +343,7 @@ def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> 
     """It has a line of its own with 0 rows, and --max-age refuses it although another run went well."""
     words = ("--to", "lake", "--partition", "100", "-q")
     assert chainq("export", "blocks", "100:400", *words, url=server("--tip", "400")).code == 0
-    killed_before(chainq, "records/all", "records")
+    killed(chainq, "records/all".__eq__, "records", "100:400")
     _, _, *lines = chainq("status", "lake").out.decode().splitlines()
     assert [line.split()[:4] for line in lines[:2]] == [["blocks", "399", "1", "300"], ["records", "-", "301", "0"]]
     missing = "records: missing heights 100-399 (chainq export records 100:400 --to lake writes them)"

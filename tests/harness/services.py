@@ -14,7 +14,7 @@ from chainq.demo.fork import Fork
 from chainq.demo.http_server import DemoServer
 from chainq.demo.results import Results
 from chainq.demo.service import Reply, Service
-from harness.program import DIALECT
+from harness.program import DIALECT, LONGEST
 from harness.truth import Truth
 
 FULL_BLOCKS = ("getChainBlocks", "getAleoBlocks")  # by dialect: they name the rows that other methods must show
@@ -151,11 +151,28 @@ class BlocklessMoving(Moving):
 
 
 @contextmanager
-def serving(service: Service) -> Iterator[str]:
-    """The URL of a service on a socket."""
+def serving(service: Service, *released: threading.Event) -> Iterator[str]:
+    """The URL of a service on a socket. `released`: what calls may wait for; set at the end, or no server would end."""
     server = DemoServer(lambda: service, "127.0.0.1", 0)
     with _running(server):
-        yield f"http://127.0.0.1:{server.port}/"
+        try:
+            yield f"http://127.0.0.1:{server.port}/"
+        finally:
+            for event in released:
+                event.set()
+
+
+def held(service: "Moving", when: Callable[[str], bool]) -> tuple[threading.Event, threading.Event]:
+    """Hold the calls of methods for which `when` is true: the event that one came, and the one that lets them go."""
+    begun, go = threading.Event(), threading.Event()
+
+    def hook(method: str) -> None:
+        if when(method):
+            begun.set()
+            go.wait(LONGEST)
+
+    service.hook = hook
+    return begun, go
 
 
 def fork_truth(at: int, tip: int) -> Truth:
