@@ -4,7 +4,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,16 +69,23 @@ def run(given: "SqlOptions") -> None:
             with open_sink(file) as sink:
                 prepare(query)
                 result = database.run(query)
-                if lacking := database.lacking():
-                    reporter.warn(lacking)
+                said = _warn(database, reporter)
                 _print(result, sink, given, reporter)
-                if (later := database.lacking()) != lacking:
-                    reporter.warn(later)
+                _warn(database, reporter, said)
 
         if query is None:
             SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
         else:
             answer(file, query)
+
+
+def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> list[str]:
+    """Warn of heights that the running query lacks, apart from what was `said`; return what the warnings say."""
+    lacking = database.lacking()
+    for text in lacking:
+        if text not in said:
+            reporter.warn(text)
+    return lacking
 
 
 def _check_words(words: list[str], query: str | None) -> None:

@@ -49,7 +49,8 @@ class Files:
 
     `gaps`: heights that no file has. `partial`: a query that needs them gets the rest. `partition`: the blocks of a
     partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps that a query
-    needs; None before its first scan.
+    needs; None before its first scan. `beyond`: heights that only other tables of the query have; `needs_beyond`: it
+    needs some of them.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Files:
         self._schema = stored.insert(0, start)
         self._count = RowCount(stored)
         self.command, self.gaps = method.command, gaps
+        self.beyond: Sequence[HeightRange] = ()
         self._partial, self._partition = partial, partition
         self.begin()
 
@@ -83,6 +85,7 @@ class Files:
         """Forget the scans of earlier queries."""
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
+        self.needs_beyond = False
 
     def table(self) -> Any:
         """Return an Arrow dataset whose scanners read these files."""
@@ -97,7 +100,8 @@ class Files:
     def scan(self, columns: Sequence[str] | None, where: Any) -> _Scanner:
         """Return a scanner for these columns (None: all) of the rows for which an Arrow expression is true."""
         names = self._schema.names if columns is None else list(columns)
-        crossed = self._crossed(where)
+        crossed = self._crossed(where, self.gaps)
+        self.needs_beyond |= bool(self._crossed(where, self.beyond))
         self.needed = [gap for gap in self.gaps if gap in crossed or gap in (self.needed or ())]
         local = not self._entries or isinstance(self._source(self._entries[0]), str)
         batches = self._whole(names) if where is None and local else self._filtered(names, where)
@@ -106,19 +110,19 @@ class Files:
         schema = self._arrow.schema([self._schema.field(name) for name in names])
         return _Scanner(self._arrow.RecordBatchReader.from_batches(schema, self._kept(batches)))
 
-    def _crossed(self, where: Any) -> list[HeightRange]:
+    def _crossed(self, where: Any, gaps: Sequence[HeightRange]) -> list[HeightRange]:
         """Return the gaps whose rows an expression might be true for."""
-        if where is None or not self.gaps:
-            return list(self.gaps)
+        if where is None or not gaps:
+            return list(gaps)
         field = self._dataset.field
         start = field(PARTITION_COLUMN)
         fragments = []
-        for number, gap in enumerate(self.gaps):  # its first rows may belong to a partition that begins below it
+        for number, gap in enumerate(gaps):  # its first rows may belong to a partition that begins below it
             held = (start > gap.start - self._partition) & (start < gap.end)
             if self._height:
                 held = held & (field(self._height) >= gap.start) & (field(self._height) < gap.end)
             fragments.append(self._format.make_fragment(str(number), self._local, held))
-        return [self.gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
+        return [gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
 
     def _incomplete(self) -> Iterator[Any]:
         raise MissingHeightsError(f"{self.command} has gaps")

@@ -30,7 +30,7 @@ from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.stored import data_set, last_run
-from chainq.stored.inventory import export_command, gaps, listed, span
+from chainq.stored.inventory import export_command, gaps, listed, shorter, span
 from chainq.stored.manifest import look
 from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
@@ -65,6 +65,8 @@ class Database(Closing):
         self._held: tuple[str, ...] | None = None  # the commands of the data set
         self._begun: dict[str, str] = {}  # tables of the data set without a whole partition; what writes them
         self._files: list[Files] = []
+        self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
+        self._uneven = ""  # tables of the last query that end at different heights
         self._pool: Pool[None] = Pool(1)
         self._closed = False  # True once only queries over its own tables are possible
         self._label = ""  # of the data set
@@ -90,6 +92,7 @@ class Database(Closing):
         for command, some in entries.items():
             specs = [spec for spec in every if spec.command == command]
             heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
+            self._spans[command] = heights
             without = gaps((entry.spec for entry in some), heights)
             self._files.append(
                 Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
@@ -102,7 +105,7 @@ class Database(Closing):
         self._begun = {view_name(command): export_command([command], due, store.label) for command in begun}
 
     def tables(self, query: str) -> list[str]:
-        """Return the commands whose views a query names.
+        """Return the commands whose views a query names, and prepare to run it.
 
         Raises UsageError for an invalid query and another table, IncompleteError for one without a whole partition.
         """
@@ -124,7 +127,22 @@ class Database(Closing):
                 f"; chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it" if exported else ""
             )
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
-        return [command for view, command in known.items() if view in named]
+        commands = [command for view, command in known.items() if view in named]
+        self._compare_spans({command: self._spans[command] for command in commands if command in self._spans})
+        return commands
+
+    def _compare_spans(self, spans: Mapping[str, HeightRange]) -> None:
+        """Take the heights of the tables of a query, to warn of it if it needs heights that only some of them have."""
+        if not spans:
+            return
+        edges = [heights.edges for heights in spans.values()]
+        whole = HeightRange(min(start for start, _ in edges), max(end for _, end in edges))
+        for files in self._files:
+            heights = spans.get(files.command, whole)
+            parts = (HeightRange(whole.start, heights.start), HeightRange(heights.end, whole.end))
+            files.beyond = [part for part in parts if len(part)]
+        words = shorter({view_name(command): heights for command, heights in spans.items()}, whole)
+        self._uneven = f"{'; '.join(words)}; the tables of the query span {whole}"
 
     def _named(self, query: str) -> set[str]:
         """Return the tables that a query names.
@@ -287,9 +305,12 @@ class Database(Closing):
             return IncompleteError(_lacking(lacking), hint)
         return failure or invalid(error, query)
 
-    def lacking(self) -> str:
-        """Return in words which heights a query with `partial` needed that no partition has; empty if none."""
-        return _lacking({files.command: files.needed for files in self._files if files.needed})
+    def lacking(self) -> list[str]:
+        """Return in words which heights a query with `partial` needed that no partition has, and which tables lack
+        heights that it needed of others."""
+        gaps = _lacking({files.command: files.needed for files in self._files if files.needed})
+        uneven = self._uneven if any(files.needs_beyond for files in self._files) else ""
+        return [text for text in (gaps, uneven) if text]
 
     def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
         """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""

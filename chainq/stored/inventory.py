@@ -95,6 +95,20 @@ def span(specs: Iterable[PartitionSpec]) -> HeightRange | None:
     return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else None
 
 
+def shorter(spans: Mapping[str, HeightRange | None], whole: HeightRange) -> list[str]:
+    """Return, in words, the tables that cover fewer heights than all of them; those with equal heights together.
+
+    >>> shorter({"blocks": HeightRange(0, 9), "records": HeightRange(0, 5), "calls": None}, HeightRange(0, 9))
+    ['records: heights 0-4 only', 'calls: no partitions']
+    """
+    alike: dict[HeightRange | None, list[str]] = {}
+    for table, heights in spans.items():
+        if heights != whole:
+            alike.setdefault(heights, []).append(table)
+    what = ((f"{heights} only" if heights else "no partitions", tables) for heights, tables in alike.items())
+    return [f"{', '.join(tables)}: {words}" for words, tables in what]
+
+
 def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     """Return gaps in the form used in messages, at most that many.
 

@@ -12,7 +12,7 @@ from chainq.heights.grid import PartitionSpec, parse_name, partitions
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, last_run, manifest
-from chainq.stored.inventory import Key, export_command, gaps, span
+from chainq.stored.inventory import Key, export_command, gaps, shorter, span
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -92,16 +92,10 @@ class Partitions:
             writes = f"{export_command(self._commands, last_run.begun(store), store.label)} writes them"
             raise IncompleteError(f"{store.label} has no partitions: no export has written any", writes)
 
-    def uneven(self) -> Iterator[str]:
-        """Yield, in words, the commands that cover fewer heights than all commands of the data set together; those with
-        equal heights at once."""
-        alike: dict[str, list[str]] = {}
-        for command in self._commands:
-            spanned = _spanned(one.spec for one in self.found if one.spec.command == command)
-            if spanned != self.heights:
-                alike.setdefault(f"{spanned} only" if len(spanned) else "no partitions", []).append(command)
-        for what, commands in alike.items():
-            yield f"{', '.join(commands)}: {what}"
+    def uneven(self) -> list[str]:
+        """Return, in words, the commands that cover fewer heights than the data set."""
+        specs = {command: [one.spec for one in self.found if one.spec.command == command] for command in self._commands}
+        return shorter({command: span(some) for command, some in specs.items()}, self.heights)
 
     def _off_the_grid(self) -> Iterator[Finding]:
         for spec, _, _ in self.found:

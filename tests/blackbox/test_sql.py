@@ -101,11 +101,32 @@ def test_heights_between_partitions_that_are_missing(exported: Program, server: 
     assert line == f"chainq sql: {lacks}; {writes} writes them; --partial, or a filter on height, leaves them out\n"
     ran = exported("sql", "lake", query, "--partial")
     assert ran.code == 0
-    assert ran.err == f"chainq: warning: {LACKS.format('heights 2500-2649')}\n"
+    ends = "blocks: heights 2400-2499 only; the tables of the query span heights 2400-2699"
+    assert ran.err.splitlines() == [f"chainq: warning: {text}" for text in (LACKS.format("heights 2500-2649"), ends)]
     ran = exported("sql", "lake", "select count(*) from blocks")
     assert (ran.code, ran.err) == (0, "")
     assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
     assert exported("sql", "lake", query, "-q").code == 0
+
+
+def test_tables_that_end_at_different_heights(exported: Program, server: Servers) -> None:
+    """A query of two or more of them that needs the rest gets one warning with their ranges, another query none."""
+    words = ("records", "2500:2530", "transitions", "--to", "lake", "-w", "1", "-q")
+    assert exported("export", *words, url=server()).code == 0
+    span = "the tables of the query span heights 2400-2529"
+    joined = "select count(*) from records left join blocks using (height)"
+    three = f"{joined} left join transitions using (height)"
+    for query, said in (
+        (joined, f"blocks: heights 2400-2499 only; {span}"),
+        (three, f"blocks: heights 2400-2499 only; transitions: heights 2500-2529 only; {span}"),
+        ("select count(*) from blocks union all select count(*) from full_blocks", None),
+        ("select count(*) from records where height < 2510", None),
+        ("select count(*) from records r left join blocks b on r.height = b.height and b.height < 2450", None),
+        (f"explain {joined}", None),
+    ):
+        ran = exported("sql", "lake", query)
+        assert (ran.code, ran.err) == (0, f"chainq: warning: {said}\n" if said else ""), ran.err
+    assert exported("sql", "lake", joined, "-q").err == ""
 
 
 @pytest.mark.parametrize(
