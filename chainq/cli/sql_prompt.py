@@ -1,6 +1,7 @@
 """The prompt of `chainq sql` on a terminal: history, completion, and commands that begin with a dot."""
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ _KEYWORDS = (
 )
 _ENDS = (".quit", ".exit", "quit", "exit")
 _HELP = (".help", "help")
+_DOTTED = re.compile(r"\.[A-Za-z_]+( +\w+)?")  # unlike lines of a query: .5, .lower(), .height,
 _UNFINISHED = "stopped\n"
 
 
@@ -57,7 +59,11 @@ class SqlPrompt:
             completer=WordCompleter(words, ignore_case=True, WORD=True),
             complete_while_typing=False,
             multiline=Condition(
-                lambda: not (_is_command(text := get_app().current_buffer.text) or _last(text)[1] or ends(text))
+                lambda: (
+                    not (
+                        _is_command(text := get_app().current_buffer.text) or ends(text) or _last(text, ended=False)[1]
+                    )
+                )
             ),
         )
         self._ends = ends
@@ -72,12 +78,11 @@ class SqlPrompt:
                     text = self._session.prompt(
                         "chainq> ", prompt_continuation="   ...> ", handle_sigint=False, default=begun
                     ).strip()
-                    if not self._ends(text):
-                        unfinished, command = _last(text)
-                        text = command or text
+                    unfinished, command = _last(text, ended=self._ends(text))
+                    text = command or text
                     if _word(text) in _ENDS:
                         return
-                    self._do(text)
+                    self._do(text, unfinished)
                 except KeyboardInterrupt:
                     sys.stderr.write(_UNFINISHED)
                 except EOFError:
@@ -86,7 +91,7 @@ class SqlPrompt:
                     hint = f"; {error.hint}" if error.hint else ""
                     sys.stderr.write(f"{printable(spelled(error.message + hint))}\n")
 
-    def _do(self, text: str) -> None:
+    def _do(self, text: str, unfinished: str) -> None:
         word, _, table = text.rstrip("; ").partition(" ")
         if _word(text) in _HELP:
             sys.stdout.write(HELP)
@@ -99,7 +104,8 @@ class SqlPrompt:
             for name in [table.strip()] if table.strip() else self._schema:
                 sys.stdout.write(self._described(name))
         else:
-            raise UsageError(f"unknown command {quoted(word)}", ".help lists the commands")
+            rest = "; the query is not finished: end it with a semicolon, or drop it with Ctrl-C" if unfinished else ""
+            raise UsageError(f"unknown command {quoted(word)}", f".help lists the commands{rest}")
 
     def _described(self, table: str) -> str:
         if table not in self._schema:
@@ -118,11 +124,15 @@ def _is_command(text: str) -> bool:
     return text.lstrip()[:1] in ("", ".") or _word(text) in (*_ENDS, *_HELP)
 
 
-def _last(text: str) -> tuple[str, str]:
-    """Return the lines of an unfinished query and the command that follows them; empty texts if none does."""
+def _last(text: str, *, ended: bool) -> tuple[str, str]:
+    """Return the lines of an unfinished query and the command that follows them; empty texts if none does.
+
+    `ended`: by a semicolon, after which the last line is a command only if it is one with a dot: `exit` may be a name.
+    """
     query, _, last = text.rpartition("\n")
     word = _word(last)
-    named = word in (*_ENDS, *_HELP, ".tables") or word.split(" ")[0] == ".schema"
+    named = word == ".tables" or word.split(" ")[0] == ".schema" or word in (*_ENDS, *_HELP)
+    named = named and last.startswith(".") if ended else named or bool(_DOTTED.fullmatch(last.rstrip()))
     return (f"{query}\n", last) if query.strip() and named else ("", "")
 
 

@@ -99,6 +99,15 @@ def test_commands_after_an_unfinished_query(typist: Typist) -> None:
         shown = typist(f"select count(*) as n\r{word}")
         assert ("A query ends" if "help" in word else "full_blocks" if word == ".tables" else "  height ") in shown
         assert re.search(r"\n *50\r?\n", typist("from blocks;"))
+    for word in (".tables;", ".schema blocks;"):
+        assert ("full_blocks" if "tables" in word else "  height ") in typist(f"select count(*) as n\r{word}")
+        assert re.search(r"\n *50\r?\n", typist("from blocks;"))
+    for word in (".foo", ".mode csv"):
+        shown = typist(f"select count(*) as n\r{word}")
+        assert f"unknown command '{word.split()[0]}'; .help lists the commands; the query is not finished: end" in shown
+        assert re.search(r"\n *50\r?\n", typist("from blocks;"))
+    for query in ("select count(*)\r.add(1) as n\rfrom blocks;", "select count(*) + 1\r+ .0 as n\rfrom blocks;"):
+        assert re.search(r"\n *51(\.0)?\r?\n", typist(query))
     typist.child.send("select count(*) as n\rexit\r")
     typist.child.expect(pexpect.EOF)
     typist.child.close()
