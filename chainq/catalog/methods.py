@@ -86,8 +86,9 @@ class Method(NamedTuple):
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
     that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
     function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none.
-    `condition`: an example for --where, empty if the command cannot leave rows out. `derived`: columns that chainq
-    reads off a row if --columns names them.
+    `condition`: an example for --where, empty if the command cannot leave rows out. `older`: fields that only older
+    blocks have, and the published interface lacks. csv and tables show them if --columns names them. `derived`: columns
+    that chainq reads off a row if --columns names them.
     """
 
     command: str
@@ -110,12 +111,18 @@ class Method(NamedTuple):
     program: str = ""
     function: str = ""
     condition: str = ""
+    older: tuple[Column, ...] = ()
     derived: tuple[Column, ...] = ()
+
+    @property
+    def sent(self) -> tuple[Column, ...]:
+        """Return the columns that rows are known to have, those of older blocks among them."""
+        return self.columns + self.older
 
     @property
     def selectable(self) -> tuple[Column, ...]:
         """Return the columns that --columns takes."""
-        return self.columns + self.derived
+        return self.sent + self.derived
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -190,6 +197,9 @@ BLOCK_SUMMARY = (
     Column("cumulative_proof_target", "string", "", Kind.NUMBER),
 )
 
+_SUPPLY = "in older blocks only, in microcredits"
+_OLDER_SUMMARY = (Column("total_supply_in_microcredits", "string", _SUPPLY, Kind.NUMBER, unit="microcredits"),)
+
 FULL_BLOCK = (
     Column("block_hash", "string", "hash of the block", Kind.ID, brief=3),
     Column("previous_hash", "string", "hash of the previous block", Kind.ID),
@@ -217,6 +227,14 @@ FULL_BLOCK = (
     Column("transactions", "array of object", "status, type, index and transaction", Kind.DATA, brief=4),
     Column("aborted_transaction_ids", "array of string", "IDs of aborted transactions", Kind.DATA, brief=6),
 )
+
+_OLDER_BLOCK = (
+    Column("header.coinbase_accumulator_point", "string", "in older blocks only", Kind.ID),
+    Column("header.metadata.total_supply_in_microcredits", "string", _SUPPLY, Kind.NUMBER, unit="microcredits"),
+    Column("coinbase", "null or object", "solutions, in older blocks only", Kind.DATA),
+    Column("signature", "string", "of the proposer, in older blocks only", Kind.ID),
+)
+"""Fields of real blocks from before the published interface."""
 
 _ADDED = Phrase(
     "height of the block, added by chainq; in json only if {columns} names it, in jsonl also with {flatten}",
@@ -320,6 +338,7 @@ METHODS = (
         height="height",
         linked=True,
         condition="coinbase_reward != null and height ~ 0$",
+        older=_OLDER_SUMMARY,
     ),
     Method(
         command="block",
@@ -330,6 +349,7 @@ METHODS = (
         shape=Shape.ROW_IN_ARRAY,
         columns=BLOCK_SUMMARY,
         example="chainq block 12345",
+        older=_OLDER_SUMMARY,
     ),
     Method(
         command="latest",
@@ -354,6 +374,7 @@ METHODS = (
         program=f"{_CALLS}[].program",
         function=f"{_CALLS}[].function",
         condition="transactions[].type = deploy",
+        older=_OLDER_BLOCK,
     ),
     Method(
         command="transactions",

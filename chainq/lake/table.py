@@ -61,8 +61,8 @@ def load() -> None:
 class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
-    `warn` is called with warnings for readers of the file, except about paths that are `known`. Raises UsageError
-    without pyarrow; OutputError if the file cannot be written.
+    `warn` is called with warnings for readers of the file, except about paths that are `known` or in older blocks.
+    Raises UsageError without pyarrow; OutputError if the file cannot be written.
     """
 
     def __init__(
@@ -73,7 +73,8 @@ class PartitionFile:
 
         self._arrow, self._file = pyarrow, file
         self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
-        self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), known)
+        expected = {*known, *(column.path for column in method.older)}
+        self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
         height = self._rows.schema.get_field_index(method.height) if method.height else -1
         self._writer = parquet.ParquetWriter(
             file,

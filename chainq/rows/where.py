@@ -84,17 +84,17 @@ class Where:
 
     def _field(self, name: str, place: int) -> Field:
         """Return the reader of a field. Raises UsageError for a name that is not in the catalog."""
-        if known_column(name, self._method.columns) is None and (self._check or not name.isprintable()):
-            unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.columns)}"
+        if known_column(name, self._method.sent) is None and (self._check or not name.isprintable()):
+            unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.sent)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
-        column = known_column(name, self._method.columns)
+        column = known_column(name, self._method.sent)
         return Field(name, self._reader(name), column.kind if column and self._check else None)
 
     def _reader(self, path: str) -> Read:
         place = self._paths.setdefault(path, len(self._paths))
         if "[]" in path:
             return lambda values: _leaves(values[place])
-        column = known_column(path, self._method.columns)
+        column = known_column(path, self._method.sent)
         if path == self._method.program and column is not None and column.kind is Kind.TEXT:
             return lambda values: [program_id(values[place])]
         return lambda values: [values[place]]

@@ -18,7 +18,7 @@ from chainq.installer import install_command
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, jsonl_sha256
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Canned, Moving, canned, fork_truth, serving
+from harness.services import Canned, Gaining, Moving, canned, fork_truth, serving
 from harness.truth import Truth
 
 duckdb = pytest.importorskip("duckdb")
@@ -534,17 +534,6 @@ def test_a_service_that_sends_other_members(chainq: Program) -> None:
         map(json.loads, sent)
     )
     assert chainq("verify", "lake").code == 0
-
-
-class Gaining(Moving):
-    """A service whose records have a field that nobody knows."""
-
-    def respond(self, body: bytes) -> Reply:
-        reply = super().respond(body)
-        content = json.loads(reply.body) if json.loads(body)["method"].startswith("records") else {}
-        for record in content.get("result", ()):
-            record["gained"] = {"x": 1}
-        return reply._replace(body=json.dumps(content).encode()) if content else reply
 
 
 def test_an_unknown_field_is_said_once_in_a_data_set(chainq: Program) -> None:

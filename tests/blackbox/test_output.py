@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.program import Program, Ran, Servers, finish
+from harness.services import Gaining, serving
 from harness.truth import Truth, difference, split
 
 MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"]
@@ -62,7 +63,7 @@ def test_columns_choose_what_csv_has(chainq: Program, server: Servers, truth: Tr
     assert lines == [["id", "height"], *([str(row["id"]), str(row["height"])] for row in rows)]
 
 
-def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, server: Servers, nowhere: str) -> None:
+def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, nowhere: str) -> None:
     """A column that the catalogue lacks is exit 2 with the nearest one; --no-check lets the server's own through."""
     ran = chainq("blocks", *RANGE, "--columns", "heigth", url=nowhere)
     assert (ran.code, ran.out) == (2, b"")
@@ -71,10 +72,27 @@ def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, server: 
         ran = chainq("full-blocks", *RANGE, *option, url=nowhere)
         assert ran.code == 2
         assert "(did you mean transactions[].status?)" in ran.err
-    extra = "total_supply_in_microcredits"
-    assert chainq("block", "150", "--columns", extra, url=nowhere).code == 2
-    ran = chainq("block", "150", "--columns", extra, "--no-check", "--jsonl", url=server())
-    assert json.loads(ran.out) == {extra: str(1_500_000_000_000_000 - 150 * 25_000)}
+    assert chainq("block", "150", "--columns", "gained", url=nowhere).code == 2
+    with serving(Gaining(160)) as url:
+        ran = chainq("block", "150", "--columns", "gained", "--no-check", "--jsonl", url=url)
+    assert json.loads(ran.out) == {"gained": {"x": 1}}
+
+
+def test_fields_of_older_blocks_are_known(chainq: Program, server: Servers, tmp_path: Path) -> None:
+    """--columns and --where take them, and an export, which keeps them, does not warn of them."""
+    supply = "total_supply_in_microcredits"
+    ran = chainq(
+        "blocks", "198:202", "--where", f"{supply} > 0", "--columns", f"height,{supply}", "--jsonl", url=server()
+    )
+    assert list(map(json.loads, ran.rows)) == [
+        {"height": str(height), supply: str(1_500_000_000_000_000 - height * 25_000)} for height in (198, 199)
+    ]
+    for command in ("blocks", "full-blocks"):
+        ran = chainq("export", command, "100:200", "--to", str(tmp_path / "lake"), url=server())
+        assert (ran.code, ran.err.count("unknown")) == (0, 0), ran.err
+        again = chainq(command, "100:200", "--jsonl", url=str(tmp_path / "lake"))
+        sent = chainq(command, "100:200", "--jsonl", url=server())
+        assert list(map(json.loads, again.rows)) == list(map(json.loads, sent.rows))
 
 
 def test_a_file_is_written_whole(chainq: Program, server: Servers, truth: Truth, tmp_path: Path) -> None:

@@ -136,6 +136,18 @@ def lacking(request: bytes) -> Reply | None:
     return Reply(200, "application/json", json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}).encode())
 
 
+class Gaining(Moving):
+    """A service whose records and single blocks have a field that nobody knows."""
+
+    def respond(self, body: bytes) -> Reply:
+        reply = super().respond(body)
+        gains = json.loads(body)["method"].startswith(("records", "block"))
+        content = json.loads(reply.body) if gains else {}
+        for row in content.get("result", ()):
+            row["gained"] = {"x": 1}
+        return reply._replace(body=json.dumps(content).encode()) if content else reply
+
+
 class Blockless(Service):
     """A service without full blocks."""
 
