@@ -200,7 +200,10 @@ class Database(Closing):
         with self._duckdb.connect(":memory:") as empty:
             for command in TABLES:  # tables, not views: for a view DuckDB names the underlying table
                 columns = ArrowRows(TABLES[command].columns, self._arrow).schema.empty_table()
-                empty.from_arrow(columns).create(view_name(command))
+                rows = empty.from_arrow(columns)
+                if self._held is not None:
+                    rows = rows.project(f"*, 0::bigint as {PARTITION_COLUMN}")
+                rows.create(view_name(command))
             for setting in _CLOSED:
                 empty.execute(setting)
             yield empty

@@ -68,6 +68,8 @@ def test_joins_with_using(exported: Program, truth: Truth) -> None:
     ran = exported("sql", "lake", join.format("height"), "--jsonl")
     assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", 2400, 2500))], ran.err
     assert "does not exist" in one_line(exported("sql", "lake", join.format("nothing")), 2)
+    ran = exported("sql", "lake", join.format("height, start") + " where b.start = 2450", "--jsonl")
+    assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", 2450, 2500))], ran.err
     ran = exported("sql", "--start", "2400", "--end", "2410", join.format("height"), "--jsonl", "-q", url="demo:")
     assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", 2400, 2410))], ran.err
 

@@ -1,5 +1,6 @@
 """The prompt of chainq sql: queries and commands as they are typed at a terminal."""
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -81,6 +82,18 @@ def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     history = Path(chainq.home, "chainq", "sql_history")
     assert "select max(height) as top from blocks;" in history.read_text()
     assert history.stat().st_mode & 0o077 == 0
+
+
+def test_the_schema_names_each_column_of_a_result(chainq: Program) -> None:
+    """Those of `select *`, in order: over an export with the column `start` of its partitions, else without it."""
+    assert chainq("export", "blocks", "0:20", "--to", "lake", "-w", "1", "-q", url="demo:").code == 0
+    for words in (["lake"], ["--url", "demo:", "--last", "1"]):
+        typist = Typist(chainq, *words)
+        columns = [line.split()[0] for line in typist(".schema blocks").splitlines() if line.startswith("  ")]
+        typist.child.close(force=True)
+        shown = json.loads(chainq("sql", *words, "select * from blocks limit 1", "--jsonl").out)
+        assert columns == list(shown)
+        assert ("start" in columns) == (words == ["lake"])
 
 
 def test_where_a_query_ends(typist: Typist) -> None:
