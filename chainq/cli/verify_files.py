@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     Files = DataSetCheck | RowsCheck
 
 
-_UNBOUNDED = Phrase(
-    "the heights are those of the rows in the file: if it lost its first or last ones, {start} and {end} show that"
-)
+_UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
 
 
 def run(given: VerifyCommand) -> None:
@@ -55,10 +53,10 @@ def run(given: VerifyCommand) -> None:
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     steps = _against(files, service, given.sample, verdict, reporter)
                     write_findings(steps, writer, verdict)
-                if not files.range_known:
-                    verdict.compared += f"; {spelled(_UNBOUNDED)}"
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
+            if not files.range_known:
+                verdict.compared += f"; {spelled(_UNBOUNDED)}"
             if hashes is None:
                 verdict.compared += files.hashed
             else:

@@ -39,8 +39,8 @@ class RowsCheck:
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 
-    range_known = False
-    """Whether the heights are those of the command that wrote the file; else they are those of the rows in it."""
+    range_known = True
+    """Whether lost first and last rows show; known after `steps`. Else the heights are those of the rows."""
 
     def __init__(
         self,
@@ -145,9 +145,9 @@ class RowsCheck:
             yield Step(_NOWHERE, [Finding(None, self._said.command, "receipt", expected, found, None)], {})
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
-        self.range_known = due is not None
         if self._said is not None:  # its row count and hash detect every change
             return
+        self.range_known = due is not None or not method.ranged
         lost = "" if method.linked else "rows that are missing and "
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
         if method.ranged:
