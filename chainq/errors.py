@@ -115,9 +115,11 @@ class ChainqError(Exception):
 
     `message`: what failed and where. `hint`: what to do about it, empty if nothing is known to help. It names a
     parameter, as data (`Phrase`), only if the commands that can fail so have it, or together with those that do.
+    `again`: whether the same command may succeed later.
     """
 
     exit_code = ExitCode.USAGE
+    again = True
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -68,9 +68,15 @@ class OutputSettings(NamedTuple):
 
     def run_again(self, keep: str) -> str:
         """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""
-        unchanged = "left unchanged" if self.file and self.file.exists() else "not created"
-        device = self.file is not None and self.file.exists() and not self.file.is_file()
-        return f"run the command again{keep}" if device else f"{self.file} was {unchanged}; run the command again{keep}"
+        unchanged = self.unchanged
+        return f"{unchanged}; run the command again{keep}" if unchanged else f"run the command again{keep}"
+
+    @property
+    def unchanged(self) -> str:
+        """Return that a failure leaves the file as it was; empty for a device."""
+        if self.file is not None and self.file.exists() and not self.file.is_file():
+            return ""
+        return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
 
     def warn_odd(self, warn: Callable[[str], None], *, receipt: bool = False) -> None:
         """Warn of what is odd about the settings. `receipt`: the run writes one."""

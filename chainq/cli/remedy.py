@@ -14,19 +14,28 @@ MOST_NAMED = 10  # lookups that are left
 
 
 def of(
-    query: Query, settings: OutputSettings, heights: HeightRange | None, asked: LookupsLeft, limit: int | None
+    query: Query,
+    settings: OutputSettings,
+    heights: HeightRange | None,
+    asked: LookupsLeft,
+    limit: int | None,
+    *,
+    again: bool = True,
 ) -> str:
     """Return how to get the rest of a query; empty if nothing of it can have been written.
 
     `heights`: those of its range that are not written yet. `limit`: rows that are left, None without a limit.
+    `again`: whether the same command may succeed later.
     """
     if query.single:
         return ""
     if settings.file is not None:
+        if not again:
+            return settings.unchanged
         kept = settings.can.append and query.bounds is not None and query.limit is None and not query.reverse
         return settings.run_again(", or add --checkpoint FILE to keep what came" if kept else "")
     if not settings.can.endless:
-        return f"the {settings.format} output is incomplete; run the command again"
+        return f"the {settings.format} output is incomplete{'; run the command again' if again else ''}"
     if query.lookups is not None:
         rest = _lookups_left(query, asked)
     elif heights is not None:

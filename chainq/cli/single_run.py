@@ -223,7 +223,8 @@ class SingleRun:
         """Add a note to an error: how to get the rows that are left."""
         from chainq.cli import remedy
 
-        if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit):
+        again = getattr(error, "again", True)
+        if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit, again=again):
             error.add_note(note)
 
     def _warn_empty(self, bounds: Bounds, heights: HeightRange) -> None:

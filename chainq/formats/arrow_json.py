@@ -5,7 +5,7 @@ value by value to say which one.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from msgspec import Raw
 
@@ -18,25 +18,18 @@ _LONGEST = 2**20  # bytes of a row; pyarrow takes time by the square of the numb
 _INTEGER = "^(?:0|-?[1-9][0-9]{0,37})$"
 
 
-class Columns(NamedTuple):
-    """The columns in the order of their names, and the names of fields that are not among them."""
-
-    arrays: list[Any]
-    unknown: list[str]
-
-
 def read_columns(
     rows: Sequence[Raw],
     names: Sequence[str],
     types: Sequence[Type],
     pyarrow: Any,
     *,
-    unexpected: Literal["error", "infer", "ignore"],
-) -> Columns | None:
+    unexpected: Literal["error", "ignore"],
+) -> list[Any] | None:
     """Return the columns of rows, of which there is at least one. None if they cannot be read in this way.
 
-    `unexpected`: what a field means that is not among `names`: no result, a name in `unknown`, or nothing. Numbers that
-    were sent as strings are read as strings, then cast, so that each is checked.
+    `unexpected`: what a field means that is not among `names`: no result, or nothing. Numbers that were sent as strings
+    are read as strings, then cast, so that each is checked.
     """
     from pyarrow import json
 
@@ -57,11 +50,9 @@ def read_columns(
         table.validate(full=True)  # raises if text is not UTF-8
         if table.num_rows != len(rows):
             return None
-        arrays = [_cast(table[name], kind, pyarrow) for name, kind in zip(names, types, strict=True)]
+        return [_cast(table[name], kind, pyarrow) for name, kind in zip(names, types, strict=True)]
     except (pyarrow.ArrowException, KeyError, OverflowError):
         return None
-    known = set(names)
-    return Columns(arrays, [name for name in table.column_names if name not in known])
 
 
 def _sent_type(kind: Type, pyarrow: Any, *, quoted: bool) -> Any:

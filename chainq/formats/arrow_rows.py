@@ -4,10 +4,11 @@
 catalogue does not know, and values that the type of their column (`parquet_types`) cannot hold, which is then null
 there. So no server can make a file fail or change a digit of it, and no field is lost.
 
-Rejected: the same for the format `parquet`. Its columns are those that `--columns` names, paths through arrays and sums
-among them (`rows.fields.Picker`), where "all other fields" is what the user left out.
+Rejected: the same for columns that `--columns` names, paths through arrays and sums among them (`rows.fields.Picker`),
+where "all other fields" is what the user left out.
 """
 
+import json
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Column
 from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.parquet_types import Type, type_of
-from chainq.rows.raw_json import members
+from chainq.rows.fields import object_of
 from chainq.text.sanitize import excerpt, printable
 
 EXTRA = "extra"
@@ -47,6 +48,7 @@ class ArrowRows:
         fields = [(name, kind.arrow) for name, kind in zip(self._names, self._types, strict=True)]
         self.schema = pyarrow.schema([*fields, (EXTRA, pyarrow.string())])
         self._flat = not any("." in name for name in self._names) and all(kind.read in FLAT for kind in self._types)
+        self._unknown = False  # whether a row had an unknown field; the next ones are likely to have it too
         self._tree: _Tree = {}
         for number, name in enumerate(self._names):
             *steps, last = name.split(".")
@@ -66,15 +68,32 @@ class ArrowRows:
         return made
 
     def _read_json(self, rows: Sequence[Raw]) -> list[Any] | None:
-        """Return the rows as pyarrow's own JSON reader reads them; None if any row needs `extra`."""
+        """Return the rows as pyarrow's own JSON reader reads them; None if it cannot.
+
+        It reads past unknown fields if there are any, and msgspec collects those.
+        """
         if not self._flat:
             return None
-        found = read_columns(rows, self._names, self._types, self._arrow, unexpected="error")
+        found = None
+        if not self._unknown:
+            found = read_columns(rows, self._names, self._types, self._arrow, unexpected="error")
+            extra = self._arrow.nulls(len(rows), self._arrow.string())
         if found is None:
-            return None
-        columns = [*found.arrays, self._arrow.nulls(len(rows), self._arrow.string())]
-        batches: list[Any] = self._arrow.table(columns, schema=self.schema).to_batches()
+            found = read_columns(rows, self._names, self._types, self._arrow, unexpected="ignore")
+            if found is None:
+                return None
+            extra = self._arrow.array([self._unknown_of(row) for row in rows], self._arrow.string())
+        batches: list[Any] = self._arrow.table([*found, extra], schema=self.schema).to_batches()
         return batches
+
+    def _unknown_of(self, row: Raw) -> str | None:
+        """Return the fields of a row that are no columns, as `extra` has them."""
+        found = object_of(row)
+        unknown = [key for key in found if key not in self._tree]
+        if not unknown:
+            return None
+        self._unknown = True
+        return _object([self._unknown_field(key, bytes(found[key])) for key in unknown])
 
     def _batch(self, rows: Sequence[Raw]) -> Any:
         """Return a few rows as one batch, value by value."""
@@ -84,7 +103,7 @@ class ArrowRows:
             extra: list[bytes] = []
             self._spread(bytes(row), self._tree, "", at, columns, extra)
             if extra:
-                extras[at] = f"{{{b','.join(extra).decode()}}}"
+                extras[at] = _object(extra)
         arrays = [self._arrow.array(values, kind.arrow) for values, kind in zip(columns, self._types, strict=True)]
         return self._arrow.RecordBatch.from_arrays(
             [*arrays, self._arrow.array(extras, self._arrow.string())], schema=self.schema
@@ -94,7 +113,7 @@ class ArrowRows:
         self, sent: bytes, tree: _Tree, path: str, at: int, columns: list[list[Any]], extra: list[bytes]
     ) -> None:
         """Put the members of an object into row `at` of their columns, and what has no place into `extra`."""
-        for key, value in members(sent).items():
+        for key, value in object_of(sent).items():
             step, inner = tree.get(key), bytes(value)
             if isinstance(step, int):
                 try:
@@ -111,13 +130,30 @@ class ArrowRows:
             elif isinstance(step, dict) and inner == b"null":
                 continue
             else:
-                self._note(path + key, f"unknown field {path + key!r}: it")
-            extra.append(msgspec.json.encode(path + key) + b":" + inner)
+                extra.append(self._unknown_field(path + key, inner))
+                continue
+            extra.append(_pair(path + key, inner))
+
+    def _unknown_field(self, path: str, value: bytes) -> bytes:
+        self._note(path, f"unknown field {path!r}: it")
+        return _pair(path, value)
 
     def _note(self, path: str, note: str) -> None:
         if path not in self._warned:
             self._warned.add(path)
             self._warn(printable(f"{note} goes to the column {EXTRA}"))
+
+
+def _pair(path: str, value: bytes) -> bytes:
+    try:
+        name = msgspec.json.encode(path)
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can write
+        name = json.dumps(path).encode()
+    return name + b":" + value
+
+
+def _object(pairs: list[bytes]) -> str:
+    return f"{{{b','.join(pairs).decode()}}}"
 
 
 def _read(kind: Type, sent: bytes) -> Any:

@@ -1,38 +1,45 @@
 """`parquet`: a file for duckdb, pandas and their like, written by pyarrow; its schema depends on the catalogue alone.
 
 Which type a column has and how values become that is in `parquet_types`. null, and a field that a row does not have, is
-null.
+null. Without `--columns` a file has all columns of the command and `extra`, as an export has (`arrow_rows`). With it,
+a file has exactly those columns, and a value that does not fit is an error: the user named the column to read it.
 """
 
 import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import ChainqError, ResponseError, missing_package
+from chainq.errors import ChainqError, Phrase, ResponseError, missing_package
 from chainq.formats.arrow_json import FLAT, read_columns
+from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
-from chainq.formats.protocol import AS_SENT, Output, OutputSpec, not_unicode, unknown_field_warner
-from chainq.rows.fields import Picker
+from chainq.formats.protocol import Output, OutputSpec, few, not_unicode, refused
+from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt, printable
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
 _READ_AT_ONCE = 10_000  # rows that pyarrow reads at a time
 _BATCH = 512  # rows that are Python objects at a time
+_UNFIT = Phrase(
+    f"use jsonl or csv, which write it as it was sent, leave the column out, or omit {{columns}}: all such values are "
+    f"then in the column {EXTRA}"
+)
 _INTEGERS = re.compile(rb'(?:(?:"-?[0-9]+"|-?[0-9]+|null)(?:,|$))+')
 
 
 class Parquet:
     """Writes rows in row groups, compressed with zstd; memory holds no more than about one group.
 
-    Takes `out` and `spec` as every format does. Raises UsageError without pyarrow; while rows are written ResponseError
-    for a value that does not fit the type of its column, OutputError for text that is not valid Unicode.
+    Takes `out` and `spec` as every format does. Raises UsageError without pyarrow; while rows are written, if columns
+    were selected, ResponseError for a value that does not fit the type of its column, and OutputError for text that is
+    not valid Unicode.
     """
 
     binary = True
@@ -43,14 +50,19 @@ class Parquet:
             from pyarrow.parquet import ParquetWriter
         except ImportError:
             raise missing_package("parquet needs the pyarrow package", "parquet") from None
-        names = [column.path for column in spec.columns]
         self._out, self._spec = out, spec
         self._arrow = pyarrow
-        self._warn_unknown = unknown_field_warner(spec, "parquet")
-        self._pick = Picker(names, self._warn_unknown)
-        self._types = [type_of(column, pyarrow) for column in spec.columns]
-        pairs = [(name, kind.arrow) for name, kind in zip(names, self._types, strict=True)]
-        self._flat = all("." not in name and kind.read in FLAT for name, kind in zip(names, self._types, strict=True))
+        self._all: ArrowRows | None = None
+        if spec.selected:
+            names = [column.path for column in spec.columns]
+            self._pick = Picker(names)
+            self._types = [type_of(column, pyarrow) for column in spec.columns]
+            pairs = [(name, kind.arrow) for name, kind in zip(names, self._types, strict=True)]
+            self._flat = not any("." in name for name in names) and all(kind.read in FLAT for kind in self._types)
+        else:
+            more = f"more unknown fields and values that do not fit go to the column {EXTRA}"
+            self._all = ArrowRows(spec.columns, pyarrow, few(spec.warn, more))
+            pairs = [(field.name, field.type) for field in self._all.schema]
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
         # and half a file in a pipe would then look like a complete one.
@@ -63,7 +75,8 @@ class Parquet:
         """Add rows to the row group in progress, and write it when it is full."""
         for start in range(0, len(rows), _READ_AT_ONCE):
             some = rows[start : start + _READ_AT_ONCE]
-            for batch in self._read_json(some) or self._batches(some):
+            batches = self._all.batches(some) if self._all else self._read_json(some) or self._batches(some)
+            for batch in batches:
                 self._group.append(batch)
                 self._rows += batch.num_rows
                 self._bytes += batch.nbytes
@@ -82,8 +95,9 @@ class Parquet:
 
     def _batches(self, rows: Sequence[Raw]) -> Iterator[Any]:
         for start in range(0, len(rows), _BATCH):
-            columns = zip(*map(self._pick, rows[start : start + _BATCH]), strict=True)
-            arrays = [self._array(at, values) for at, values in enumerate(columns)]
+            some = rows[start : start + _BATCH]
+            columns = zip(*map(self._pick, some), strict=True)
+            arrays = [self._array(at, values, some) for at, values in enumerate(columns)]
             yield self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _read_json(self, rows: Sequence[Raw]) -> list[Any] | None:
@@ -93,14 +107,10 @@ class Parquet:
         """
         if not self._flat:
             return None
-        unexpected: Literal["infer", "ignore"] = "infer" if self._warn_unknown else "ignore"
-        found = read_columns(rows, self._schema.names, self._types, self._arrow, unexpected=unexpected)
-        if found is None:
+        arrays = read_columns(rows, self._schema.names, self._types, self._arrow, unexpected="ignore")
+        if arrays is None:
             return None
-        if self._warn_unknown:
-            for name in found.unknown:
-                self._warn_unknown(name)
-        batches: list[Any] = self._arrow.Table.from_arrays(found.arrays, schema=self._schema).to_batches()
+        batches: list[Any] = self._arrow.Table.from_arrays(arrays, schema=self._schema).to_batches()
         return batches
 
     def _end_group(self) -> None:
@@ -111,8 +121,8 @@ class Parquet:
         self._buffer.seek(0)
         self._buffer.truncate()
 
-    def _array(self, number: int, values: Sequence[Raw | None]) -> Any:
-        """Return the values of a column as an array. Raises for the first that does not fit its type."""
+    def _array(self, number: int, values: Sequence[Raw | None], rows: Sequence[Raw]) -> Any:
+        """Return the values of a column of some rows as an array. Raises for the first that does not fit its type."""
         read = self._types[number].read
         sent: list[Raw | bytes] = [b"null" if value is None else value for value in values]
         try:
@@ -121,18 +131,23 @@ class Parquet:
                 self._schema.types[number],
             )
         except (ValueError, OverflowError):
-            raise self._refusal(self._schema.names[number], read, map(bytes, sent)) from None
+            raise self._refusal(self._schema.names[number], read, zip(map(bytes, sent), rows, strict=True)) from None
 
-    def _refusal(self, column: str, read: Read, values: Iterable[bytes]) -> ChainqError:
-        """Return the error for the first value that cannot be written."""
-        for value in values:
+    def _refusal(self, column: str, read: Read, values: Iterable[tuple[bytes, Raw]]) -> ChainqError:
+        """Return the error for the first value that cannot be written; each comes with its row."""
+        for value, row in values:
             try:
                 str(read(value)).encode()
             except UnicodeError:
-                return not_unicode(self._spec, column, value)
+                return not_unicode(column, value)
             except ValueError as reason:
+                height = integer_of(Picker([self._spec.height])(row)[0]) if self._spec.height else None
+                place = "" if height is None else f"height {height}: "
                 shown = excerpt(value.decode(errors="replace"), 80)
-                return ResponseError(f"{self._spec.command}: invalid {printable(column)} {shown}: {reason}", AS_SENT)
+                digits = value.strip(b'"').lstrip(b"-")
+                length = f" of {len(digits)} digits" if digits.isdigit() else ""
+                error = ResponseError(f"{place}invalid {printable(column)} {shown}{length}: {reason}", _UNFIT)
+                return refused(error)
         raise AssertionError("pyarrow refused values that are valid")
 
 

@@ -13,19 +13,20 @@ which are public: this one, `chainq.catalog.methods`, `chainq.errors`, `chainq.r
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Column
-from chainq.errors import OutputError, Phrase
+from chainq.errors import ChainqError, OutputError, Phrase
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import abridged, printable
 
+Error = TypeVar("Error", bound=ChainqError)
 _BATCH = 512  # rows that are joined at a time
 AS_SENT = Phrase("use jsonl, which writes it as it was sent, or leave the column out with {columns}")
 """The hint for a value that a format cannot write."""
-MAX_UNKNOWN = 5  # unknown fields that a warning names
+MAX_UNKNOWN = 5  # unknown fields that warnings name
 
 
 class Output(Protocol):
@@ -110,21 +111,27 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
 
     None if columns were selected: who did so knows that the others are left out.
     """
+    warn = few(spec.warn, f"more unknown fields are left out of {name}")
+    hint = Phrase("select it by {columns} and {check}", check=False)
     warned: set[str] = set()
 
-    def warn(path: str) -> None:
-        if path in warned or len(warned) > MAX_UNKNOWN:
-            return
-        warned.add(path)
-        if len(warned) <= MAX_UNKNOWN:
-            spec.warn(
-                f"unknown field {path!r} is left out of {name}; use jsonl, or "
-                + Phrase("select it by {columns} and {check}", check=False)
-            )
-        else:
-            spec.warn(f"more unknown fields are left out of {name}")
+    def warn_once(path: str) -> None:
+        if path not in warned and len(warned) <= MAX_UNKNOWN:
+            warned.add(path)
+            warn(f"unknown field {path!r} is left out of {name}; use jsonl, or " + hint)
 
-    return None if spec.selected else warn
+    return None if spec.selected else warn_once
+
+
+def few(warn: Callable[[str], None], more: str) -> Callable[[str], None]:
+    """Return what warns of the first few fields; then once of `more`, and of no others."""
+    left = iter(range(MAX_UNKNOWN, -1, -1))
+
+    def warn_few(text: str) -> None:
+        if (number := next(left, None)) is not None:
+            warn(text if number else more)
+
+    return warn_few
 
 
 def check_text(rows: Sequence[Raw], spec: OutputSpec) -> None:
@@ -143,10 +150,16 @@ def check_text(rows: Sequence[Raw], spec: OutputSpec) -> None:
                 try:
                     text_of(value).encode()
                 except UnicodeEncodeError:
-                    raise not_unicode(spec, path, bytes(value or b"")) from None
+                    raise not_unicode(path, bytes(value or b"")) from None
 
 
-def not_unicode(spec: OutputSpec, path: str, value: bytes) -> OutputError:
+def not_unicode(path: str, value: bytes) -> OutputError:
     """Return the error for a value that is not valid Unicode, so that only JSON can hold it."""
     shown = printable(abridged(value.decode(errors="replace"), 80))  # an excerpt would lose what looks like a tag
-    return OutputError(f"{spec.command}: {printable(path)} {shown} is not valid Unicode", AS_SENT)
+    return refused(OutputError(f"{printable(path)} {shown} is not valid Unicode", AS_SENT))
+
+
+def refused(error: Error) -> Error:
+    """Return the error of a format for a value that it cannot write, marked so that no advice is to try again."""
+    error.again = False
+    return error

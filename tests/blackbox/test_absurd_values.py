@@ -114,6 +114,39 @@ def test_a_hash_that_utf_8_cannot_hold(command: str, chainq: Program, truth: Tru
     assert all("\ud800" in json.loads(row)["block_hash"] for row in rows)
 
 
+def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:
+    """It goes to `extra` as it was sent, one warning says so; with --columns the error says where it is and why."""
+    files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
+    weight = str(2**128 - 1)
+
+    def change(_: str, row: Row) -> None:
+        if row.get("height") in ("45", 45):
+            row |= {"cumulative_weight": weight, "a\ud800": "\ud800", "later": [1]}
+
+    with altered(change) as url:
+        ran = chainq("blocks", "40:50", "-o", "x.parquet", url=url)
+        warnings = ran.err.splitlines()
+        assert (ran.code, len(warnings)) == (0, 3), ran.err
+        assert all("goes to the column extra" in warning for warning in warnings)
+        rows = files.read_table(chainq.home / "x.parquet").to_pylist()
+        assert [row["height"] for row in rows] == [*range(40, 50)]
+        assert [row["height"] for row in rows if row["cumulative_weight"] is None] == [45]
+        found = json.loads(rows[5]["extra"])
+        assert (found["cumulative_weight"], found["a\ud800"], found["later"]) == (weight, "\ud800", [1])
+        assert chainq("verify", "x.parquet", "--full", url=url).code == 0
+        ran = chainq("blocks", "40:50", "--columns", "height,cumulative_weight", "-o", "y.parquet", url=url)
+        assert (ran.code, ran.err) == (
+            5,
+            f'chainq blocks: height 45: invalid cumulative_weight "{weight}" of 39 digits: expected a whole number of'
+            " at most 38 digits; use jsonl or csv, which write it as it was sent, leave the column out, or omit"
+            " --columns: all such values are then in the column extra; y.parquet was not created\n",
+        )
+        said(chainq("blocks", "40:50", "--columns", "height,cumulative_weight", "-o", "y.csv", url=url), 0)
+        words = ("blocks", "40:50", "--columns", "height", "-o", "z.parquet")
+        assert chainq(*words, url=url).err == ""
+        assert files.read_schema(chainq.home / "z.parquet").names == ["height"]
+
+
 def test_7_a_value_that_utf_8_cannot_hold(chainq: Program) -> None:
     """Half of a surrogate pair is exit 7 and named in formats that cannot hold it, and an escape in a table."""
 
@@ -123,8 +156,10 @@ def test_7_a_value_that_utf_8_cannot_hold(chainq: Program) -> None:
 
     with altered(change) as url:
         for name in ("csv", "tsv", "text", "parquet"):
-            ran = chainq("blocks", "40:50", "--format", name, "-o", "out", url=url)
+            all_columns = ("--columns", "all") if name == "parquet" else ()
+            ran = chainq("blocks", "40:50", "--format", name, *all_columns, "-o", "out", url=url)
             said(ran, 7, "finalize_root", r"\ud800", "is not valid Unicode", "use jsonl")
+            assert "again" not in ran.err
             assert not (chainq.home / "out").exists()
         for words in (("--jsonl",), ("--json",), ("--table", "--columns", "height,finalize_root", "--no-trunc")):
             ran = chainq("blocks", "40:50", *words, url=url)

@@ -9,6 +9,7 @@ import pytest
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError
 from chainq.formats import csv, parquet
+from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.protocol import OutputSpec
 from harness.search import some
 from harness.truth import raw
@@ -65,12 +66,13 @@ def as_csv(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
     return out.getvalue(), warned
 
 
-def as_parquet(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
-    """Return the rows of the file, or the error; and the warnings."""
+def as_parquet(rows: Sequence[str], *, fast: bool, selected: bool = False) -> tuple[object, list[str]]:
+    """Return the rows of the file, or the error; and the warnings. `selected`: as with `--columns`."""
     files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
     out, warned = io.BytesIO(), list[str]()
-    writer = parquet.Parquet(out, OutputSpec("records", BY_COMMAND["records"].columns, warn=warned.append))
-    writer._flat = fast
+    spec = OutputSpec("records", BY_COMMAND["records"].columns, selected=selected, warn=warned.append)
+    writer = parquet.Parquet(out, spec)
+    (writer._all or writer)._flat = fast
     try:
         writer.write(raw(rows))
         writer.close()
@@ -79,12 +81,18 @@ def as_parquet(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
     return files.read_table(io.BytesIO(out.getvalue())).to_pylist(), sorted(warned)
 
 
+def as_columns(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
+    """Return what `as_parquet` does with `--columns`."""
+    return as_parquet(rows, fast=fast, selected=True)
+
+
 @pytest.mark.parametrize(
     ("written", "field"),
     some(
-        product([as_csv, as_parquet], FIELDS),
+        product([as_csv, as_parquet, as_columns], FIELDS),
         *((as_csv, field) for field in FIELDS),
         *((as_parquet, field) for field in ("height", "of_this_server")),
+        (as_columns, "height"),
         several=True,
     ),
 )
@@ -113,7 +121,9 @@ def test_plain_rows_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(csv, "text_of", slow)
     monkeypatch.setattr(parquet.Parquet, "_batches", slow)
+    monkeypatch.setattr(ArrowRows, "_batch", slow)
     assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True), as_parquet(other, fast=True)) == due
+    assert as_columns(other, fast=True) == as_columns(PLAIN, fast=True)
 
 
 def test_an_unknown_field_is_slow_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,18 @@ def spec_of(command: str, *columns: Column) -> OutputSpec:
     return OutputSpec(command, columns or BY_COMMAND[command].columns, selected=bool(columns))
 
 
+def selecting(command: str) -> OutputSpec:
+    """Return the spec of `--columns all`."""
+    return spec_of(command, *BY_COMMAND[command].columns)
+
+
+def extra_of(row: str, command: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a file without `--columns` has of a row: its columns that are not null, and its `extra`, decoded."""
+    found = read(written([row], spec_of(command)))[0]
+    extra = json.loads(found.pop("extra") or "{}", parse_float=str, parse_int=str)
+    return {path: value for path, value in found.items() if value is not None}, extra
+
+
 def type_name(column: Column) -> str:
     """Return the type that a column has in the file, by the published interface; empty for a nested one."""
     if column.kind is Kind.DATA:
@@ -117,6 +129,18 @@ def due(row: bytes, columns: Sequence[Column]) -> dict[str, Any]:
     return found
 
 
+def unknown(members: dict[str, Any], columns: Sequence[Column], path: str = "") -> dict[str, Any]:
+    """Return the fields of an object that are no columns, by their paths."""
+    found: dict[str, Any] = {}
+    for name, value in members.items():
+        place = path + name
+        if isinstance(value, dict) and any(column.path.startswith(f"{place}.") for column in columns):
+            found |= unknown(value, columns, f"{place}.")
+        elif all(column.path != place and not column.path.startswith(f"{place}.") for column in columns):
+            found[place] = value
+    return found
+
+
 def decoded(row: dict[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
     """Return a row of a file with its JSON texts decoded."""
     texts = {column.path for column in columns if column.kind is Kind.DATA and column.path not in SHAPES}
@@ -144,7 +168,9 @@ def test_every_command_comes_back_equal(chainq: Program, truth: Truth, command: 
     assert (ran.code, ran.out, ran.err) == (0, b"", "")
     columns = BY_COMMAND[command].columns
     found = [decoded(row, columns) for row in read((chainq.home / "rows.parquet").read_bytes())]
+    extras = [json.loads(row.pop("extra") or "{}") for row in found]
     assert rows
+    assert sorted(map(str, extras)) == sorted(str(unknown(json.loads(row), columns)) for row in rows)
     added = {column.path: int(words[0]) for column in columns if column.computed}
     assert sorted(found, key=str) == sorted((due(row, columns) | added for row in rows), key=str)
 
@@ -205,8 +231,12 @@ def test_readers_see_every_digit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [str(2**128 - 1), f'"{2**128 - 1}"', "1.5", "1e3", '"x"', '"007"', "[1]"])
 def test_amounts_that_do_not_fit(value: str) -> None:
     """A number of more than 38 digits, or none, is an error with the way out: no digit is dropped."""
-    with pytest.raises(ResponseError, match=r"blocks: invalid coinbase_target .*: expected .*; use jsonl, .* columns"):
-        written(['{"coinbase_target":"1"}', f'{{"coinbase_target":{value}}}'], spec_of("blocks"))
+    with pytest.raises(
+        ResponseError, match=r"^invalid coinbase_target .*: expected .*; use jsonl or csv, .*omit columns: "
+    ):
+        written(['{"coinbase_target":"1"}', f'{{"coinbase_target":{value}}}'], selecting("blocks"))
+    sent = json.loads(value, parse_float=str, parse_int=str)
+    assert extra_of(f'{{"coinbase_target":{value}}}', "blocks") == ({}, {"coinbase_target": sent})
 
 
 def test_members_of_no_known_shape_are_kept() -> None:
@@ -220,15 +250,19 @@ def test_members_of_no_known_shape_are_kept() -> None:
 @pytest.mark.parametrize("value", ['"x"', "{}", "[7]", '["x"]', '[{"amount":1.5}]', '[{"type":[]}]'])
 def test_nested_values_of_another_shape(value: str) -> None:
     """A nested value of another shape than the published one is an error with the way out."""
-    with pytest.raises(ResponseError, match=r"invalid ratifications .*: expected .*; use jsonl, .* columns"):
-        written([f'{{"ratifications":{value}}}'], spec_of("full-blocks"))
+    with pytest.raises(
+        ResponseError, match=r"^invalid ratifications .*: expected .*; use jsonl or csv, .*omit columns: "
+    ):
+        written([f'{{"ratifications":{value}}}'], selecting("full-blocks"))
+    sent = json.loads(value, parse_float=str, parse_int=str)
+    assert extra_of(f'{{"ratifications":{value}}}', "full-blocks") == ({}, {"ratifications": sent})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_schema_follows_the_catalogue(truth: Truth, command: str) -> None:
     """Every column is there with its type whatever rows come, or none at all; no number is a float."""
     columns = BY_COMMAND[command].columns
-    expected = [(column.path, type_name(column)) for column in columns]
+    expected = [*((column.path, type_name(column)) for column in columns), ("extra", "string")]
     schemas = set()
     for rows in ([], ["{}"], sample(truth, command)[1]):
         schema = files.read_schema(io.BytesIO(written(rows, spec_of(command))))
@@ -299,6 +333,7 @@ def test_missing_fields_are_null() -> None:
     rows = ["{}", "[1]", "7", '{"header":null}', '{"header":{"metadata":"x"}}', "null"]
     found = read(written(rows, spec_of("full-blocks")))
     assert len(found) == len(rows)
+    assert [row.pop("extra") for row in found] == [None, None, None, None, '{"header.metadata":"x"}', None]
     assert {value for row in found for value in row.values()} == {None}
 
 
@@ -309,15 +344,19 @@ def test_missing_fields_are_null() -> None:
 def test_invalid_integers(path: str, value: str) -> None:
     """A height, ID or time that is not an integer of 64 bits is an error: nothing else is written in its place."""
     rows = ['{"height":1,"timestamp":"2","id":3}', f'{{"{path}":{value}}}']
-    with pytest.raises(ResponseError, match=re.escape(f"records: invalid {path} {value}: expected ")):
-        written(rows, spec_of("records"))
+    with pytest.raises(ResponseError, match=f"invalid {path} {re.escape(value)}( of [0-9]+ digits)?: expected "):
+        written(rows, selecting("records"))
+    columns, extra = extra_of(rows[1], "records")
+    assert (columns, extra) == ({}, {path: json.loads(value, parse_float=str, parse_int=str)})
 
 
 @pytest.mark.parametrize("value", ['{"a":1}', "[1]", "true", "false"])
 def test_invalid_strings(value: str) -> None:
     """A value that is neither a string nor a number is an error in a column of strings."""
-    with pytest.raises(ResponseError, match=re.escape(f"records: invalid program_id {value}: expected ")):
-        written([f'{{"program_id":{value}}}'], spec_of("records"))
+    with pytest.raises(ResponseError, match=re.escape(f"invalid program_id {value}: expected ")):
+        written([f'{{"program_id":{value}}}'], selecting("records"))
+    sent = json.loads(value, parse_int=str)
+    assert extra_of(f'{{"program_id":{value}}}', "records") == ({}, {"program_id": sent})
 
 
 def test_an_unknown_field_is_named_once() -> None:
@@ -335,13 +374,13 @@ def test_an_unknown_field_is_named_once() -> None:
 def test_text_that_no_file_can_hold(row: bytes) -> None:
     """A lone surrogate, or bytes that are not UTF-8, cannot be written, and the message says what to do."""
     with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .* columns"):
-        written([row], spec_of("records"))
+        written([row], selecting("records"))
 
 
 def test_a_failed_run_leaves_no_footer() -> None:
     """What a failed run has written cannot be mistaken for a complete file, even when the writer is dropped."""
     out = io.BytesIO()
-    writer = Parquet(out, spec_of("records"))
+    writer = Parquet(out, selecting("records"))
     with pytest.raises(ResponseError):
         writer.write([Raw(b'{"height":"x"}')])
     del writer
