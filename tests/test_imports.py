@@ -37,9 +37,9 @@ SHELL = {
         "cli.log",
         "cli.main",
         "cli.options",
-        "cli.spelling",
         "text",
         "text.sanitize",
+        "text.spelling",
     ),
 }
 ANSWERED = SHELL | {

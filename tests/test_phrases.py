@@ -11,7 +11,6 @@ import pytest
 
 import chainq
 from chainq.cli.commands import COMMANDS
-from chainq.cli.spelling import spelled
 from chainq.client.boundary import boundary
 from chainq.errors import ChainqError, Phrase, UsageError
 from chainq.fetching.dialect_detection import explain
@@ -20,6 +19,7 @@ from chainq.lake.partition import LESS_MEMORY
 from chainq.planning.exact_heights import NO_VERIFY
 from chainq.planning.facts import BELOW_TIP
 from chainq.process.pool import WorkerDiedError
+from chainq.text.spelling import spelled
 
 ROOT = Path(chainq.__file__).parent
 SPELLED = [
@@ -105,8 +105,8 @@ def texts(tree: ast.AST) -> Iterator[str]:
                     yield str(child.value)
 
 
-COMMAND_LINES = {"installer.py", "show/next_commands.py", "verify/findings.py"}
-"""They make command lines for a shell, piece by piece."""
+COMMAND_LINES = {"installer.py", "show/next_commands.py", "verify/findings.py", "text/spelling.py"}
+"""They make command lines for a shell, piece by piece; the last one spells parameters."""
 
 
 def test_no_lower_layer_names_an_option() -> None:

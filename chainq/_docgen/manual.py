@@ -9,7 +9,7 @@ from chainq._docgen.surface import Command, Param, Program, by_heading
 from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Method
-from chainq.cli.spelling import spelled
+from chainq.text.spelling import spelled
 
 DATE = "2026-11-22"  # of the manual as a whole; not the day of writing, which would change every page every day
 SOURCES = Path(__file__).resolve().parents[2] / "docs" / "manual"

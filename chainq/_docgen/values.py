@@ -10,10 +10,10 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.cli.commands import COMMANDS
 from chainq.cli.completion import SCRIPTS
-from chainq.cli.spelling import spelled
 from chainq.demo.programs import PROGRAMS
 from chainq.demo.wire import DIALECTS as DEMO_DIALECTS
 from chainq.formats import registry
+from chainq.text.spelling import spelled
 
 # Functions of credits.aleo that people ask for, besides those that the sample chain has.
 _CREDITS = (

@@ -14,7 +14,6 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.report import Reporter
-from chainq.cli.spelling import spelled
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profile_writer, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
@@ -25,6 +24,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
+from chainq.text.spelling import spelled
 from chainq.transport.base import ServiceOptions
 
 WIDE = 79  # cells of a terminal from which on findings get a wide column

@@ -11,10 +11,10 @@ import typer
 from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
-from chainq.cli.spelling import options_in, spelled
 from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys
+from chainq.text.spelling import options_in, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,13 +17,13 @@ from chainq.catalog.methods import (
     height_of,
 )
 from chainq.cli.report import Reporter
-from chainq.cli.spelling import spelled
 from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, has_receipt, open_sink, receipt_path
 from chainq.text.sanitize import printable, quoted
+from chainq.text.spelling import spelled
 from chainq.text.width import terminal_width
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from contextlib import nullcontext, suppress
 from functools import cached_property
 
 from chainq.cli import log
-from chainq.cli.spelling import spelled
 from chainq.formats.protocol import Output
 from chainq.process.progress import UNSEEN, Bar, Progress
 from chainq.sinks.base import Sink
 from chainq.text.sanitize import printable
+from chainq.text.spelling import spelled
 from chainq.transport.base import Report
 
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises

@@ -6,7 +6,6 @@ from shlex import quote
 
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
-from chainq.cli.spelling import spelled
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError, UsageError
 from chainq.formats.protocol import OutputSpec
@@ -16,6 +15,7 @@ from chainq.query import STDIN
 from chainq.show import parts
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
+from chainq.text.spelling import spelled
 
 NAMED = 5  # objects that were not found, in the error
 

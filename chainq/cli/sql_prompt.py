@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from chainq.cli.spelling import spelled
 from chainq.config.paths import state_folder
 from chainq.errors import ChainqError, UsageError, missing_package
 from chainq.text.sanitize import printable, quoted
+from chainq.text.spelling import spelled
 
 HELP = """\
 A query ends with a semicolon and may have several lines. Ctrl-C drops or stops it; Ctrl-D ends the prompt.
@@ -88,8 +88,7 @@ class SqlPrompt:
                 except EOFError:
                     return
                 except ChainqError as error:
-                    hint = f"; {error.hint}" if error.hint else ""
-                    sys.stderr.write(f"{printable(spelled(error.message + hint))}\n")
+                    sys.stderr.write(f"{printable(spelled(str(error)))}\n")
 
     def _do(self, text: str, unfinished: str) -> None:
         word, _, table = text.rstrip("; ").partition(" ")

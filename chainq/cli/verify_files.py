@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from chainq.cli import connect, output, verify
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
-from chainq.cli.spelling import spelled
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import Phrase, UsageError
@@ -20,6 +19,7 @@ from chainq.process.signals import signals_deferred
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
+from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, Repair, Step, by_height
 from chainq.verify.service_rows import BLOCKS, COMMANDS
 

@@ -148,6 +148,17 @@ def test_a_damaged_file_ends_only_the_queries_that_read_it(chainq: Program) -> N
     typist.child.close(force=True)
 
 
+def test_an_error_names_options(chainq: Program) -> None:
+    """As without a prompt, also in what it says to do."""
+    for heights in ("0:10", "20:30"):
+        words = ("blocks", heights, "--partition", "10", "--to", "lake", "-w", "1", "-q")
+        assert chainq("export", *words, url="demo:").code == 0
+    typist = Typist(chainq, "lake")
+    shown = " ".join(typist("select max(height) from blocks;").split())
+    assert "writes them; --partial, or a filter on height, leaves them out" in shown
+    typist.child.close(force=True)
+
+
 def test_ctrl_c_stops_the_query_and_not_the_prompt(typist: Typist) -> None:
     """A query without end is stopped, and the next one is answered."""
     assert "stopped" in typist.interrupt(ENDLESS)
