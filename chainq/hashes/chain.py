@@ -1,11 +1,13 @@
 """Follows blocks up to an anchor: a block whose hash is trusted."""
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.bech32 import fault
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.trees import NotAnElementError, element
+from chainq.text.sanitize import quoted
 
 
 class Anchor(NamedTuple):
@@ -17,16 +19,16 @@ class Anchor(NamedTuple):
 
 def parse_anchor(text: str) -> Anchor:
     """Return the anchor that `HEIGHT:HASH` names. Raises UsageError."""
-    found = re.fullmatch(r"([0-9]{1,10}):(ab1[a-z0-9]+)", text)
-    try:
-        if found and element(found[2]):
-            return Anchor(int(found[1]), found[2])
-    except NotAnElementError:
-        pass
-    why = fault(found[2], "ab") if found else ""
-    raise UsageError(
-        Phrase("invalid {anchor} {}: {}", repr(text), why or "expected HEIGHT:HASH, such as 1000:ab1...", anchor=None)
-    )
+    found = re.fullmatch(r"([0-9]{1,10}):([A-Za-z]+1[!-~]*)", text)
+    why = "expected HEIGHT:HASH, such as 1000:ab1..."
+    if found:
+        height, block_hash = int(found[1]), found[2].lower()
+        wrong = fault(found[2], "ab")
+        with suppress(NotAnElementError):
+            if not wrong and element(block_hash):
+                return Anchor(height, block_hash)
+        why = f"HASH is wrong: {wrong or 'it is not the hash of a block'}"
+    raise UsageError(Phrase("invalid {anchor} {}: {}", quoted(text), why, anchor=None))
 
 
 class Walk:
