@@ -102,9 +102,9 @@ class SingleRun:
     def _write(self, sink: Sink) -> None:
         query, settings = self.query, self.settings
         whole = self.left is not None and query.page is None
-        sealed = whole and query.limit is None and not query.reverse and query.where is None
-        heights = (lambda: self.read.edges) if sealed else settings.spec.heights
-        writer = settings.begin(self.reporter, sink, single=query.single, heights=heights)
+        read = (lambda: self.read.edges) if whole and query.limit is None else settings.spec.read
+        heights = settings.spec.heights if query.reverse or query.where is not None else read
+        writer = settings.begin(self.reporter, sink, single=query.single, heights=heights, read=read)
         sink.keep()
         if settings.spec.terminal and query.endless:
             found = self._copy(self._screenful(), writer, sink)

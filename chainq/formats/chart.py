@@ -154,6 +154,8 @@ class Chart:
         self._meter.end()
         subject = self._subject
         if self._bins:
+            if (read := self._spec.read()) is not None:
+                self._bins.span(read[0], read[1] - 1)
             lines = list(draw(self._bins, self._spec, subject.title, subject.unit, times=subject.times))
         elif self._rows:
             hint = "; it needs two blocks in a row" if subject.meter is BlockTimeMeter else ""

@@ -50,18 +50,21 @@ class Bins:
 
     def add(self, height: int, value: float) -> None:
         """Add a value of a height; heights may come in any order."""
-        self.first = min(height, self.first) if self else height
-        self.last = max(height, self.last) if self else height
-        while (self.last >> self._shift) - (self.first >> self._shift) >= BINS:
-            merged: dict[int, Summary] = {}
-            for number, summary in self._bins.items():
-                merged[number >> 1] = merged.get(number >> 1, EMPTY) | summary
-            self._bins, self._shift = merged, self._shift + 1
+        self.span(height, height)
         if value > self._all.high:
             self.peak = height
         one, number = Summary(1, value, value, value), height >> self._shift
         self._all |= one
         self._bins[number] = self._bins.get(number, EMPTY) | one
+
+    def span(self, first: int, last: int) -> None:
+        """Make these heights part of the picture, with or without values."""
+        self.first, self.last = (min(first, self.first), max(last, self.last)) if self.size else (first, last)
+        while (self.last >> self._shift) - (self.first >> self._shift) >= BINS:
+            merged: dict[int, Summary] = {}
+            for number, summary in self._bins.items():
+                merged[number >> 1] = merged.get(number >> 1, EMPTY) | summary
+            self._bins, self._shift = merged, self._shift + 1
 
     def __bool__(self) -> bool:
         return self._all.values > 0

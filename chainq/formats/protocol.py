@@ -49,7 +49,8 @@ class OutputSpec(NamedTuple):
     `--columns` cannot select. `counted`: a table ends with the number of its rows. `warn`: writes a line to stderr,
     unless `--quiet` was given. `spelled`: returns a text with its parameters as users write them. `heights`: returns
     the height range (start, end excluded) that the rows written so far complete; None if they are not all rows of a
-    range.
+    range. `read`: returns the height range that was read for them, also if a filter dropped some; None if rows were not
+    selected by a range, or a limit may have ended it.
     """
 
     command: str
@@ -69,6 +70,7 @@ class OutputSpec(NamedTuple):
     warn: Callable[[str], None] = lambda _: None
     spelled: Callable[[str], str] = str
     heights: Callable[[], tuple[int, int] | None] = lambda: None
+    read: Callable[[], tuple[int, int] | None] = lambda: None
 
 
 class Writer(Protocol):
