@@ -109,17 +109,31 @@ def _serve_command() -> "Command":
 
 
 class HelpOptions(options.Group):
-    """Show the help of the program or of a command."""
+    """Show the help of the program, a command, an option or a topic."""
 
-    command: str | None = options.argument("[COMMAND]", "Command to describe. Default: chainq itself.", None)
+    command: str | None = options.argument(
+        "[COMMAND]",
+        "Command, option such as --since, or range, filter, resume, output, service, environment or exit-codes. "
+        "Default: chainq itself.",
+        None,
+    )
 
 
 def _help_command() -> "Command":
     def call(given: HelpOptions) -> None:
-        words = [given.command] if given.command else []
-        typer.main.get_command(app).main([*words, "--help"], prog_name="chainq", standalone_mode=False)
+        word, program = given.command, typer.main.get_command(app)
+        if not word or word in COMMANDS:
+            program.main([*filter(None, [word]), "--help"], prog_name="chainq", standalone_mode=False)
+            return
+        from chainq.cli import topics
 
-    return build("help", HelpOptions, call, "chainq help records")
+        formatter = program.make_context("chainq", [], resilient_parsing=True).make_formatter()
+        topics.write(word, formatter)
+        print(formatter.getvalue().strip("\n"))  # noqa: T201  # as --help
+
+    command = build("help", HelpOptions, call, "chainq help records\nchainq help since\nchainq help exit-codes")
+    command.ignore_unknown_options = True  # they are what help is asked for
+    return command
 
 
 def _version_command() -> "Command":
@@ -143,7 +157,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "profiles": ("Tools", "list the profiles in config.toml", partial(_tool, "profiles")),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
     "completion": ("Tools", "print the completion script of a shell", partial(_tool, "completion")),
-    "help": ("Tools", "show the help of the program or of a command", _help_command),
+    "help": ("Tools", "show the help of a command, option or topic", _help_command),
     "version": ("Tools", "print the version", _version_command),
 }
 """Each command's heading, purpose, and what builds it, in the order of `--help`."""

@@ -7,6 +7,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
 from chainq.cli.help import PlainGroup
+from chainq.cli.topics import TOPICS, topic_of
 from chainq.formats import registry
 from chainq.text.alike import alike
 
@@ -32,8 +33,6 @@ _WORDS = {
     for word in words.split()
 }
 MOST_NAMED = 5  # commands that have an option
-# The option whose help is what `chainq help WORD` asks for, if it has another name.
-_TOPICS = {"filter": "--where", "filters": "--where", "range": "--start", "ranges": "--start"}
 # Options of other programs, and of other commands of this one: the first one that the command has is meant.
 _OPTIONS = {
     "--fields": ("--columns",),
@@ -57,21 +56,33 @@ _FILTERS = {"--where", "--program", "--function", "--limit"}
 def guess(word: str, commands: Collection[str]) -> str:
     """Return what to do about an unknown command: the one that is most likely meant, for a height or an ID with it.
 
-    For an option or what options are for, the command whose help describes it; else the list of commands.
+    For an option or a topic of help, where it is described; else the list of commands.
 
     >>> guess("tx", ["transaction", "transactions"])
     'did you mean transaction?'
     """
-    named = {dialect.wire(method).name: method.command for dialect in DIALECTS.values() for method in METHODS}
     if "show" in commands and kind_of(word) in WITH_SCREEN:
         return f"did you mean show {word}?"
-    meant = _WORDS.get(word.lower()) or named.get(word)
-    if meant not in commands:
-        option = _TOPICS.get(word.lower(), f"--{word.lower()}")
-        if owners := _having(option):
-            return f"{option} is an option; see chainq {'records' if 'records' in owners else owners[0]} --help"
-        meant = next(iter(alike(word, commands)), None)
+    meant = _meant(word, commands)
+    if not meant and (topic := topic_of(word)):
+        return f"see chainq help {topic}"
+    meant = meant or next(iter(alike(word, commands)), None)
     return f"did you mean {meant}?" if meant else "chainq --help lists the commands"
+
+
+def guess_topic(word: str) -> str:
+    """Return the command, option or topic of help that is most likely meant; empty if none is near."""
+    commands = PlainGroup.catalogue
+    if word.startswith("-"):
+        return _nearest(word, {name for one in commands.values() for param in one[2]().params for name in param.opts})
+    return _meant(word, commands) or next(iter(alike(word, [*commands, *TOPICS])), "")
+
+
+def _meant(word: str, commands: Collection[str]) -> str | None:
+    """Return the command that a word of other programs, or the method that it names, stands for; None for others."""
+    named = {dialect.wire(method).name: method.command for dialect in DIALECTS.values() for method in METHODS}
+    meant = _WORDS.get(word.lower()) or named.get(word)
+    return meant if meant in commands else None
 
 
 def guess_option(option: str, command: "Command | None") -> str:

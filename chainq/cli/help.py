@@ -31,7 +31,7 @@ class _Described:
         for paragraph in (self.help or "").split("\n\n"):
             formatter.write_paragraph()
             with formatter.indentation():
-                _wrapped(formatter, " ".join(paragraph.split()))
+                wrapped(formatter, " ".join(paragraph.split()))
         _examples(formatter, self.epilog or "")
 
 
@@ -66,14 +66,14 @@ class PlainCommand(_Described, TyperCommand):
             if record := param.get_help_record(ctx):
                 default = "Arguments" if param.param_type_name == "argument" else "Options"
                 heading = getattr(param, "rich_help_panel", None) or default
-                rows.append((heading, record[0], _notes_in_words(record[1])))
-        _sections(formatter, rows)
+                rows.append((heading, record[0], notes_in_words(record[1])))
+        sections(formatter, rows)
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the names of the columns."""
         if self.columns:
             with formatter.section("Columns (*: shown in a table by default)"):
-                _wrapped(formatter, " ".join(self.columns))
+                wrapped(formatter, " ".join(self.columns))
 
 
 class PlainGroup(_Described, TyperGroup):
@@ -107,16 +107,21 @@ class PlainGroup(_Described, TyperGroup):
         """Write the commands under their headings, without building them."""
         width = max(map(len, self.catalogue))
         rows = ((heading, name.ljust(width), purpose) for name, (heading, purpose, _) in self.catalogue.items())
-        _sections(formatter, rows)
+        sections(formatter, rows)
 
     def format_epilog(self, _ctx: Any, formatter: "HelpFormatter") -> None:
         """Write the exit codes."""
-        codes = exit_codes()
-        width = max(map(len, codes))
-        _sections(formatter, (("Exit codes", code.rjust(width), meaning) for code, meaning in codes.items()))
+        write_exit_codes(formatter)
 
 
-def _notes_in_words(text: str) -> str:
+def write_exit_codes(formatter: "HelpFormatter") -> None:
+    """Write the exit codes and their meanings under a heading."""
+    codes = exit_codes()
+    width = max(map(len, codes))
+    sections(formatter, (("Exit codes", code.rjust(width), meaning) for code, meaning in codes.items()))
+
+
+def notes_in_words(text: str) -> str:
     """Return help with what Typer adds in brackets put in words, and nothing in brackets to be wrapped.
 
     Left out is what goes without saying: that a count is not negative, and that an argument without brackets in the
@@ -135,7 +140,7 @@ def bounds_in_words(text: str) -> str:
     return re.sub(r"(\S+)<=x<=([^\s\]]+)", r"\1 to \2", re.sub(r"x>=([^\s\]]+)", r"at least \1", text))
 
 
-def _sections(formatter: "HelpFormatter", rows: Iterable[tuple[str, str, str]]) -> None:
+def sections(formatter: "HelpFormatter", rows: Iterable[tuple[str, str, str]]) -> None:
     """Write names and texts in two columns, each below its heading."""
     sections: dict[str, list[tuple[str, str]]] = {}
     for heading, name, text in rows:
@@ -147,10 +152,10 @@ def _sections(formatter: "HelpFormatter", rows: Iterable[tuple[str, str, str]]) 
                 beside = len(name) <= wide
                 if not beside:
                     formatter.write(f"{'':{formatter.current_indent}}{name}\n")
-                _wrapped(formatter, text, name.ljust(wide + 2) if beside else "", wide + 2)
+                wrapped(formatter, text, name.ljust(wide + 2) if beside else "", wide + 2)
 
 
-def _wrapped(formatter: "HelpFormatter", text: str, first: str = "", indent: int = 0) -> None:
+def wrapped(formatter: "HelpFormatter", text: str, first: str = "", indent: int = 0) -> None:
     """Write text in the width of the formatter, after `first` on its first line; no word is broken, not at hyphens."""
     from textwrap import fill
 

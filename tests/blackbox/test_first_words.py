@@ -74,21 +74,67 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
 
 
 @pytest.mark.parametrize(
-    ("word", "option"),
+    ("word", "topic"),
     [
         ("where", "--where"),
-        ("filters", "--where"),
-        ("range", "--start"),
+        ("filters", "filter"),
+        ("range", "range"),
         ("columns", "--columns"),
         ("start", "--start"),
+        ("env", "environment"),
     ],
 )
-def test_2_help_for_an_option(word: str, option: str, chainq: Program) -> None:
-    """The message names a command whose help describes it."""
-    for words in ((word,), ("help", word)):
-        said = one_line(chainq(*words), 2)
-        assert said.endswith(f"unknown command {word!r}; {option} is an option; see chainq records --help\n")
-    assert option in chainq("records", "--help").out.decode()
+def test_2_a_topic_of_help_is_not_a_command(word: str, topic: str, chainq: Program) -> None:
+    """The message names the help that describes it."""
+    assert one_line(chainq(word), 2).endswith(f"unknown command {word!r}; see chainq help {topic}\n")
+    assert chainq("help", word).code == 0
+
+
+def _help(chainq: Program, word: str) -> str:
+    ran = chainq("help", word)
+    assert (ran.code, ran.err) == (0, "")
+    return " ".join(ran.out.decode().split())
+
+
+def test_help_for_an_option(chainq: Program) -> None:
+    """All of its text, also what the help of a command leaves out, and the commands that have it."""
+    said = _help(chainq, "--where")
+    assert "--where EXPRESSION Rows that meet it" in said and "(?i) before the text ignores case." in said
+    assert said.endswith("Commands: blocks, full-blocks, transactions, records, ownership, transitions.")
+    assert _help(chainq, "where") == said
+    assert "-o, --output FILE Output file" in _help(chainq, "-o")
+    assert "First block time (UTC)" in _help(chainq, "since") and "Commands: full-blocks, records" in _help(
+        chainq, "--program"
+    )
+
+
+def test_help_for_an_option_that_commands_have_in_several_forms(chainq: Program) -> None:
+    """Each form has its commands."""
+    said = _help(chainq, "--last")
+    assert "Default: the last 10 blocks." in said and "--last N Newest blocks to look at." in said
+    assert "Commands: address-transactions, export." in said and said.endswith("Commands: show.")
+
+
+def test_help_for_topics(chainq: Program) -> None:
+    """Exit codes as the help of the program lists them, variables, and the options of all methods under a heading."""
+    codes = chainq("help", "exit-codes").out
+    assert codes.startswith(b"Exit codes:\n      0  Success") and codes in chainq("help").out
+    assert "CHAINQ_URL URL of the service, like --url." in _help(chainq, "environment") == _help(chainq, "env")
+    output = _help(chainq, "formats")
+    assert "--format NAME table, jsonl" in output and "--no-details" in output and "--since" not in output
+    for topic, option in (("range", "--since"), ("filter", "--program"), ("resume", "--follow"), ("service", "--url")):
+        assert option in _help(chainq, topic), topic
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("exit-cods", "exit-codes"), ("--wher", "--where"), ("tx", "transaction"), ("xyzzy", ""), ("-x", "")],
+)
+def test_2_help_for_an_unknown_topic(word: str, near: str, chainq: Program) -> None:
+    """The message suggests the nearest one, if one is near, and lists the topics."""
+    said = one_line(chainq("help", word), 2)
+    assert f"unknown help topic {word!r}{f' (did you mean {near}?)' if near else ''}; expected a command, an op" in said
+    assert "filter, resume, output, service, environment or exit-codes" in said
 
 
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:

@@ -1,0 +1,126 @@
+"""What `chainq help WORD` prints if WORD is not a command: an option of any command, or a topic.
+
+Loaded only by such a command line, by one that is mistyped, and by the generator of the manual.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from chainq.catalog.methods import BY_COMMAND
+from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
+from chainq.cli.options import FILTER, OUTPUT, RANGE, RESUME, SERVICE
+from chainq.errors import UsageError
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter, Parameter
+
+ENVIRONMENT = {
+    "CHAINQ_DEBUG": "If not empty, show the traceback of a bug (exit code 70).",
+    "CHAINQ_FORMAT": "Format to use if neither an option nor the extension of `-o` FILE selects one.",
+    "CHAINQ_PAGER, PAGER": (
+        "Pager for output to a terminal, such as `less`. chainq uses the first that is set. `cat` or an "
+        "empty value means no pager. chainq sets LESS to FRX unless it is set."
+    ),
+    "CHAINQ_PROFILE": "Name of the profile to use, like `--profile`.",
+    "CHAINQ_URL": "URL of the service, like `--url`.",
+    "CHAINQ_VIEW_KEY": "View key for `chainq owned` and `balance`, unless you pass `--view-key-file`.",
+    "COLUMNS": "Width of tables, screens and help in characters. Default: the width of the terminal.",
+    "FORCE_COLOR": "If not empty, use color in tables and screens even if the output is not a terminal.",
+    "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl: http, https and socks5.",
+    "NO_COLOR": "If not empty, do not use color on the terminal, unless you pass `--color always`.",
+    "SOURCE_DATE_EPOCH": "Time from which to count ages, in Unix seconds. Default: now.",
+    "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of the certificates in chainq's libraries.",
+    "TERM": "If `dumb`, do not use color, unless FORCE_COLOR is set or you pass `--color always`.",
+    "XDG_CACHE_HOME": (
+        "Folder that contains `chainq/`, the cache of the dialects that `--dialect auto` detected. Default: `~/.cache`."
+    ),
+    "XDG_CONFIG_HOME": "Folder that contains `chainq/config.toml`. Default: `~/.config`.",
+}
+"""Every environment variable that chainq reads, in Markdown."""
+
+_HEADINGS = {"range": RANGE, "filter": FILTER, "resume": RESUME, "output": OUTPUT, "service": SERVICE}
+TOPICS = (*_HEADINGS, "environment", "exit-codes")
+"""The topics of `chainq help`, in the order in which they are listed."""
+_WORDS = {
+    word: topic
+    for topic, words in {
+        "range": "ranges heights dates time times",
+        "filter": "filters filtering condition conditions expression expressions",
+        "resume": "resuming checkpoints following incremental",
+        "output": "outputs formats files",
+        "service": "server connection network proxy proxies",
+        "environment": "env environ variables envvars",
+        "exit-codes": "exit exit-code exit-status codes status-codes errors",
+    }.items()
+    for word in words.split()
+}
+
+
+def topic_of(word: str) -> str:
+    """Return the topic or the option that a word names, empty if it names none.
+
+    >>> topic_of("env"), topic_of("--where"), topic_of("where"), topic_of("-o"), topic_of("xyzzy")
+    ('environment', '--where', '--where', '-o', '')
+    """
+    name = word.lower().replace("_", "-")
+    if topic := name if name in TOPICS else _WORDS.get(name):
+        return topic
+    option = word if word.startswith("-") else f"--{name}"
+    return option if any(option in param.opts for _, param, _ in _options()) else ""
+
+
+def write(word: str, formatter: "HelpFormatter") -> None:
+    """Write the help of the topic or option that a word names. Raises UsageError, which lists the topics."""
+    topic = topic_of(word)
+    if not topic:
+        from chainq.catalog.kinds import shown
+        from chainq.cli.guesses import guess_topic
+
+        near = guess_topic(word)
+        named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
+        raise UsageError(named, f"expected a command, an option, {', '.join(TOPICS[:-1])} or {TOPICS[-1]}")
+    if topic.startswith("-"):
+        _write_option(topic, formatter)
+    elif topic == "environment":
+        sections(formatter, (("Environment", name, text.replace("`", "")) for name, text in ENVIRONMENT.items()))
+    elif topic == "exit-codes":
+        write_exit_codes(formatter)
+    else:
+        heading = _HEADINGS[topic]
+        found: dict[tuple[str, ...], tuple[str, str, str]] = {}
+        for command, param, context in _options():
+            if command in BY_COMMAND and getattr(param, "rich_help_panel", None) == heading:
+                found.setdefault(tuple(param.opts), (heading, *_record(param, context)))
+        sections(formatter, found.values())
+        formatter.write_paragraph()
+        wrapped(formatter, "chainq help --OPTION names the commands that have an option.")
+
+
+def _write_option(option: str, formatter: "HelpFormatter") -> None:
+    """Write each form of an option, all of its text, and the commands that have it in this form."""
+    forms: dict[str, tuple[str, str, list[str]]] = {}
+    for command, param, context in _options():
+        if option in param.opts:
+            name, text = _record(param, context)
+            # An example in quotes is that of one command.
+            forms.setdefault(re.sub("'[^']*'", "", text), (name, text, []))[2].append(command)
+    order = list(PlainGroup.catalogue)
+    for name, text, commands in forms.values():
+        sections(formatter, [("Option", name, text)])
+        with formatter.indentation():
+            wrapped(formatter, f"Commands: {', '.join(sorted(commands, key=order.index))}.")
+
+
+def _record(param: "Parameter", context: "Context") -> tuple[str, str]:
+    """Return an option as help shows it, and all that is said of it."""
+    name, text = param.get_help_record(context) or ("", "")
+    return name, notes_in_words(text.replace(MORE, " "))
+
+
+def _options() -> "Iterator[tuple[str, Parameter, Context]]":
+    """Yield the options of all commands; those of records first, as it has most, and examples for most commands."""
+    for name in sorted(PlainGroup.catalogue, key=lambda name: name != "records"):
+        command = PlainGroup.catalogue[name][2]()
+        context = command.make_context(name, [], resilient_parsing=True)
+        yield from ((name, param, context) for param in command.params if param.param_type_name == "option")
