@@ -122,7 +122,7 @@ _chainq_row --network words 'Fail unless the service is on mainnet, or on testne
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
 _chainq_for owned
 _chainq_row --records flag 'Add the record of each row, with its height'
-_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it'
+_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it. Only you can read a new output file'
 _chainq_row --unspent flag 'Only records not spent up to the tip; reads all full blocks up to there'
 _chainq_row --spent flag 'Only spent records, with what spends them; reads the same'
 _chainq_for owned verify

@@ -1,5 +1,6 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
+import os
 from functools import partial
 
 from chainq.catalog.methods import Method
@@ -41,6 +42,8 @@ def run(given: OwnedOptions) -> None:
     found = keys.read(given.view_key_file or (), insecure=given.insecure_key_file)
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
     reporter = connect.reporter(given)
+    if wanted.plaintext:  # here, because the sinks know no rows: what the run creates is for its owner alone
+        os.umask(os.umask(0o777) | 0o077)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         method = _method(wanted, given, several=len(found) > 1)
         found.clear()

@@ -32,7 +32,9 @@ class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
     records: bool = switch("Add the record of each row, with its height.")
-    decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
+    decrypt: bool = switch(
+        "Add the record, its plaintext and sender, and check it. Only you can read a new output file."
+    )
     unspent: bool = switch("Only records not spent up to the tip; reads all full blocks up to there.")
     spent: bool = switch("Only spent records, with what spends them; reads the same.")
 

@@ -48,6 +48,30 @@ def test_an_altered_record_is_a_finding(chainq: Program, version: int) -> None:
     assert "1 record not genuine" in error
 
 
+@pytest.mark.parametrize("kept", [(), ("--checkpoint", "kept")])
+def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tuple[str, ...]) -> None:
+    """A new file of --decrypt, or of a column of it, has mode 0600, as has its checkpoint; a file that exists keeps its
+    mode, and a file without plaintexts has the usual one."""
+    key, home = fresh_key(), chainq.home
+    base = ("owned", "--start", "0", "--end", "60", *kept, "--view-key-file", key_file(home, key), "-o")
+    (home / "old.jsonl").touch(0o644)
+    with serving(Holding(fresh_records(key.address, 2), 100, first=0)) as url:
+
+        def mode(file: str, *words: str) -> int:
+            (home / "kept").unlink(missing_ok=True)
+            ran = chainq(*base, file, *words, url=url)
+            assert ran.code == 0, ran.err
+            assert (home / file).read_bytes()
+            return (home / file).stat().st_mode & 0o777
+
+        assert mode("plain.jsonl", "--records") == 0o644
+        assert mode("columns.jsonl", "--columns", "height,plaintext") == 0o600
+        assert mode("new.jsonl", "--decrypt") == 0o600
+        assert not kept or (home / "kept").stat().st_mode & 0o077 == 0
+        if not kept:
+            assert mode("old.jsonl", "--decrypt") == 0o644
+
+
 def test_a_sender_that_is_no_address_is_a_finding(chainq: Program) -> None:
     """A sender_ciphertext that is none, or decrypts to no point of the curve."""
     key = fresh_key()
