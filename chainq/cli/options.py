@@ -24,9 +24,9 @@ RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
     """Print the columns of the command and end, if one of them is `help`: before arguments are asked for."""
     if values and "help" in values and not context.resilient_parsing:
-        from chainq.cli import output
+        from chainq.cli.list_columns import list_columns
 
-        output.list_columns(str(context.info_name))
+        list_columns(str(context.info_name))
         raise Exit
     return values
 

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.catalog.methods import (
-    BY_COMMAND,
     DETAILED_REFERENCE,
     METHODS,
     REFERENCE,
     Column,
-    Kind,
     Method,
     Shape,
     height_of,
@@ -21,7 +19,7 @@ from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
-from chainq.sinks.open import descriptor_of, has_receipt, open_sink, receipt_path
+from chainq.sinks.open import descriptor_of, has_receipt, receipt_path
 from chainq.text.sanitize import printable, quoted
 from chainq.text.spelling import spelled
 from chainq.text.width import terminal_width
@@ -275,30 +273,3 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
     others = [name for name, text in meanings.items() if not text.startswith(" (")]
     listed = [", ".join(map(quoted, others)) + meanings[others[-1]]] if others else []
     return UsageError(f"unknown column{'s' * (len(names) > 1)} {', '.join([*guessed, *listed])}", hint)
-
-
-def list_columns(command: str) -> None:
-    """Print the columns of a command with their types and notes."""
-    from chainq.catalog.columns import members
-    from chainq.catalog.owned import COMMAND, owned_method, readable
-    from chainq.verify.findings import CHECKS, FINDINGS
-
-    owned = owned_method(records=True, plaintext=True, spends=True, amounts=True)
-    others = {
-        COMMAND: readable(owned, several=True, spent=True),  # what its table may show
-        FINDINGS.command: FINDINGS,
-    }
-    columns = (others.get(command) or BY_COMMAND[command]).selectable
-    inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
-    nested = ["", "in these arrays, also for --columns and --where:", *inside] if inside else []
-    paths = [f"{column.path}{' *' if column.brief else ''}" for column in columns]
-    wide, typed = max(map(len, paths)), max(len(column.type) for column in columns)
-    lines = [
-        f"{path:{wide}}  {column.type:{typed}}  {spelled(column.note)}".rstrip()
-        for path, column in zip(paths, columns, strict=True)
-    ]
-    if command == FINDINGS.command:
-        widest = max(map(len, CHECKS))
-        nested = ["", "values of check:", *(f"{check:{widest}}  {words}" for check, words in CHECKS.items())]
-    with open_sink(None, pager=True) as sink:
-        sink.write("".join(f"{line}\n" for line in [*lines, *nested, "", "* shown in a table by default"]).encode())

@@ -228,6 +228,18 @@ def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> Non
     assert ("transactions[].status" in lines) is (method.command == "full-blocks")
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+@pytest.mark.parametrize("command", [*(method.command for method in METHODS), "owned", "verify"])
+def test_columns_help_fits_the_terminal(command: str, columns: int, chainq: Program) -> None:
+    """Notes are wrapped between words and names never broken; the words are those of a pipe."""
+    piped = chainq(command, "--columns", "help").out.decode()
+    text = shown(chainq, command, "--columns", "help", columns=columns, url=None, NO_COLOR="1")
+    names = {line.split()[0] for line in piped.splitlines() if line}
+    assert {line for line in text.splitlines() if len(line) > columns} <= names
+    assert names <= {line.split()[0] for line in text.splitlines() if line}
+    assert sorted(re.findall(r"[\w.\[\]*]+", text)) == sorted(re.findall(r"[\w.\[\]*]+", piped))
+
+
 def test_columns_help_of_owned_marks_those_of_its_table(chainq: Program) -> None:
     """Its table shows what records hold, and not the columns of ownership rows."""
     out = chainq("owned", "--columns", "help").out.decode()

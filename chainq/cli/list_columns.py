@@ -1,0 +1,48 @@
+"""`--columns help`: the columns of a command."""
+
+from collections.abc import Sequence
+
+from chainq.catalog.columns import members
+from chainq.catalog.methods import BY_COMMAND, Kind
+from chainq.catalog.owned import COMMAND, owned_method, readable
+from chainq.cli.output import on_terminal
+from chainq.sinks.open import open_sink
+from chainq.text.align import aligned
+from chainq.text.spelling import spelled
+from chainq.text.width import GAP, terminal_width
+from chainq.verify.findings import CHECKS, FINDINGS
+
+_NOTE = 24  # characters of a note; if there is less room beside a name, the note is below it
+_ENDLESS = 1_000_000  # characters of a line in a pipe
+
+
+def list_columns(command: str) -> None:
+    """Print the columns of a command with their types and notes; in a pipe one per line."""
+    room = terminal_width() if on_terminal(None) else _ENDLESS
+    owned = owned_method(records=True, plaintext=True, spends=True, amounts=True)
+    others = {
+        COMMAND: readable(owned, several=True, spent=True),  # what its table may show
+        FINDINGS.command: FINDINGS,
+    }
+    columns = (others.get(command) or BY_COMMAND[command]).selectable
+    rows = [(f"{column.path}{' *' if column.brief else ''}", column.type, spelled(column.note)) for column in columns]
+    inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
+    text = _listed(rows, room)
+    if inside:
+        text += "\nin these arrays, also for --columns and --where:\n" + "".join(f"{path}\n" for path in inside)
+    if command == FINDINGS.command:
+        text += "\nvalues of check:\n" + aligned(list(CHECKS.items()), [max(map(len, CHECKS))], room)
+    with open_sink(None, pager=True) as sink:
+        sink.write(f"{text}\n* shown in a table by default\n".encode())
+
+
+def _listed(rows: Sequence[tuple[str, str, str]], room: int) -> str:
+    """Return a name, its type and a note for each row, in lines of `room` characters.
+
+    A name is never broken, so that it can be copied. If a line has no room for all, type and note are below it.
+    """
+    wide, typed = (max(len(row[number]) for row in rows) for number in (0, 1))
+    if room - wide - typed - 2 * GAP >= _NOTE:
+        return aligned(rows, [wide, typed], room)
+    below = [f"{kind}{': ' if note else ''}{note}" for _, kind, note in rows]
+    return "".join(f"{name}\n{aligned([('', text)], [0], room)}" for (name, *_), text in zip(rows, below, strict=True))
