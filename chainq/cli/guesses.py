@@ -102,8 +102,9 @@ def guess_option(option: str, command: "Command | None") -> str:
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
         return "use a range: -100: is the last 100 blocks"
-    if option in _BY_TIME and command and command.name in ("block", "transactions"):
-        return f"pipe heights: chainq blocks {option} TIME --columns height --text | chainq {command.name} -"
+    if option in _BY_TIME | {"--reverse"} and command and command.name in ("block", "transactions"):
+        given = f"{option} {'--last N' if option == '--reverse' else 'TIME'}"
+        return f"pipe heights: chainq blocks {given} --columns height --text | chainq {command.name} -"
     if option in ("--program", "--function") and command and command.name == "transactions":
         return "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM"
     if command and command.name == "export" and option in _FILTERS | {"--columns"}:

@@ -60,8 +60,8 @@ _WORDS = {
 def topic_of(word: str) -> str:
     """Return the topic or the option that a word names, empty if it names none.
 
-    >>> topic_of("env"), topic_of("--where"), topic_of("where"), topic_of("-o"), topic_of("xyzzy")
-    ('environment', '--where', '--where', '-o', '')
+    >>> topic_of("env"), topic_of("ranges"), topic_of("xyzzy")
+    ('environment', 'range', '')
     """
     name = word.lower().replace("_", "-")
     if topic := name if name in TOPICS else _WORDS.get(name):

@@ -169,6 +169,11 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
             "transactions 5 --since 1h",
             "pipe heights: chainq blocks --since TIME --columns height --text | chainq transactions -",
         ),
+        (
+            "transactions 5 --reverse",
+            "pipe heights: chainq blocks --reverse --last N --columns height --text | chainq transactions -",
+        ),
+        ("doctor --verose", "did you mean --verbose?"),
         ("block 5 --until 1h", "pipe heights: chainq blocks --until TIME --columns height --text | chainq block -"),
         (
             "transactions 5 --program credits.aleo",
