@@ -41,6 +41,7 @@ def run(given: OwnedOptions) -> None:
     network = given.network
     found = keys.read(given.view_key_file or (), insecure=given.insecure_key_file)
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
+    first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = connect.reporter(given)
     if wanted.plaintext:  # here, because the sinks know no rows: what the run creates is for its owner alone
         os.umask(os.umask(0o777) | 0o077)
@@ -48,14 +49,15 @@ def run(given: OwnedOptions) -> None:
         method = _method(wanted, given, several=len(found) > 1)
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
-        if (without := wallet.without_rows) and given.checkpoint is None:
+        if (without := wallet.without_rows) and first:
             # A mistyped key may be a valid one that owns nothing: its address shows that.
             more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
             named = f"{', '.join(without[:NAMED])}{more}"
             compared = f"compared {counted(wallet.compared, 'row')}"
             if query.bounds == Bounds():
                 compared += f" of the last {DEFAULT_LAST} blocks (--start 0 reads all)"
-            reporter.note(f"{compared}: none is of {named}")
+            later = "" if given.checkpoint is None else "; later runs read new blocks"
+            reporter.note(f"{compared}: none is of {named}{later}")
         if format_name == "table" and given.limit is None and not given.follow and given.checkpoint is None:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))
