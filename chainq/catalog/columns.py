@@ -38,6 +38,14 @@ def known_column(name: str, columns: Iterable[Column]) -> Column | None:
     return Column(name, "unknown") if inside and _is_member(name, array) else None
 
 
+def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
+    """Return the same as `known_column`; also for an object that contains columns, as a whole."""
+    known = list(columns)
+    if any(column.path.startswith(f"{name}.") for column in known):
+        return Column(name, "object", kind=Kind.DATA)
+    return known_column(name, known)
+
+
 def _is_member(name: str, array: str) -> bool:
     """Return whether items of an array may have that member, which is so if nothing is known of them."""
     if array.rpartition(".")[2] not in _ITEMS or name.removesuffix("[]") == array:

@@ -239,7 +239,7 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     """
     if not requested:
         return method.columns
-    from chainq.catalog.columns import known_column
+    from chainq.catalog.columns import selectable_column
 
     chosen: list[Column] = []
     names = [path.strip() for path in requested.split(",")]
@@ -248,11 +248,15 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     if odd := [name for name in names if not name.isprintable()]:
         raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
     if not no_check and (
-        unknown := [name for name in names if name != "all" and not known_column(name, method.selectable)]
+        unknown := [name for name in names if name != "all" and not selectable_column(name, method.selectable)]
     ):
         raise _unknown(unknown, method.selectable, NO_CHECK if no_check is False else "")
     for name in names:
-        some = method.columns if name == "all" else (known_column(name, method.selectable) or Column(name, "unknown"),)
+        some = (
+            method.columns
+            if name == "all"
+            else (selectable_column(name, method.selectable) or Column(name, "unknown"),)
+        )
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some

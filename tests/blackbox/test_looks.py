@@ -1,5 +1,6 @@
 """How output looks: colours, pagers, widths, indented JSON, formats by extension, columns by path."""
 
+import csv
 import json
 import os
 import pty
@@ -264,6 +265,27 @@ def test_columns_lead_through_arrays(chainq: Program, truth: Truth) -> None:
     assert programs[0] in table
     assert "[" not in table.replace("[].program", "")
     assert chainq(*words[:-1], "status[].x", url="demo:").code == 2
+
+
+def test_a_whole_object_is_a_column(chainq: Program, truth: Truth) -> None:
+    """`transaction.fee` is JSON in every format: a member in jsonl, its text in csv, text, tables and Parquet."""
+    name = truth.transaction_id(12345, 0)
+    fee = json.loads(truth.transaction(12345, 0))["transaction"]["fee"]
+    words = ("transaction", name, "--columns", "transaction.id,transaction.fee")
+    assert json.loads(chainq(*words, url="demo:").out) == {"transaction.id": name, "transaction.fee": fee}
+    (row,) = csv.DictReader(chainq(*words, "--csv", url="demo:").out.decode().splitlines())
+    assert json.loads(row["transaction.fee"]) == fee
+    text = chainq("transaction", name, "--columns", "transaction.fee", "--text", url="demo:").out
+    assert json.loads(text) == fee
+    assert fee["transition"]["id"] in chainq(*words, "--table", "--no-trunc", url="demo:").out.decode().replace(
+        "\n", ""
+    )
+    both = ("full-blocks", "5", "--columns", "header,header.metadata.height", "-o", "x.parquet")
+    assert chainq(*both, url="demo:").code == 0
+    files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
+    (found,) = files.read_table(chainq.home / "x.parquet").to_pylist()
+    assert json.loads(found["header"]) == json.loads(truth.rows("full-blocks", 5, 6)[0])["header"]
+    assert found["header.metadata.height"] == 5
 
 
 def test_one_header_above_a_short_list(chainq: Program, server: Servers, truth: Truth) -> None:

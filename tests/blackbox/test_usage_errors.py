@@ -47,7 +47,11 @@ USAGE: list[tuple[list[str], str]] = [
     (["full-blocks", "--where", "transactions.status = x"], "(did you mean transactions[].status?)"),
     (["full-blocks", "--where", "transactions[0].status = x"], "(did you mean transactions[].status?)"),
     (["full-blocks", "--where", "status = rejected"], "(did you mean transactions[].status?)"),
-    (["full-blocks", "--columns", "header.metadata"], "header.metadata has header.metadata.network, header.metadata.r"),
+    (
+        ["full-blocks", "--where", "header.metadata = 1"],
+        "header.metadata has header.metadata.network, header.metadata.r",
+    ),
+    (["full-blocks", "--columns", "header.meta"], "unknown column 'header.meta'"),
     (["block", "-5"], "--last"),
     (["transactions", "-5"], "--last"),
     (["block", "5", "-1K"], "--last"),
