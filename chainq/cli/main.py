@@ -13,13 +13,10 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError
 from chainq.process import signals
-from chainq.text.sanitize import abridged, mask_keys
+from chainq.text.sanitize import abridged, mask_keys, mask_url
 from chainq.text.spelling import options_in, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
     from typer._click import Context
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -126,7 +123,9 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
         context = getattr(error, "ctx", None)
         return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command)}"
     problem, colon, value = bounds_in_words(message).partition(": ")
-    problem = re.sub(r"Got unexpected extra argument\(?s?\)? \((.*)\)", r"unexpected argument \1", problem)
+    if extra := re.fullmatch(r"Got unexpected extra argument\(?s?\)? \((.*)\)", problem):
+        words = (mask_url(word) if "://" in word else word for word in extra[1].split(" "))
+        problem = f"unexpected argument{'s' * (' ' in extra[1])} {' '.join(words)}"
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
     hint = _argument_hint(error, arguments) or _digits(error, value) or "see --help"
@@ -144,35 +143,13 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return f"chainq show {kinds.get(TextKind.PROGRAM, 'PROGRAM')} lists the functions"
     if "SHELL" in error.format_message():
         return "expected bash, zsh or fish"
-    extra = re.search(r"unexpected extra argument.* \((\S+)\)", error.format_message())
+    extra = re.search(r"unexpected extra argument.* \((.+)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
-    return _extra_hint(extra[1], context.params, arguments) if extra and context else ""
-
-
-def _extra_hint(extra: str, given: "Mapping[str, Any]", arguments: list[str]) -> str:
-    """Return how an argument too many is written instead, beside those that are given; empty if that is not known."""
-    height, start = re.fullmatch(r"[0-9_.KkMm]+|latest", extra), given.get("range")
-    if not height and "view_key_file" in given:
-        return f"for a file of view keys use --view-key-file {extra}"
-    if height and arguments[0] == "latest" != extra:
-        return f"use chainq blocks --last {extra} or chainq block {extra}"
-    if not start:
+    if not extra or not context:
         return ""
-    from chainq.cli.query import is_range
-    from chainq.heights.bounds import LATEST, as_range
+    from chainq.cli.extra_words import advice
 
-    if arguments[0] == "verify":
-        for heights, command in ((start, extra), (extra, start)):
-            if command in PlainGroup.catalogue and is_range(heights):
-                return f"use chainq verify {heights} --commands {command}"
-    if bounds := re.fullmatch(r"([0-9_.KkMm]*):([0-9_.KkMm]*)", extra):
-        named = [f"--{name} {bound}" for name, bound in zip(("start", "end"), bounds.groups(), strict=True) if bound]
-        return "pass one range" if is_range(start) else f"use {' '.join(named)}"
-    if not height or ":" in start[:-1]:
-        return ""
-    if start.endswith(":") or extra == LATEST:
-        return f"a range is one argument, {start.rstrip(':')}:{extra}"
-    return as_range(start, extra)
+    return advice(arguments[0], context.params, extra[1].split())
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

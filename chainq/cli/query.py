@@ -22,7 +22,7 @@ from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
 from chainq.heights.range import HeightRange
 from chainq.query import STDIN, Lookup, Query
-from chainq.text.sanitize import quoted
+from chainq.text.sanitize import mask_url, quoted
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
+OF_URL = "the URL of a service is the value of --url"
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
 
@@ -273,6 +274,8 @@ def _height(word: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(word)
     except UsageError:
+        if is_url(word):
+            raise UsageError(f"invalid height {quoted(mask_url(word))}", OF_URL) from None
         from chainq.catalog.kinds import TextKind, check_kind
 
         check_kind(word, "height", TextKind.HEIGHT)
@@ -287,6 +290,11 @@ def _checked(role: Role, word: str, check: bool) -> str:
     except UsageError as error:
         error.hint = error.hint or NO_CHECK
         raise
+
+
+def is_url(word: str) -> bool:
+    """Return whether an argument is the URL of a service."""
+    return word == "demo:" or word.startswith(("http://", "https://"))
 
 
 def is_range(word: str) -> bool:

@@ -18,7 +18,7 @@ from harness.program import Program, one_line
         ("records --timeout x", "chainq records: invalid --timeout: 'x' is not a valid number; see --help"),
         ("records -n 5", "chainq records: unknown option -n; did you mean --limit?"),
         ("records --format JSON", "chainq records: unknown format 'JSON'; did you mean json?"),
-        ("records 0:5 5:9", "chainq records: unexpected argument 5:9; pass one range"),
+        ("records 0:5 5:9", "chainq records: unexpected argument 5:9; records takes one range"),
         (
             "verify 0:5 records",
             "chainq verify: unexpected argument records; use chainq verify 0:5 --commands records",

@@ -1,0 +1,60 @@
+"""What to do about arguments that a command does not take. Loaded only if there are some."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from chainq.cli.help import PlainGroup
+from chainq.cli.query import OF_URL, is_range, is_url
+from chainq.errors import UsageError
+from chainq.heights.bounds import LATEST, as_range, parse_height
+
+_HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
+
+
+def advice(command: str, given: Mapping[str, Any], extra: list[str]) -> str:
+    """Return how arguments too many are written instead, beside those that are given; empty if that is not known."""
+    start, word = given.get("range"), " ".join(extra)
+    if any(map(is_url, extra)):
+        return OF_URL
+    if command == "serve" and word.isdecimal():
+        return f"use --port {word}"
+    if command == "help":
+        return "help takes one command, option or topic"
+    if "view_key_file" in given and not any(map(_HEIGHT.fullmatch, extra)):
+        return f"for a file of view keys use --view-key-file {word}"
+    if command == "latest" and all(map(_is_number, extra)):
+        return f"use {f'chainq blocks --last {word} or ' * (len(extra) == 1)}chainq block {word}"
+    return _about_range(command, start, extra) if start else ""
+
+
+def _about_range(command: str, start: str, extra: list[str]) -> str:
+    """Return how several heights or ranges are written, the first one being `start`; empty if they are not some."""
+    word = extra[0]
+    if len(extra) == 1:
+        if command == "verify":
+            for heights, other in ((start, word), (word, start)):
+                if other in PlainGroup.catalogue and is_range(heights):
+                    return f"use chainq verify {heights} --commands {other}"
+        if (bounds := re.fullmatch(r"([0-9_.KkMm]*):([0-9_.KkMm]*)", word)) and not is_range(start):
+            named = [
+                f"--{name} {bound}" for name, bound in zip(("start", "end"), bounds.groups(), strict=True) if bound
+            ]
+            return f"use {' '.join(named)}"
+        if _HEIGHT.fullmatch(word) and ":" not in start[:-1]:
+            whole = start.endswith(":") or word == LATEST
+            return f"a range is one argument, {start.rstrip(':')}:{word}" if whole else as_range(start, word)
+    if not all(map(is_range, (start, *extra))):
+        return ""
+    if not all(map(_is_number, (start, *extra))):
+        return f"{command} takes one range"
+    numbers = list(map(parse_height, (start, *extra)))
+    return f"{command} takes one range, such as {min(numbers)}:{max(numbers) + 1}"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        parse_height(word)
+    except UsageError:
+        return False
+    return True
