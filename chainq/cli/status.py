@@ -179,9 +179,8 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     from chainq.stored.inventory import gaps, span, take_inventory
 
     listed = list(store.listing())
-    written = {one.name: one.modified for one in listed}
-    recorded_run = last_run.NAME in written
-    last = last_run.read(store) if recorded_run else last_run.LastRun()
+    written = {one.name for one in listed}
+    last = last_run.read(store) if last_run.NAME in written else last_run.of_receipts(listed)
     ends: dict[str, int] = {}
     known = manifest.read(store)
     for spec in (entry.spec for entry in known.entries.values()) if known else ():
@@ -200,8 +199,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
-        older = max((written[entry.name] for entry in entries), default=None)  # older exports recorded no run
-        success = (last.success_of(command) or None) if recorded_run else older
+        success = last.success_of(command) or None
         whole = [entry for entry in entries if entry.spec.end <= end]
         yield Status(
             target=store.label,

@@ -14,7 +14,8 @@ from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.stored import data_set
-from chainq.stored.store import Store
+from chainq.stored.inventory import take_inventory
+from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import recordable
 
 NAME = "_chainq/last_run.json"
@@ -49,6 +50,7 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
 
     Raises OutputError if a success cannot be recorded.
     """
+    _adopt(store)
     try:
         yield
     except (BusyError, UsageError):  # it did not start
@@ -63,6 +65,22 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     earlier = dict.fromkeys(found.schemas, last.success) if found else last.tables
     succeeded = {**earlier, **dict.fromkeys(tables, now)}
     _save(store, replace(last, success=now, tip=height, begun=None, tables=succeeded))
+
+
+def of_receipts(listing: Sequence[Listed]) -> LastRun:
+    """Return the record of a data set that has none, as those of earlier versions: a receipt was a success."""
+    written = {one.name: one.modified for one in listing}
+    tables: dict[str, float] = {}
+    for entry in take_inventory(listing).valid.values():
+        tables[entry.spec.command] = max(tables.get(entry.spec.command, 0), written[entry.name])
+    return LastRun(tables=tables)
+
+
+def _adopt(store: Store) -> None:
+    """Write the record of a data set that has none, before receipts come of a run that may fail."""
+    with suppress(OutputError, UsageError):
+        if store.read(NAME) is None and data_set.read(store) is not None:
+            _save(store, of_receipts([*store.listing()]))
 
 
 def begin(store: Store, heights: HeightRange, *, new: bool) -> None:

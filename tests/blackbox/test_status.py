@@ -210,6 +210,27 @@ def test_each_table_has_the_success_of_its_own_runs(chainq: Program, server: Ser
     assert chainq("status", "lake", "--max-age", "1h").code == 0
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_export_of_a_version_that_recorded_no_run(chainq: Program, server: Servers, fails: bool) -> None:
+    """Its receipts tell when each table went well, also after the first run of this version, of some tables or one that
+    fails."""
+    url = server("--tip", "400", *(("--missing-height", "250") if fails else ()))
+    words = ("--to", "lake", "--partition", "100", "-q")
+    assert chainq("export", "blocks", "records", "0:200", *words, url=url).code == 0
+    (chainq.home / "lake/_chainq/last_run.json").unlink()
+    for path in (chainq.home / "lake/_chainq").rglob("*.json"):
+        os.utime(path, (1000, 1000))
+    successes = dict.fromkeys(("blocks", "records"), 1000.0)
+
+    def found() -> dict[str, float]:
+        return {one["command"]: one["success"] for one in json.loads(chainq("status", "lake", "--json").out)}
+
+    assert found() == successes
+    for _ in range(2):
+        assert chainq("export", "blocks", "0:300", *words, url=url).code == (6 if fails else 0)
+        assert (found()["blocks"] == 1000, found()["records"]) == (fails, 1000)
+
+
 def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> None:
     """Partitions are there, and no run has ended well: that is no success, whatever their age."""
     url = server("--tip", "400", "--missing-height", "250")
