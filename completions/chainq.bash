@@ -10,8 +10,8 @@ _chainq_row 1 words command blocks 'block summaries for a height range' block 'b
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned export sql verify
 _chainq_row --start text 'First height; -100: the last 100 blocks. With only an end, the range starts at height 0'
 _chainq_row --end text 'End height, exclusive. Default: through the tip. `latest` is the default, too'
-_chainq_row --since text 'First block time (UTC): 2024-06-02T11:36, yesterday or 2h. Also 2024-06-02, a time with an offset (2024-06-02T11:36+02:00), '"'"'2 hours ago'"'"' or Unix seconds. Days begin at 00:00 UTC'
-_chainq_row --until text 'End block time (UTC), exclusive'
+_chainq_row --since text 'First block time (UTC): 2024-06-02T11:36, yesterday or 2h. Also 2024-06-02, a time with an offset (2024-06-02T11:36+02:00), today, now, '"'"'2 days ago'"'"' or Unix seconds. Days begin at 00:00 UTC. Units are s, m or min, h, d, w, mo and y, or words'
+_chainq_row --until text 'End block time (UTC), exclusive; also today or now'
 _chainq_for blocks full-blocks records ownership transitions owned sql verify
 _chainq_row --last text 'The last N blocks. Default: the last 10 blocks. Of address-transactions and export: the whole chain'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned

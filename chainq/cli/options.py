@@ -110,9 +110,10 @@ class RangeOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     since: str | None = option(
         "T",
         "First block time (UTC): 2024-06-02T11:36, yesterday or 2h.\fAlso 2024-06-02, a time with an offset "
-        "(2024-06-02T11:36+02:00), '2 hours ago' or Unix seconds. Days begin at 00:00 UTC.",
+        "(2024-06-02T11:36+02:00), today, now, '2 days ago' or Unix seconds. Days begin at 00:00 UTC. Units are s, m "
+        "or min, h, d, w, mo and y, or words.",
     )
-    until: str | None = option("T", "End block time (UTC), exclusive.")
+    until: str | None = option("T", "End block time (UTC), exclusive; also today or now.")
 
     def given_bounds(self) -> list[str]:
         """Return the options of a range that were given."""

@@ -325,8 +325,8 @@ def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) 
         start=parsed(given.start, lambda word: _height(word, parse_start)),
         end=parsed(given.end, lambda word: _height(word, parse_end)),
         last=parsed(given.last, parse_count),
-        since=parsed(given.since, lambda text: parse_time(text, now)),
-        until=parsed(given.until, lambda text: parse_time(text, now)),
+        since=parsed(given.since, lambda text: parse_time(text, now, "since")),
+        until=parsed(given.until, lambda text: parse_time(text, now, "until")),
         whole=whole,
     )
     if given.end is not None and bounds == Bounds(whole=whole):  # `--end latest`

@@ -211,7 +211,7 @@ def _seconds(name: str, value: Time) -> float:
     """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are, a date
     its midnight, and a timedelta an age."""
     if isinstance(value, str):
-        return parse_time(value, time.time())
+        return parse_time(value, time.time(), name)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, date):

@@ -12,10 +12,12 @@ from chainq.text.sanitize import quoted
 
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(min|mo|[smhdwy])\s*")
 _AGE = re.compile(rf"(?:{_PART.pattern})+")  # also as chainq prints ages: `3 min`, `2y 5mo`
-_AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s+(second|minute|hour|day|week|month|year)s?\s+ago"
+_AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?"
 _UNIX = r"[0-9]{9,11}"  # eight digits are a date (ISO 8601), fewer a number without its unit
 _UNIT = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400, "w": 604_800, "mo": 2_629_746, "y": 31_556_952}
 _DAYS = {"today": 0, "yesterday": 1}
+TIMES = "a date (2024-06-02), a time (2024-06-02T11:36), an age (90m, 2h, 7d), '2 days ago', yesterday, today or now"
+"""The ways to write a time that messages name."""
 
 
 def parse_age(text: str, parameter: str) -> float:
@@ -39,19 +41,20 @@ def format_age(seconds: float) -> str:
 def is_time(text: str) -> bool:
     """Return whether `parse_time` reads a text."""
     try:
-        parse_time(text, 0)
+        parse_time(text, 0, "since")
     except UsageError:
         return False
     return True
 
 
-def parse_time(text: str, now: float) -> float:
+def parse_time(text: str, now: float, parameter: str) -> float:
     """Return the seconds since 1970 of a time as a person writes it; `now` is the current time.
 
     An RFC 3339 date or time (a date is its first second, and a time without an offset is UTC), `yesterday` or `today`
-    likewise, `now`, seconds since 1970, or an age before now such as `90m`, `7d` or `2 days ago`. Raises UsageError.
+    likewise, `now`, seconds since 1970, or an age before now such as `90m`, `7d`, `2 days` or `2 days ago`.
+    Raises UsageError, which names the parameter.
 
-    >>> parse_time("2024-06-02T11:36:49Z", 0) == parse_time("1717328209", 0)
+    >>> parse_time("2024-06-02T11:36:49Z", 0, "since") == parse_time("1717328209", 0, "since")
     True
     """
     words = text.strip().lower()
@@ -71,8 +74,7 @@ def parse_time(text: str, now: float) -> float:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise UsageError(
-            f"invalid time {quoted(text)}: expected one such as 2024-06-02, 2024-06-02T11:36:49Z, 90m, 2h, 7d, "
-            "'2 days ago', yesterday, or seconds since 1970"
+            Phrase(f"invalid {{{parameter}}} {{}}: expected {TIMES}, or seconds since 1970", quoted(text))
         ) from None
 
 

@@ -42,6 +42,14 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "5", "https://u:secret@h/x"], "unexpected argument https://***@h/x; the URL"),
     (["latest", "5", "6"], "unexpected arguments 5 6; use chainq block 5 6\n"),
     (["serve", "8545"], "unexpected argument 8545; use --port 8545\n"),
+    (
+        ["records", "--since", "last week"],
+        "invalid --since 'last week': expected a date (2024-06-02), a time (2024-06-02T",
+    ),
+    (
+        ["records", "--until", "monday"],
+        "an age (90m, 2h, 7d), '2 days ago', yesterday, today or now, or seconds since 1970\n",
+    ),
     (["blocks", "-o", ""], "invalid --output ''"),
     (["blocks", "--columns", "height,,timestamp"], "a column between two commas is empty"),
     (["block", "five"], "five"),

@@ -40,21 +40,40 @@ NOW = 1_700_000_000.0
         ("3 min", NOW - 180),
         ("2 years ago", NOW - 2 * 31_556_952),
         ("1 month ago", NOW - 2_629_746),
+        ("2 days", NOW - 172_800),
+        ("3hours", NOW - 10_800),
+        ("a week", NOW - 604_800),
     ],
 )
 def test_times_and_ages(text: str, seconds: float) -> None:
     """A date or time is itself, without an offset in UTC; an age counts back from now, in words too; Unix seconds."""
-    assert parse_time(text, NOW) == seconds
+    assert parse_time(text, NOW, "since") == seconds
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "tomorrow", "5", "1717328", "-2h", "2q", "2y ago", "2024-13-01", "12:00", "2h ago", "2 eras ago", "days ago"],
+    [
+        "",
+        "tomorrow",
+        "5",
+        "1717328",
+        "-2h",
+        "2q",
+        "2y ago",
+        "2024-13-01",
+        "12:00",
+        "2h ago",
+        "2 eras ago",
+        "days ago",
+        "last week",
+    ],
 )
 def test_no_times(text: str) -> None:
     """What is neither a time nor an age is a usage error with examples."""
-    with pytest.raises(UsageError, match="such as"):
-        parse_time(text, NOW)
+    with pytest.raises(
+        UsageError, match=r"invalid since '.*': expected a date \(2024-06-02\), a time .*, today or now"
+    ):
+        parse_time(text, NOW, "since")
     with pytest.raises(UsageError, match="such as"):
         parse_age(text, "max_age")
 
