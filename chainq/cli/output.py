@@ -76,13 +76,14 @@ class OutputSettings(NamedTuple):
             return ""
         return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
 
-    def warn_odd(self, warn: Callable[[str], None], *, receipt: bool = False) -> None:
-        """Warn of what is odd about the settings. `receipt`: the run writes one."""
+    def warn_odd(self, warn: Callable[[str], None], *, receipt: bool | None = False) -> None:
+        """Warn of what is odd about the settings. `receipt`: the run writes one; None: its command never does."""
         if self.file is None:
             return
         if not receipt and has_receipt(self.file):
             name = printable(str(receipt_path(self.file)))
-            warn(f"{name} is of the file that this run replaces; delete it, or add --receipt")
+            more = "" if receipt is None else ", or add --receipt"
+            warn(f"{name} is of the file that this run replaces; delete it{more}")
         extension = self.file.suffix
         if extension.lower() in _COMPRESSORS or extension.lower() in _SHEETS:
             warn(f"{self.file} contains {self.format}{self._instead(self.file)}")

@@ -53,10 +53,12 @@ def run(given: "SqlOptions") -> None:
     if given.partial and not words:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
-    file = _settings((Column("height", "number"),), given).file
+    settings = _settings((Column("height", "number"),), given)
+    file = settings.file
     if query is None and file is not None:
         raise UsageError(Phrase("{output} needs a query"))
     reporter = connect.reporter(given)
+    settings.warn_odd(reporter.warn, receipt=None)
     prepare: Callable[[str], object]
     with Database() as database:
         if words:

@@ -37,6 +37,7 @@ def run(given: VerifyCommand) -> None:
     """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
     settings = output.settings(FINDINGS, given)
     reporter = connect.reporter(given)
+    settings.warn_odd(reporter.warn, receipt=None)
     hashes = verify.block_hashes(given)
     files = _files(given, reporter)
     verdict = Verdict(files.heights, "no partitions")

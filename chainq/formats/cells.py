@@ -165,6 +165,9 @@ def brief_fee(fee: Call) -> str:
     return f"{in_credits(sum(fee.amounts))} credits" if fee.program == CREDITS else f"{sum(fee.amounts):,}"
 
 
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\[\])*(\.[A-Za-z_]\w*(\[\])*)*")
+
+
 def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:
     """Return the last part of each column's path, with as many parts before it as distinguish it in `among`.
 
@@ -173,7 +176,7 @@ def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:
     paths = {column.path for column in (*columns, *among)}
     found = []
     for column in columns:
-        steps = column.path.split(".")
+        steps = column.path.split(".") if _DOTTED.fullmatch(column.path) else [column.path]  # count(a.b) has no parts
         size = 2 if steps[-1] in ("id", "type") else 1
         while size < len(steps) and sum(f".{path}".endswith("." + ".".join(steps[-size:])) for path in paths) > 1:
             size += 1

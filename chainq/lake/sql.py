@@ -287,6 +287,9 @@ class Database(Closing):
             raise UsageError(f"invalid query: {len(statements)} statements, expected one SELECT")
         if statements[0].type not in allowed:
             kind = statements[0].type.name
+            if kind == "MULTI":
+                values = "name the values: pivot TABLE on COLUMN in ('a', 'b') using count(*)"
+                raise UsageError("invalid query: DuckDB makes several statements of a PIVOT without values", values)
             hint = Phrase("{output} FILE writes the result of a SELECT") if kind == "COPY" else ""
             raise UsageError(f"invalid query: {kind}, expected a SELECT", hint)
         return statements[0]

@@ -280,6 +280,11 @@ def test_formats(exported: Program) -> None:
     assert csv == ["header.metadata.height,big,nothing", "2400,340282366920938463463374607431768211455,"]
     table = exported("sql", "lake", "select 1 as a, 2 as a", "--table").out.decode()
     assert "a_1" in table
+    query = 'select min(b.height), max(b.height), 1.5, "header.metadata.height" from blocks b, full_blocks group by 4'
+    head, *_ = exported("sql", "lake", query, "--table").out.decode().splitlines()
+    assert head.split() == ["min(b.height)", "max(b.height)", "1.5", "height"]
+    ran = exported("sql", "lake", "select 1", "-o", "one.xlsx")
+    assert ran.err.startswith("chainq: warning: one.xlsx contains jsonl: chainq writes no .xlsx files; use -o one.csv")
     assert exported("sql", "lake", "select height from blocks", "-o", "heights.csv", "--csv").code == 0
     assert len((exported.home / "heights.csv").read_text().splitlines()) == 101
 
@@ -476,6 +481,8 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert line.endswith("; the table is full_blocks\n")
     line = one_line(exported("sql", "lake", "copy blocks to 'x.csv'"), 2)
     assert line.endswith("invalid query: COPY, expected a SELECT; -o FILE writes the result of a SELECT\n")
+    line = one_line(exported("sql", "lake", "pivot records on program_id using count(*)"), 2)
+    assert line.endswith("name the values: pivot TABLE on COLUMN in ('a', 'b') using count(*)\n")
     line = one_line(exported("sql", "lake", "select 1; select 2"), 2)
     assert line.endswith("invalid query: 2 statements, expected one SELECT\n")
     swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)
