@@ -21,13 +21,14 @@ def of(
     limit: int | None,
     *,
     again: bool = True,
+    begun: bool = True,
 ) -> str:
     """Return how to get the rest of a query; empty if nothing of it can have been written.
 
     `heights`: those of its range that are not written yet. `limit`: rows that are left, None without a limit.
-    `again`: whether the same command may succeed later.
+    `again`: whether the same command may succeed later. `begun`: whether any of it is written.
     """
-    if query.single:
+    if query.single or not (again or begun or settings.file):
         return ""
     if settings.file is not None:
         if not again:

@@ -224,7 +224,8 @@ class SingleRun:
         from chainq.cli import remedy
 
         again = getattr(error, "again", True)
-        if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit, again=again):
+        begun = self.asked.last is not None or bool(self.left and self.read) or self.limit != self.query.limit
+        if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit, again=again, begun=begun):
             error.add_note(note)
 
     def _warn_empty(self, bounds: Bounds, heights: HeightRange) -> None:

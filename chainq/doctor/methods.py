@@ -103,7 +103,8 @@ class MethodProber:
             return Check(name, "no", f"the server has no {method.name}, the command cannot work", outcome.error)
         if isinstance(outcome.error, TooHeavyError):
             return Check(name, f"{known}, but slow", "chainq will request shorter ranges")
-        if outcome.code == str(NO_TABLE) and (lacking := _LACKING.search(str(outcome.error))):
+        lacks = outcome.code == str(NO_TABLE) or isinstance(outcome.error, IncompleteError)
+        if lacks and (lacking := _LACKING.search(str(outcome.error))):
             return Check(name, "not in this export", lacking[0])
         if isinstance(outcome.error, LackingError | IncompleteError):
             return Check(name, f"{known}, of some heights", str(outcome.error))

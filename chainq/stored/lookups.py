@@ -15,7 +15,7 @@ from chainq.query import Batch
 from chainq.rows.fields import array_of, object_of, text_of
 from chainq.rows.full_block import transitions_of
 from chainq.stored.index import key_of
-from chainq.stored.reader import Reader
+from chainq.stored.reader import Reader, lacking
 
 NEEDED = {
     "transaction": ("transactions", SOURCE.command),
@@ -50,7 +50,12 @@ def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
 
 def program_transactions(reader: Reader, program: str, function: str, *, newest: bool = False) -> Iterator[Batch]:
     """Yield the transactions that call a function, once per call, by height. Raises IncompleteError."""
-    reader.check("calls", HeightRange(0, reader.tip + 1))
+    whole = HeightRange(0, reader.tip + 1)
+    if missing := [table for table in NEEDED["program-transactions"] if not reader.has(table, own=True)]:
+        export = reader.export_hint(" ".join(missing), whole)
+        hint = f"this command needs the whole chain: use the URL of a service, or {export}"
+        raise lacking(f"{reader.label} has no table {missing[0]}", hint)
+    reader.check("calls", whole)
     for part in _near(sorted(reader.occurrences("calls", key_of(program, function))), reverse=newest):
         for batch in _transactions(reader, part, reverse=newest):
             yield batch._replace(rows=[row for row in batch.rows for _ in range(_calls(row, program, function))])

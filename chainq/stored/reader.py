@@ -46,6 +46,13 @@ class _Part(NamedTuple):
     table: Any
 
 
+def lacking(message: str, hint: str) -> IncompleteError:
+    """Return the error of a data set that lacks data: until the command of the hint has run, no rest can be read."""
+    error = IncompleteError(message, hint)
+    error.again = False
+    return error
+
+
 class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
     everything that is read. Raises UsageError if there is no data set.
@@ -149,7 +156,7 @@ class Reader:
         Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
         """
         if not self.has(table, own=True):
-            raise IncompleteError(f"{self.label} has no table {table}", self.export_hint(table))
+            raise lacking(f"{self.label} has no table {table}", self.export_hint(table))
         return heights_of(self._store, table, self._entries[table], text)
 
     def has_block(self, height: int) -> bool:
@@ -197,14 +204,9 @@ class Reader:
         if missing:
             if not self.has(table):
                 # Decrypting ownership rows needs the records, too.
-                lacking = " ".join(
-                    one for one in ("records", "ownership") if table == "ownership" and not self.has(one)
-                )
-                raise IncompleteError(
-                    f"{self.label} has no table {table}",
-                    self.export_hint(lacking or table, heights),
-                )
-            raise IncompleteError(
+                both = " ".join(one for one in ("records", "ownership") if table == "ownership" and not self.has(one))
+                raise lacking(f"{self.label} has no table {table}", self.export_hint(both or table, heights))
+            raise lacking(
                 f"{self.label} has no whole partition of {table} for {listed(missing)}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),
             )

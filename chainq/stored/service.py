@@ -18,7 +18,7 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
-from chainq.stored.reader import Reader
+from chainq.stored.reader import Reader, lacking
 from chainq.transport.base import Request, Response
 from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA
 
@@ -36,9 +36,9 @@ _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as
 class RpcError(Exception):
     """An error for a request, which becomes an error object with this code and message."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.code, self.message = code, message
+        self.code, self.message, self.hint = code, message, hint
 
 
 class StoredService:
@@ -67,7 +67,13 @@ class StoredService:
 
         Raises TooHeavyError for memory, IncompleteError and other ChainqErrors if the data set lacks data.
         """
-        body = self._answer(msgspec.json.decode(request.body))[0] or b""
+        asked = msgspec.json.decode(request.body)
+        try:
+            body = self._valid_answer(asked) or b""
+        except RpcError as refused:
+            if refused.code == NO_TABLE:
+                raise lacking(f"{self.reader.label} {refused.message}", refused.hint) from None
+            body = error(_id(asked), refused.code, refused.message)
         request.memory.grow(len(body))
         return Response(200, body, {"content-type": "application/json"})
 
@@ -80,7 +86,8 @@ class StoredService:
         try:
             return self._valid_answer(request), "ok"
         except RpcError as refused:
-            return error(_id(request), refused.code, refused.message), str(refused.code)
+            message = f"this export {refused.message}; {refused.hint}" if refused.hint else refused.message
+            return error(_id(request), refused.code, message), str(refused.code)
 
     def _valid_answer(self, request: Any) -> bytes | None:
         fields = request if isinstance(request, dict) else {}
@@ -114,8 +121,8 @@ class StoredService:
     def _told(self, request: Any) -> bytes | None:
         try:
             response, outcome = self._answer(request)
-        except ChainqError as lacking:
-            response, outcome = error(_id(request), INCOMPLETE, str(lacking), Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
+        except ChainqError as failure:
+            response, outcome = error(_id(request), INCOMPLETE, str(failure), Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
         name = request.get("method") if isinstance(request, dict) else None
         with self._lock:
             self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
@@ -128,8 +135,7 @@ class StoredService:
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
         given = {param.role: _argument(param, params) for param in method.params}
-        for table in lookups.NEEDED.get(method.command, ()):
-            self._need(table, own=True)
+        self._need(*lookups.NEEDED.get(method.command, ()), own=True)
         found = self._methods[method.command](method, given)
         if isinstance(found, Iterator):
             return b"[" + b",".join(map(bytes, found)) + b"]"
@@ -145,8 +151,9 @@ class StoredService:
         return rows if Role.SIZE not in given else _page(rows, given)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        self._need("blocks")
-        return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
+        height = HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1)
+        self._need("blocks", heights=height)
+        return self.reader.rows("blocks", height)
 
     def _latest(self, *_: object) -> Raw | None:
         if self.reader.is_stale():
@@ -156,8 +163,8 @@ class StoredService:
 
     def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
         """Yield summaries; in lists, their types begin with a capital letter."""
-        self._need(method.command)
         height = given[Role.HEIGHT]
+        self._need(method.command, heights=HeightRange(height, height + 1))
         for row in self.reader.rows(method.command, HeightRange(height, height + 1)):
             members = object_of(row)
             summary = {name: members[name] for name in _SUMMARY if name in members}
@@ -178,9 +185,11 @@ class StoredService:
         found = lookups.address_transactions(self.reader, given[Role.ADDRESS], heights)
         return _page((row for batch in found for row in batch.rows), given)
 
-    def _need(self, table: str, *, own: bool = False) -> None:
-        if not self.reader.has(table, own=own):
-            raise RpcError(NO_TABLE, f"this export has no table {table}; {self.reader.export_hint(table)}")
+    def _need(self, *tables: str, own: bool = False, heights: HeightRange | None = None) -> None:
+        """Raise RpcError for missing tables: one command writes all, of these heights, else of those of the export."""
+        if missing := [table for table in tables if not self.reader.has(table, own=own)]:
+            hint = self.reader.export_hint(" ".join(missing), heights)
+            raise RpcError(NO_TABLE, f"has no table {missing[0]}", hint)
 
 
 def _id(request: Any) -> Any:

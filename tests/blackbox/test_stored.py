@@ -194,7 +194,23 @@ def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
         assert ran.out == b""
     assert chainq("records", "2400:2500", url=lake).code == 0
     assert chainq("block", "99999", url=lake).code == 1
-    said(chainq("transaction", "at1" + "q" * 58, "--no-check", url=lake), 3, "has no table transactions")
+
+
+def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
+    """The heights of the query, or those of the export for an ID, with all tables that it needs; nothing to resume."""
+    assert chainq("export", "records", "0:50", "--to", "lake", "-q", url=server(*TIP)).code == 0
+
+    def said_by(*words: str) -> str:
+        return one_line(chainq(*words, url="lake"), 6).partition("lake has no table ")[2]
+
+    for words, heights in ((("block", "25"), "25:26"), (("blocks", "25:30"), "25:30")):
+        assert said_by(*words) == f"blocks; chainq export blocks {heights} --to lake writes it\n"
+    assert said_by("transactions", "25") == "transactions; chainq export transactions 25:26 --to lake writes it\n"
+    found = said_by("transaction", "at1" + "q" * 58, "--no-check")
+    assert found == "transactions; chainq export transactions full-blocks 0:50 --to lake writes it\n"
+    listed = said_by("program-transactions", "credits.aleo", "mint")
+    need = "calls; this command needs the whole chain: use the URL of a service, or chainq export calls full-blocks 0:"
+    assert listed.startswith(need) and listed.endswith(" --to lake writes it\n")
 
 
 def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> None:
@@ -358,4 +374,4 @@ def test_what_is_no_data_set(chainq: Program) -> None:
 def test_the_name_of_a_folder_is_no_secret(chainq: Program, server: Servers) -> None:
     """The command that a message names has it, also if it looks like an API key."""
     assert chainq("export", "records", "0:50", "--to", "c4", "-q", url=server(*TIP)).code == 0
-    assert "chainq export blocks 0:50 --to c4 writes it" in one_line(chainq("block", "5", url="c4"), 3)
+    assert "chainq export blocks 5:6 --to c4 writes it" in one_line(chainq("block", "5", url="c4"), 6)
