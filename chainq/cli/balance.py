@@ -19,14 +19,14 @@ from chainq.defaults import INTERVAL
 from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.cells import plain
-from chainq.formats.drawing import ENDLESS, Lane, grid, render
+from chainq.formats.drawing import ENDLESS, Lane, Line, grid, render
 from chainq.heights.bounds import parse_height, parse_range
 from chainq.process.pool import cores
 from chainq.process.signals import raise_if_ending
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
-from chainq.text.width import width_is_stated, width_of
+from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wrap
 from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
@@ -35,17 +35,19 @@ from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
 _HEADER = ("owner", "program", "token", "records", "received", "unspent records", "unspent")
+_TOKEN = 2  # its column; numbers follow
 
 
 class _Scope(NamedTuple):
     """What a balance is of: the addresses of all keys, sorted, and the first block whose records count.
 
-    `abbreviate`: a table abbreviates addresses and token IDs, as on a terminal; in a pipe they are whole.
+    `width`: of a line of the terminal, for which a table abbreviates addresses and token IDs; 0 in a pipe, where they
+    are whole.
     """
 
     addresses: Sequence[str]
     start: int
-    abbreviate: bool
+    width: int
 
 
 def run(given: BalanceCommand) -> None:
@@ -94,7 +96,7 @@ def run(given: BalanceCommand) -> None:
             keeper,
             kept,
             end,
-            _Scope(addresses, start, on_terminal(None) or width_is_stated()),
+            _Scope(addresses, start, terminal_width() if on_terminal(None) or width_is_stated() else 0),
             reporter,
         )
         keeper.check()
@@ -187,16 +189,30 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
         owner, token = (_short(text, scope) for text in (addresses[total.owner], printable(total.token)))
         texts = owner, printable(total.program), token
         lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
-    columns = enumerate(zip(*lines, strict=True), first)
-    lanes = [Lane(cells[0], max(map(width_of, cells)), number > 2) for number, cells in columns]
-    rows = [list(map(plain, line)) for line in lines[1:]]
-    text = render([grid(lanes, rows, header=True)], ENDLESS, color=False) if rows else b""
+    columns = list(enumerate(zip(*lines, strict=True), first))
+    if scope.width and not any(total.token for total in totals):
+        columns = [column for column in columns if column[0] != _TOKEN]
+    text = _drawn(columns, scope.width or ENDLESS) if totals else b""
     owners = {total.owner for total in totals}
     # A mistyped key may be a valid one that owns nothing: its address shows that.
     ends = [f"no records of {address}" for number, address in enumerate(addresses) if number not in owners]
     below = f"; records before block {scope.start} are not counted" if scope.start else ""
     ends += [f"{_as_of(book.as_of)}{below}", PUBLIC]
+    if scope.width:
+        ends = [piece for line in ends for piece in wrap(line, max(scope.width, *map(len, line.split())))]
     return text + "".join(f"{line}\n" for line in ends).encode()
+
+
+def _drawn(columns: Sequence[tuple[int, Sequence[str]]], room: int) -> bytes:
+    """Return columns, each with its number and a header, as a table; each row as lines of fields if it is too wide."""
+    lanes = [Lane(cells[0], max(map(width_of, cells)), number > _TOKEN) for number, cells in columns]
+    rows = zip(*(map(plain, cells[1:]) for _, cells in columns), strict=True)
+    if sum(lane.width + GAP for lane in lanes) - GAP <= room:
+        return render([grid(lanes, list(rows), header=True)], ENDLESS, color=False)
+    indent = max(width_of(lane.header) for lane in lanes)
+    names = [lane.header for lane in lanes]
+    blocks = [[Line(name, cell, indent=indent) for name, cell in zip(names, row, strict=True)] for row in rows]
+    return b"\n".join(render(block, room, color=False) for block in blocks) + b"\n"
 
 
 def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], scope: _Scope) -> bytes:
@@ -219,7 +235,7 @@ def _change(total: Total, unspent: int | None, records: int, scope: _Scope) -> s
 
 
 def _short(text: str, scope: _Scope) -> str:
-    return text if len(text) <= 17 or not scope.abbreviate else f"{text[:8]}…{text[-6:]}"
+    return text if len(text) <= 17 or not scope.width else f"{text[:8]}…{text[-6:]}"
 
 
 def _as_of(mark: Mark | None) -> str:

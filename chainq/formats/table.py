@@ -13,7 +13,7 @@ from rich.text import Text
 
 from chainq.catalog.methods import Column, Kind
 from chainq.errors import Phrase
-from chainq.formats.cells import RIGHT, Cell, cell_of, headers
+from chainq.formats.cells import ID_WIDTH, RIGHT, Cell, cell_of, headers
 from chainq.formats.drawing import ENDLESS, Lane, grid, render
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.formats.tree import view_of
@@ -39,7 +39,9 @@ class Candidate:
     def measure(self, cells: Sequence[Cell]) -> None:
         """Take the widths of the header and of these values into account."""
         spare = self.field.kind is Kind.HEIGHT  # for the next power of ten
-        self.short = max(self.short, width_of(self.header), spare + max(width_of(cell.short) for cell in cells))
+        least = ID_WIDTH if self.field.kind is Kind.ID else 0  # an ID may follow where the first rows have none
+        widest = max(width_of(cell.short) for cell in cells)
+        self.short = max(self.short, width_of(self.header), least, spare + widest)
         self.whole = max(self.whole, self.short, spare + max(width_of(cell.whole) for cell in cells))
 
     @property
@@ -178,16 +180,20 @@ class Table:
             self._turn_upright()
             self._write_upright(rows)
             return
-        # A value that has outgrown its column widens it, under a new header if that moves any header; if there is no
-        # room it is folded.
+        # A value that has outgrown its column widens it, under a new header if that moves any header. If there is no
+        # room, other columns are narrowed or the last ones left out; it is folded only where --columns keeps them.
         moved = False
-        if _total(lanes) > self._width and any(field.folds for field in self._fields):
-            for column, values in zip(self._columns, zip(*cells, strict=True), strict=False):
+        if _total(lanes) > self._width:
+            shown = self._columns[: len(self._lanes)]
+            for column, values in zip(shown, zip(*cells, strict=True), strict=True):
                 column.measure(values)
-            settled = settle(self._columns, self._width, keep=False)
-            lanes = settled if len(settled) == len(self._lanes) else self._lanes
+            lanes = settle(shown, self._width, keep=self._spec.selected)
+            if len(lanes) < len(self._lanes):
+                self._fields = self._fields[: len(lanes)]
+                self._pick = Picker([field.path for field in self._fields])
+                cells = [line[: len(lanes)] for line in cells]
         if lanes != self._lanes and _total(lanes) <= self._width:
-            moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right
+            moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right or len(lanes) < len(self._lanes)
             self._lanes = lanes
         header = moved or not self._rows or (self._spec.terminal and self._rows % HEADER_EVERY == 0)
         self._put([grid(self._lanes, cells, header=header)], _total(self._lanes) + GAP)

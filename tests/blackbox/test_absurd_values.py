@@ -18,8 +18,8 @@ Row = dict[str, Any]
 
 
 @contextmanager
-def altered(change: Callable[[str, Row], object]) -> Iterator[str]:
-    """A sample server with a tip of 50 whose every row is given to `change` with the name of the method."""
+def altered(change: Callable[[str, Row], object], tip: int = 50) -> Iterator[str]:
+    """A sample server with that tip whose every row is given to `change` with the name of the method."""
 
     def mend(request: Row, response: Row) -> Row:
         result = response.get("result")
@@ -28,7 +28,7 @@ def altered(change: Callable[[str, Row], object]) -> Iterator[str]:
                 change(request["method"], row)
         return response
 
-    service = Odd(DIALECT, mend=mend, tip=50)
+    service = Odd(DIALECT, mend=mend, tip=tip)
     with serving(service) as url:
         yield url
 
@@ -112,6 +112,27 @@ def test_a_hash_that_utf_8_cannot_hold(command: str, chainq: Program, truth: Tru
     rows = (chainq.home / "out").read_bytes().splitlines()
     assert len(rows) == len(truth.rows(command, 5, 40))
     assert all("\ud800" in json.loads(row)["block_hash"] for row in rows)
+
+
+def test_numbers_that_outgrow_their_column(chainq: Program) -> None:
+    """None is broken into lines: the columns get room, and the last ones are left out if there is none."""
+    large = 10**25
+
+    def change(_: str, row: Row) -> None:
+        if int(row.get("height", 0)) > 690:  # not among the rows that settle the columns
+            row["round"] = large
+
+    with altered(change, tip=700) as url:
+        for columns in (80, 100):
+            ran = chainq("blocks", "0:700", "--table", url=url, env={"COLUMNS": str(columns)})
+            text = ran.out.decode()
+            lines = [line for line in text.splitlines() if line.split()[0].isdigit()]
+            assert [line.split()[0] for line in lines[:700]] == [*map(str, range(700))]
+            assert max(map(len, lines)) <= columns
+            assert (f" {large}\n" in text) is (columns == 100), text
+            hidden = "coinbase_target" if columns == 100 else "round, coinbase_target"
+            assert f"\nnot shown: {hidden}; " in text
+            assert text.splitlines()[0].split()[-1] == ("coinbase_target" if columns == 100 else "round")
 
 
 def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:

@@ -6,6 +6,7 @@ and how many blocks pass without it between two steps; `CHAINQ_KILLS` how many r
 
 import json
 import os
+import re
 import signal
 import threading
 from functools import partial
@@ -280,12 +281,31 @@ def test_several_key_files(chainq: Program) -> None:
     assert ran.code == 0, ran.err
     header, total, without, *_ = ran.out.decode().splitlines()
     assert total.split()[:2] == [PUBLISHED.address, "credits.aleo"]
-    narrow = chainq("balance", first, str(second), "--end", "150", url="demo:", env={"COLUMNS": "80"})
+    narrow = chainq("balance", first, str(second), "--end", "150", url="demo:", env={"COLUMNS": "100"})
     assert f"\n{PUBLISHED.address[:8]}\N{HORIZONTAL ELLIPSIS}" in narrow.out.decode()
     assert header.split()[:2] == ["owner", "program"]
     assert without == f"no records of {other.address}"
     found = json.loads(chainq("balance", first, str(second), "--end", "150", "--json", url="demo:").out)
     assert found["owners"] == sorted([PUBLISHED.address, other.address])
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+@pytest.mark.parametrize("several", [False, True])
+def test_a_balance_fits_the_line(several: bool, columns: int, chainq: Program) -> None:
+    """Numbers and abbreviated addresses are never broken; a row that is too wide is lines of fields."""
+    files = [key_file(chainq.home, PUBLISHED)]
+    if several:
+        (chainq.home / "second").write_text(fresh_key().text)
+        (chainq.home / "second").chmod(0o600)
+        files.append(str(chainq.home / "second"))
+    ran = chainq("balance", *files, "--end", "500", url="demo:", env={"COLUMNS": str(columns)})
+    text = ran.out.decode()
+    assert ran.code == 0, ran.err
+    assert all(len(line.split()) == 1 for line in text.splitlines() if len(line) > columns), text
+    for value in ("credits.aleo", "10.000000 credits", "8.000000 credits"):
+        assert text.count(value) == 1
+    table = re.search(r"(?m)^(owner +)?program +records +received +unspent records +unspent$", text)
+    assert bool(table) is (columns >= (100 if several else 80))
 
 
 def test_what_bounds_leave_out_is_said(chainq: Program, server: Servers) -> None:

@@ -64,6 +64,19 @@ def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) 
     assert (ran.code, ran.err) == (0, "chainq: credits.aleo: 4 records, 6.000000 credits\n")
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100, 110, 120, 140, 200])
+def test_no_id_is_broken_into_lines(columns: int, chainq: Program) -> None:
+    """A sender that the first record does not have: its column has room for it, or it is not shown."""
+    file = key_file(chainq.home, PUBLISHED, fresh_key())
+    words = ("owned", "0:500", "--table", "--view-key-file", file)
+    ran = chainq(*words, url="demo:", env={"COLUMNS": str(columns)})
+    head, *rows = ran.out.decode().splitlines()[:5]
+    assert [row.split()[0] for row in rows] == ["29", "116", "261", "464"]
+    assert ("sender" in head) is (columns > 100)
+    assert all(("aleo15yr…ex0vuv" in row) is (columns > 100) for row in rows[1::2])
+    assert max(map(len, (head, *rows))) <= columns
+
+
 def test_named_columns_are_printed_as_before(chainq: Program) -> None:
     """Nothing is decrypted for a table whose columns are named."""
     ran = chainq(*FEW, "--table", "--columns", "output_index,nonce_x", url="demo:", env=ENV)
