@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NO_CHECK = "--no-check skips this check"
 _COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
+_WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")
 
 
@@ -54,6 +55,11 @@ class OutputSettings(NamedTuple):
     def recorded_format(self) -> str:
         """Return what a checkpoint records as the format. A table is only looked at: other runs may write to a pipe."""
         return self.format if self.can.append else "jsonl"
+
+    @property
+    def has_header(self) -> bool:
+        """Return whether the output begins with a header that an option leaves out."""
+        return self.format in _WITH_HEADER and self.spec.header
 
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
@@ -145,7 +151,7 @@ def settings(
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )
-    if given.no_header and name not in ("csv", "tsv"):
+    if given.no_header and name not in _WITH_HEADER:
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
     if flatten and name not in ("jsonl", "csv", "tsv"):  # the last two are flat already
         raise UsageError(f"--flatten needs jsonl, and the format is {name}")

@@ -45,7 +45,11 @@ def of(
         rest += " --reverse" if query.reverse else ""
     else:
         return "a list without heights cannot be resumed; run the command again"
-    return rest and f"resume with {rest}{'' if limit is None else f' --limit {limit}'}"
+    more = [] if limit is None else [f"--limit {limit}"]
+    if settings.has_header:  # which is written once
+        more.append("--no-header")
+    joint = " and " if more and rest.startswith("the ") else " "
+    return rest and f"resume with {joint.join((rest, ' '.join(more)))}".rstrip()
 
 
 def _lookups_left(query: Query, asked: LookupsLeft) -> str:

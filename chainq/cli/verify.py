@@ -220,7 +220,8 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
         return f"the next run resumes at height {journal.position.next}"
     if settings.file is not None:
         return settings.run_again(", or add --checkpoint FILE to keep findings")
-    return f"resume with --start {verdict.reached} --end {verdict.heights.end}"
+    header = " --no-header" if settings.has_header else ""
+    return f"resume with --start {verdict.reached} --end {verdict.heights.end}{header}"
 
 
 def _witness(given: VerifyCommand, options: ServiceOptions, reporter: Reporter) -> Service | None:

@@ -320,6 +320,8 @@ class _Polls:
         height, left = journal.position.next, self.rounds.left
         if journal.checkpoint is None:
             more = "" if left is None else Phrase(" {limit}", limit=left)
+            if self.rounds.settings.header and self.rounds.settings.output is None:
+                more += Phrase(" {no_header}", no_header=True)
             error.add_note(Phrase("resume with {start} {follow}{}", more, start=height, follow=True))
         elif not isinstance(error, ReorgError):  # after which the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")

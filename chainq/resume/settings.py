@@ -16,6 +16,7 @@ class ResumeSettings(NamedTuple):
     back first. `max_age`: maximum tip age in seconds. `follow`: poll until interrupted, every `interval` seconds.
     `output`: the file that rows are appended to, None for standard output. `adopt`: what the rows are of which
     it has some already, to go on after these if there is no checkpoint; None not to.
+    `header`: the output begins with a header that an option leaves out.
     """
 
     checkpoint: Path | None = None
@@ -26,3 +27,4 @@ class ResumeSettings(NamedTuple):
     interval: float = INTERVAL
     output: Path | None = None
     adopt: "OutputSpec | None" = None
+    header: bool = False

@@ -195,6 +195,19 @@ def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, 
     rest_is_whole(run, words, Ran(0, first + ran.out, ""), chainq, server(), truth)
 
 
+@pytest.mark.parametrize("words", [("--csv",), ("--format", "tsv"), ("--csv", "--no-header")])
+def test_the_rest_of_csv_has_no_second_header(words: tuple[str, ...], chainq: Program, server: Servers) -> None:
+    """What is written and the rest, appended to it, are the whole output."""
+    command = ("blocks", "--start", "2600", "--end", "2900", *words)
+    first = chainq(*command, url=server("--missing-height", "2777"))
+    assert first.code == 6
+    resume = first.err.rpartition("; resume with ")[2].split()
+    assert resume.count("--no-header") == 1 - words.count("--no-header")
+    rest = chainq("blocks", *words, *resume, url=server())
+    assert (rest.code, rest.err) == (0, "")
+    assert first.out + rest.out == chainq(*command, url=server()).out
+
+
 @pytest.mark.parametrize("command", ["blocks", "full-blocks"])
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 def test_6_a_missing_height(command: str, reverse: bool, chainq: Program, server: Servers, truth: Truth) -> None:

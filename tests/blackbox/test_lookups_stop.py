@@ -94,6 +94,8 @@ def test_3_ids_are_left_too(refusing: tuple[Refusing, str], chainq: Program) -> 
     ran = chainq("transaction", *ids[:3], "-j", "1", url=url)
     assert ran.code == 3
     assert ran.err.endswith(f"; resume with {ids[1]} {ids[2]}\n")
+    ran = chainq("transaction", *ids[:3], "-j", "1", "--csv", url=url)
+    assert ran.err.endswith(f"; resume with {ids[1]} {ids[2]} --no-header\n")
 
 
 @pytest.mark.parametrize(
