@@ -97,6 +97,7 @@ class Export:
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
         check_installed()
+        data_set.check_place(store)
         self._schemas = {table: SCHEMAS[table] for table in self._tables}
 
     def plan(self, *, write: bool, listed: bool = False) -> ExportPlan | None:

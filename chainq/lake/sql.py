@@ -84,7 +84,7 @@ class Database(Closing):
         """
         description = data_set.read(store)
         if description is None:
-            raise UsageError(f"no data set in {store.label}: no {data_set.NAME}", "chainq export writes one")
+            raise data_set.missing(store, "chainq export writes one")
         inventory = look(store, listed=partial).inventory
         entries = inventory.tables()
         every = list(inventory.partitions(description.partition))

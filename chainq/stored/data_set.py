@@ -1,10 +1,13 @@
 """`chainq.json`: describes a data set, so that every export into it writes the same kind of files of one chain."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from chainq.catalog.tables import TABLES
 from chainq.errors import Phrase, UsageError
 from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
@@ -63,6 +66,31 @@ def read(store: Store) -> DataSet | None:
     if found.partition < 1:
         raise UsageError(f"{NAME} of {store.label} is damaged: invalid partition {found.partition}", "restore it")
     return found
+
+
+def outer(label: str) -> Path | None:
+    """Return the data set that has a folder inside of one of its own folders; None if none does."""
+    folder = Path(label).absolute()
+    for parent in folder.parents[:3]:
+        if folder.relative_to(parent).parts[0] in {"_chainq", *TABLES} and os.path.isfile(parent / NAME):  # noqa: PTH113
+            return parent
+    return None
+
+
+def missing(store: Store, hint: str) -> UsageError:
+    """Return the error of a destination without a data set. `hint`: what writes one."""
+    around = outer(store.label)
+    return UsageError(
+        f"no data set in {store.label}: no {NAME}",
+        f"it is a folder of the data set {around}; name that one" if around else hint,
+    )
+
+
+def check_place(store: Store) -> None:
+    """Raise UsageError for a folder inside of another data set, whose readers would take the files for its own."""
+    around = outer(store.label)
+    if around is not None and read(store) is None:
+        raise UsageError(f"{store.label} is a folder of the data set {around}", "export into that one, or elsewhere")
 
 
 def check(store: Store, found: DataSet, wanted: Wanted) -> None:

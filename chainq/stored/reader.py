@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
-from chainq.errors import IncompleteError, Phrase, UsageError, needed
+from chainq.errors import IncompleteError, Phrase, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
@@ -65,7 +65,7 @@ class Reader:
         self.label = self._store.label
         if data_set.read(self._store) is None:
             writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
-            raise UsageError(f"no data set in {self.label}: no {data_set.NAME}", writes)
+            raise data_set.missing(self._store, writes)
         self._seen = self._store.read(last_run.NAME)
         self._look(listed=not (quick or self._store.lists_slowly))
 
