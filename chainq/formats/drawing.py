@@ -49,6 +49,9 @@ class Line(NamedTuple):
             yield Segment(text, Style.parse(self.value.style))
             yield Segment.line()
             return
+        if not indent:
+            yield Text(text, self.value.style, overflow="fold")
+            return
         name = Text(self.name, self.style, overflow="fold")
         if width_of(self.name) > options.max_width // 2:  # not broken, for it is copied: the value comes below it
             yield name

@@ -389,3 +389,14 @@ def test_long_names_on_a_narrow_terminal(chainq: Program) -> None:
     assert [line for line in tree if line and not line.strip("│ ")] == []
     assert any(re.search(r"── wrapped_credits\.aleo/$", line) for line in tree)
     assert any(re.search(r"^[│ ]+ deposit_credits_private$", line) for line in tree)
+
+
+def test_a_value_without_a_name_begins_where_others_do(chainq: Program, truth: Truth) -> None:
+    """The last line of a transition is not indented if it needs two lines."""
+    name = truth.transaction_id(2_999_995, 0)
+    for columns in ("60", "80"):
+        text = chainq("show", name, url="demo:", env={"COLUMNS": columns}).out.decode()
+        lines = [line for line in text.splitlines() if "tpk=" in line]
+        assert lines
+        assert all(line.startswith("│   └── tpk=") for line in lines), lines
+        assert max(map(len, (line for line in text.splitlines() if line.startswith("│")))) <= int(columns)
