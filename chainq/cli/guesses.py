@@ -1,6 +1,8 @@
 """What people type for a command or an option: what they most likely mean. Loaded only if one is unknown."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import DIALECTS
@@ -49,6 +51,7 @@ _OPTIONS = {
 _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}
 _OF_ROWS = {"--columns", "--csv", "--jsonl", "--format", "--output", "-o", "--where", "--limit"}
 _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
+_HEIGHT = re.compile(r"[0-9][0-9_.]*[KkMm]?")
 _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
 
@@ -85,8 +88,11 @@ def _meant(word: str, commands: Collection[str]) -> str | None:
     return meant if meant in commands else None
 
 
-def guess_option(option: str, command: "Command | None") -> str:
-    """Return what to do about an option that the command does not have: the one that is most likely meant, or help."""
+def guess_option(option: str, command: "Command | None", arguments: Sequence[str] = ()) -> str:
+    """Return what to do about an option that the command does not have: the one that is most likely meant, or help.
+
+    `arguments`: of the command line, with the values of range options.
+    """
     known = [name for param in command.params for name in param.opts] + ["--help"] if command else []
     if "--format" in known and option[2:] in registry.names():
         return f"use --format {option[2:]}"
@@ -101,7 +107,7 @@ def guess_option(option: str, command: "Command | None") -> str:
         return f"use chainq {command.name} --json{file}"
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
-        return "use a range: -100: is the last 100 blocks"
+        return f"use a range: {_range_of(arguments)}"
     if option in _BY_TIME | {"--reverse"} and command and command.name in ("block", "transactions"):
         given = f"{option} {'--last N' if option == '--reverse' else 'TIME'}"
         return f"pipe heights: chainq blocks {given} --columns height --text | chainq {command.name} -"
@@ -112,6 +118,20 @@ def guess_option(option: str, command: "Command | None") -> str:
         return f"an export has all {what}; select some of them as you read it, with chainq sql or --url DEST"
     near = meant or _nearest(option, known)
     return f"did you mean {near}?" if near else _owners(option)
+
+
+def _range_of(arguments: Sequence[str]) -> str:
+    """Return the range that unknown range options mean, else an example.
+
+    >>> _range_of(["--last", "20"]), _range_of(["--start=5", "--end", "8"]), _range_of(["--last", "x"])
+    ('-20:', '5:8', '-100: is the last 100 blocks')
+    """
+    words = [part for word in arguments for part in word.split("=", 1)]
+    given = {name: value for name, value in pairwise(words) if name in _BY_RANGE and _HEIGHT.fullmatch(value)}
+    if last := given.get("--last") or given.get("--tail"):
+        return f"-{last}:"
+    start, end = given.get("--start", given.get("--from", "")), given.get("--end", given.get("--to", ""))
+    return f"{start}:{end}" if start or end else "-100: is the last 100 blocks"
 
 
 def _nearest(option: str, known: Collection[str]) -> str:

@@ -121,7 +121,7 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
         from chainq.cli.guesses import guess_option
 
         context = getattr(error, "ctx", None)
-        return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command)}"
+        return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command, arguments)}"
     problem, colon, value = bounds_in_words(message).partition(": ")
     if extra := re.fullmatch(r"Got unexpected extra argument\(?s?\)? \((.*)\)", problem):
         words = (mask_url(word) if "://" in word else word for word in extra[1].split(" "))

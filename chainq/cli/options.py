@@ -376,7 +376,7 @@ class MethodOptions(
     """What the command of a method may be given, in the order of its help; what it does not have keeps its default."""
 
     heights: list[str] = argument(
-        "HEIGHT...", "Heights, ranges A:B, latest, or - to read them from stdin, one per line."
+        "HEIGHT...", "Heights, ranges A:B, -100: (the last 100), latest, or - for stdin, one per line."
     )
     ids: list[str] = argument("ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line.")
     program: str = argument("PROGRAM", "Program ID, such as credits.aleo.", "")

@@ -156,8 +156,10 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("transactions 5 --last 3", "use a range: -100: is the last 100 blocks"),
-        ("block 5 --start 3", "use a range: -100: is the last 100 blocks"),
+        ("transactions --last 3", "use a range: -3:"),
+        ("transactions --last", "use a range: -100: is the last 100 blocks"),
+        ("block --start=3 --end 1K", "use a range: 3:1K"),
+        ("block 5 --from 3", "use a range: 3:"),
         ("records --fields height", "did you mean --columns?"),
         ("records --from 5", "did you mean --start?"),
         ("records --to 5", "did you mean --end?"),
