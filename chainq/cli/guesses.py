@@ -46,6 +46,16 @@ _OPTIONS = {
     "-n": ("--limit",),
     "-L": ("--limit",),
     "--reverse": ("--newest",),
+    "--desc": ("--reverse",),
+    "--jq": ("--columns",),
+    "-H": ("--header",),
+    "--rpc-url": ("--url",),
+    "--endpoint": ("--url",),
+    "--max-time": ("--timeout",),
+    "-s": ("--quiet",),
+    "--silent": ("--quiet",),
+    "--jobs": ("--concurrency",),
+    "--threads": ("--concurrency",),
     "--last": ("--newest",),
 }
 _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}

@@ -128,8 +128,9 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
         problem = f"unexpected argument{'s' * (' ' in extra[1])} {' '.join(words)}"
     problem = problem.replace("Invalid value for", "invalid").replace("'", "")
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
-    hint = _argument_hint(error, arguments) or _digits(error, value) or "see --help"
-    return f"{problem[:1].lower()}{problem[1:]}{colon}{value}; {hint}"
+    bounds = re.search(r" is not (from|at least) ", value)
+    hint = _argument_hint(error, arguments) or _digits(error, value) or ("" if bounds else "see --help")
+    return "; ".join(filter(None, (f"{problem[:1].lower()}{problem[1:]}{colon}{value}", hint)))
 
 
 def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:

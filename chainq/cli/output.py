@@ -90,7 +90,9 @@ class OutputSettings(NamedTuple):
             name = printable(str(receipt_path(self.file)))
             more = "" if receipt is None else ", or add --receipt"
             warn(f"{name} is of the file that this run replaces; delete it{more}")
-        extension = self.file.suffix
+        extension, name = self.file.suffix, str(self.file)
+        if name in registry.BUILT_IN and not self.stated:
+            warn(f"the file {name} contains {self.format}; for the format use --format {name}")
         if extension.lower() in _COMPRESSORS or extension.lower() in _SHEETS:
             warn(f"{self.file} contains {self.format}{self._instead(self.file)}")
             return

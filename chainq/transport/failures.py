@@ -93,6 +93,8 @@ _UNCONNECTED = (
     ("", "check the URL and the network"),
 )
 """By what the system says of a connection that was not made (the first that matches counts): what to do."""
+_PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
+"""What Python adds to the reason of an error."""
 _DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run chainq doctor", dialect="auto")
 
 
@@ -194,10 +196,10 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
         return TransientFailure(slow, timed_out=True, hung=True)
     for expression, words, hint in _TLS:
         if re.search(f"SSL.*({expression})", reason):
-            return UnreachableError(f"could not reach {url}: {words}: {reason}", hint)
+            return UnreachableError(f"could not reach {url}: {words}: {_PYTHON.sub('', reason)}", hint)
     unconnected = isinstance(error, UnconnectedError)
     hint = next((hint for expression, hint in _UNCONNECTED if unconnected and re.search(expression, reason)), "")
-    failure = UnreachableError(f"could not reach {url}: {reason}", hint)
+    failure = UnreachableError(f"could not reach {url}: {_PYTHON.sub('', reason)}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
         return TransientFailure(limit)

@@ -50,6 +50,7 @@ USAGE: list[tuple[list[str], str]] = [
         ["records", "--until", "monday"],
         "an age (90m, 2h, 7d), '2 days ago', yesterday, today or now, or seconds since 1970\n",
     ),
+    (["block", "5", "-j", "100"], "invalid --concurrency / -j: 100 is not from 1 to 64\n"),
     (["blocks", "-o", ""], "invalid --output ''"),
     (["blocks", "--columns", "height,,timestamp"], "a column between two commas is empty"),
     (["block", "five"], "five"),
@@ -362,3 +363,17 @@ def test_a_column_is_found_by_its_last_part_and_without_case(
     """A nested column by what people call it."""
     said = one_line(chainq(command, "--columns", name, url="http://127.0.0.1:9/"), 2)
     assert f"unknown column {name!r} (did you mean {meant}?)" in said
+
+
+def test_4_a_refused_connection_is_in_plain_words(chainq: Program) -> None:
+    """Without the number or the source file that Python adds."""
+    said = one_line(chainq("block", "5", "--retries", "0", url="http://127.0.0.1:1"), 4)
+    assert ": could not reach http://127.0.0.1:1: Connection refused; is the server running" in said
+
+
+def test_a_file_with_the_name_of_a_format_is_noted(chainq: Program) -> None:
+    """-o json is a file, as the user of another program may not expect; --format is not."""
+    ran = chainq("block", "5", "-o", "csv", url="demo:")
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.err == "chainq: warning: the file csv contains jsonl; for the format use --format csv\n"
+    assert chainq("block", "5", "-o", "json", "--format", "json", url="demo:").err == ""

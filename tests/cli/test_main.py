@@ -10,9 +10,9 @@ from harness.program import Program, one_line
     [
         ("block", "chainq block: missing argument HEIGHT...; see --help"),
         ("block 5 --colums x", "chainq block: unknown option --colums; did you mean --columns?"),
-        ("block 5 -j 99", "chainq block: invalid --concurrency / -j: 99 is not from 1 to 64; see --help"),
+        ("block 5 -j 99", "chainq block: invalid --concurrency / -j: 99 is not from 1 to 64"),
         ("block 5 -j x", "chainq block: invalid --concurrency / -j: 'x' is not a valid number; see --help"),
-        ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01; see --help"),
+        ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01"),
         ("records --limit 1K", "chainq records: invalid --limit: '1K' is not a valid number; use 1000"),
         ("records --timeout 5m", "chainq records: invalid --timeout: '5m' is not a valid number; use 300, in seconds"),
         ("records --timeout x", "chainq records: invalid --timeout: 'x' is not a valid number; see --help"),
