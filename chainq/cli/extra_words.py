@@ -1,8 +1,6 @@
 """What to do about arguments that a command does not take. Loaded only if there are some."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from chainq.cli.help import PlainGroup
 from chainq.cli.query import OF_URL, is_range, is_url
@@ -12,16 +10,19 @@ from chainq.heights.bounds import LATEST, as_range, parse_height
 _HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
 
 
-def advice(command: str, given: Mapping[str, Any], extra: list[str]) -> str:
-    """Return how arguments too many are written instead, beside those that are given; empty if that is not known."""
-    start, word = given.get("range"), " ".join(extra)
+def advice(command: str, start: str | None, extra: list[str], *, keys: bool) -> str:
+    """Return how arguments too many are written instead; empty if that is not known.
+
+    `start`: the range that the command took; `keys`: whether it takes a file of view keys.
+    """
+    word = " ".join(extra)
     if any(map(is_url, extra)):
         return OF_URL
     if command == "serve" and word.isdecimal():
         return f"use --port {word}"
     if command == "help":
         return "help takes one command, option or topic"
-    if "view_key_file" in given and not any(map(_HEIGHT.fullmatch, extra)):
+    if keys and not any(map(_HEIGHT.fullmatch, extra)):
         return f"for a file of view keys use --view-key-file {word}"
     if command == "latest" and all(map(_is_number, extra)):
         return f"use {f'chainq blocks --last {word} or ' * (len(extra) == 1)}chainq block {word}"

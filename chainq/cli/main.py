@@ -150,7 +150,8 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return ""
     from chainq.cli.extra_words import advice
 
-    return advice(arguments[0], context.params, extra[1].split())
+    taken = context.params
+    return advice(arguments[0], taken.get("range"), extra[1].split(), keys="view_key_file" in taken)
 
 
 def _digits(error: typer.TyperException, value: str) -> str:
