@@ -103,7 +103,8 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
 
     `arguments`: of the command line, with the values of range options.
     """
-    known = [name for param in command.params for name in param.opts] + ["--help"] if command else []
+    params = [param for param in command.params if param.param_type_name == "option"] if command else []
+    known = [*(name for param in params for name in param.opts), "--help"]
     if "--format" in known and option[2:] in registry.names():
         return f"use --format {option[2:]}"
     if command and command.name == "sql" and option in _IN_QUERY:

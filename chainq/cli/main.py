@@ -144,6 +144,10 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return f"chainq show {kinds.get(TextKind.PROGRAM, 'PROGRAM')} lists the functions"
     if "SHELL" in error.format_message():
         return "expected bash, zsh or fish"
+    if "HEIGHT" in error.format_message():
+        return "such as 12345, 5:8, latest, or -10: for the last 10 blocks"
+    if "--to" in error.format_message():
+        return "--to is a folder, or the URL of an object store"
     extra = re.search(r"unexpected extra argument.* \((.+)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
     if not extra or not context:

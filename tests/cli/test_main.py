@@ -8,7 +8,10 @@ from harness.program import Program, one_line
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("block", "chainq block: missing argument HEIGHT...; see --help"),
+        (
+            "block",
+            "chainq block: missing argument HEIGHT...; such as 12345, 5:8, latest, or -10: for the last 10 blocks",
+        ),
         ("block 5 --colums x", "chainq block: unknown option --colums; did you mean --columns?"),
         ("block 5 -j 99", "chainq block: invalid --concurrency / -j: 99 is not from 1 to 64"),
         ("block 5 -j x", "chainq block: invalid --concurrency / -j: 'x' is not a valid number; see --help"),
