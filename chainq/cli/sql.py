@@ -31,6 +31,7 @@ from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.stored import last_run
 from chainq.stored.open import open_store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
@@ -60,16 +61,22 @@ def run(given: "SqlOptions") -> None:
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn, receipt=None)
     prepare: Callable[[str], object]
+    unfinished = ""
     with Database() as database:
         if words:
-            database.add_data_set(open_store(words[0]), partial=given.partial)
+            database.add_data_set(store := open_store(words[0]), partial=given.partial)
+            unfinished = last_run.read(store).warning(store.label)
             prepare = database.tables
         else:
             prepare = _Fetched(database, bounds, given, reporter).add
 
         def answer(file: Path | None, query: str) -> None:
+            nonlocal unfinished
             with open_sink(file) as sink:
                 prepare(query)
+                if unfinished:
+                    reporter.warn(unfinished)
+                    unfinished = ""  # said once, at a prompt too
                 result = database.run(query)
                 said = _warn(database, reporter)
                 _print(result, sink, given, reporter)

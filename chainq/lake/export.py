@@ -137,8 +137,9 @@ class Export:
         else:
             todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
-        if write and (found is None or not {*self._tables} <= {table for table, _ in inventory.valid}):
-            self._begin(inventory, heights, new=found is None)
+        fresh = found is None or not {*self._tables} <= {table for table, _ in inventory.valid}
+        if write and (fresh or todo):
+            self._begin(inventory, heights if fresh else None, new=found is None)
         if write:
             self._tell_of_gaps(specs, inventory)
             data_set.save(self._store, wanted, origin, found)
@@ -147,8 +148,8 @@ class Export:
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
-    def _begin(self, inventory: Inventory, heights: HeightRange, *, new: bool) -> None:
-        """Begin tables without partitions, of a new data set before its `chainq.json` is written."""
+    def _begin(self, inventory: Inventory, heights: HeightRange | None, *, new: bool) -> None:
+        """Record the beginning, with `heights` of tables without partitions; of a new data set before `chainq.json`."""
         if new and any(not name.startswith("_chainq/") for name in inventory.others):
             self._warn(f"{self._store.label} has other files; the data set is written beside them")
         last_run.begin(self._store, heights, new=new)

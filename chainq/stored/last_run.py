@@ -3,6 +3,7 @@
 Receipts do not show it, because an export that finds nothing new writes none.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,8 +25,9 @@ NAME = "_chainq/last_run.json"
 class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
     tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
-    below, of an export of tables without partitions, until one succeeds. `tables`: when an export of a table last
-    succeeded; empty in records of earlier versions, whose `success` counts for all tables.
+    below, of an export of tables without partitions, until one succeeds. `unfinished`: an export began to write, and
+    none has succeeded since. `tables`: when an export of a table last succeeded; empty in records of earlier versions,
+    whose `success` counts for all tables.
     """
 
     success: float = 0
@@ -33,11 +35,23 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     failure: float = 0
     error: str = ""
     begun: tuple[int, int] | None = None
+    unfinished: bool = False
     tables: Mapping[str, float] = {}
 
     def __post_init__(self) -> None:
         if self.begun and not 0 <= self.begun[0] <= self.begun[1] <= HIGHEST:
             raise ValueError("no heights")
+
+    def warning(self, label: str) -> str:
+        """Return that the last export into the data set with a label failed, was killed or is still running; empty if
+        it succeeded.
+
+        Rejected: to ask for the lock, because an export that starts at that moment would find it taken.
+        """
+        if self.unfinished or self.begun is not None or self.failure > self.success:
+            how_far = f"chainq status {shlex.quote(label)} shows its heights"
+            return f"the last export into {label} has not finished; {how_far}"
+        return ""
 
     def success_of(self, table: str) -> float:
         """Return when an export of a table last succeeded, 0 for never."""
@@ -64,7 +78,7 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     found = data_set.read(store) if last.success and not last.tables else None
     earlier = dict.fromkeys(found.schemas, last.success) if found else last.tables
     succeeded = {**earlier, **dict.fromkeys(tables, now)}
-    _save(store, replace(last, success=now, tip=height, begun=None, tables=succeeded))
+    _save(store, replace(last, success=now, tip=height, begun=None, unfinished=False, tables=succeeded))
 
 
 def of_receipts(listing: Sequence[Listed]) -> LastRun:
@@ -83,13 +97,14 @@ def _adopt(store: Store) -> None:
             _save(store, of_receipts([*store.listing()]))
 
 
-def begin(store: Store, heights: HeightRange, *, new: bool) -> None:
-    """Record the heights that an export begins to write for tables without partitions, as a killed one shows none.
+def begin(store: Store, heights: HeightRange | None, *, new: bool) -> None:
+    """Record that an export begins to write, and the heights of tables without partitions, as a killed one shows none.
 
     Of a `new` data set also that no run was successful yet: the receipts of a killed one look like success. Raises
     OutputError.
     """
-    _save(store, replace(LastRun() if new else read(store), begun=heights.edges))
+    last = LastRun() if new else read(store)
+    _save(store, replace(last, begun=last.begun if heights is None else heights.edges, unfinished=True))
 
 
 def read(store: Store) -> LastRun:

@@ -372,6 +372,26 @@ def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> 
     assert missing in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
 
 
+def test_sql_over_an_export_that_has_not_finished(chainq: Program, server: Servers, nowhere: str) -> None:
+    """One warning after a kill, of the first run or a later one, and after a failure; none with -q or a success."""
+    pytest.importorskip("duckdb")
+    warning = "chainq: warning: the last export into lake has not finished; chainq status lake shows its heights\n"
+    query, url = ("sql", "lake", "select count(*) from records"), server("--tip", "400")
+    words = ("export", "records", "--to", "lake", "--partition", "100", "-q")
+    receipts = chainq.home / "lake/_chainq/receipts/records"
+    killed(chainq, lambda _: receipts.exists(), "records", "0:200", "--partition", "100")
+    assert (chainq(*query).code, chainq(*query).err) == (0, warning)
+    assert chainq(*query, "-q").err == ""
+    assert chainq(*words, "0:200", url=url).code == 0
+    assert chainq(*query).err == ""
+    killed(chainq, "records/all".__eq__, "records", "200:400")
+    assert (chainq(*query).code, chainq(*query).err) == (0, warning)
+    assert chainq(*words, "0:400", url=url).code == 0
+    assert chainq(*query).err == ""
+    assert chainq(*words, "0:400", url=nowhere).code == 4
+    assert chainq(*query).err == warning
+
+
 def test_a_range_that_nobody_recorded(chainq: Program, server: Servers) -> None:
     """The command has a word in the place of the range: without one it would write the whole chain."""
     assert chainq("export", "chain", "0:50", "--to", "lake", "-q", url=server("--tip", "400")).code == 0
