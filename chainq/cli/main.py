@@ -11,7 +11,7 @@ import typer
 from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
-from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError
+from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError, Phrase
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys, mask_url
 from chainq.text.spelling import options_in, spelled
@@ -63,14 +63,20 @@ def main() -> NoReturn:
 
 
 def _advised(arguments: list[str], error: ChainqError) -> str:
-    """Return the text of an error, without a hint that names options which only other, unnamed commands have."""
+    """Return the text of an error, without the parts of its hint that name options which only other, unnamed commands
+    have."""
     named = options_in(error.hint)
     if not named or arguments[0] not in PlainGroup.catalogue:
         return str(error)
     params = PlainGroup.catalogue[arguments[0]][2]().params
     lacking = named.difference(*((*param.opts, *param.secondary_opts) for param in params))
-    words = set(re.findall("[a-z-]+", error.hint))
-    return error.message if lacking and words.isdisjoint(PlainGroup.catalogue) else str(error)
+    parts = spelled(error.hint).split("; ")
+    kept = [
+        part
+        for part in parts
+        if lacking.isdisjoint(words := re.findall("[a-z-]+", part)) or not PlainGroup.catalogue.keys().isdisjoint(words)
+    ]
+    return str(error) if kept == parts else Phrase("; ".join(["{}"] * (1 + len(kept))), error.message, *kept)
 
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
