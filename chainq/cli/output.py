@@ -82,8 +82,8 @@ class OutputSettings(NamedTuple):
             return ""
         return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
 
-    def warn_odd(self, warn: Callable[[str], None], *, receipt: bool | None = False) -> None:
-        """Warn of what is odd about the settings. `receipt`: the run writes one; None: its command never does."""
+    def warn_odd(self, warn: Callable[[str], None], *, receipt: bool | None) -> None:
+        """Warn of what is odd about the settings. `receipt`: the run writes one; None: it could not."""
         if self.file is None:
             return
         if not receipt and has_receipt(self.file):
@@ -193,7 +193,7 @@ def file_of(given: "OutputOptions") -> Path | None:
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
     file = Path(name)
     if name.endswith("/") or not file.name:  # `.` has no name
-        raise OutputError(f"cannot write {printable(name)}: is a directory", "no request was sent yet")
+        raise OutputError(f"cannot write {printable(name)}: is a directory")
     return None if descriptor_of(file) == 1 else file
 
 

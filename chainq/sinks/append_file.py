@@ -54,7 +54,7 @@ class AppendFileSink(Sink):
             if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
                 gone = f"the checkpoint recorded {recorded.length} bytes of {name}, and the file is gone"
                 raise IncompleteError(gone, _CHANGED) from None
-            raise OutputError(f"cannot write {name}: {error.strerror}", "no request was sent yet") from None
+            raise OutputError(f"cannot write {name}: {error.strerror}") from None
         super().__init__(descriptor, name)
         self._path, self._moved = path, before is not None
         try:

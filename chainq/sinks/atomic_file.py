@@ -41,7 +41,7 @@ class AtomicFileSink(Sink):
             remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.*{_SUFFIX}"))
             descriptor, temporary = _locked_temporary(self._target)
         except OSError as error:
-            raise OutputError(f"cannot write {name}: {error.strerror}", "no request was sent yet") from None
+            raise OutputError(f"cannot write {name}: {error.strerror}") from None
         self._temporary: Path | None = temporary
         super().__init__(descriptor, name)
 

@@ -38,7 +38,7 @@ def open_sink(
     if path is None or number == 1:
         # Rejected: asking whether descriptor 1 is open. If it was closed, the next file opened gets its number.
         if sys.stdout is None:
-            raise OutputError("standard output is closed", "no request was sent yet")
+            raise OutputError("standard output is closed")
         sys.stdout.flush()
         if pager and os.isatty(1) and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
             from chainq.sinks import pager as pagers
@@ -54,7 +54,7 @@ def open_sink(
         regular = path.is_file() or not path.exists()
         descriptor = -1 if regular or path.is_dir() else os.open(path, os.O_WRONLY)  # a device or a FIFO
     except OSError as error:
-        raise OutputError(f"cannot write {printable(str(path))}: {error.strerror}", "no request was sent yet") from None
+        raise OutputError(f"cannot write {printable(str(path))}: {error.strerror}") from None
     if descriptor >= 0:
         return StreamSink(descriptor, printable(str(path)))
     if append and regular:

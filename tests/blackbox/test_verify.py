@@ -183,9 +183,9 @@ def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_refused_first(program: Program, nowhere: str) -> None:
-    """Before any request, as the message says."""
+    """Before any request, which would find no service."""
     words = ("verify", "--last", "5", "-o", "missing/x.csv")
-    assert "no request was sent yet" in one_line(program(*words, url=nowhere), 7)
+    assert "cannot write missing/x.csv" in one_line(program(*words, url=nowhere), 7)
 
 
 def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
