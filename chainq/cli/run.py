@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import is_shared
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, read_query, resume_settings
@@ -94,7 +94,7 @@ def run(
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
-                settings.warn_odd(reporter.warn)
+                settings.warn_odd(reporter.warn, receipt=None)
                 return settings.begin(reporter, sink, continued)
 
             gc.enable()
@@ -106,7 +106,7 @@ def run(
         else:
             if max_age is not None:
                 check_age(service.tip(), max_age)
-            single.write(receipt=given.receipt)
+            single.write(receipt=given.receipt if method.command in BY_COMMAND else None)
 
 
 def _check_output(query: Query, file: Path | None, given: "MethodOptions", resume: "ResumeSettings | None") -> None:

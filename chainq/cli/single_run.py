@@ -54,8 +54,8 @@ class SingleRun:
     account: "Account | None" = None
     rest: str = ""
 
-    def write(self, *, receipt: bool) -> None:
-        """Write all rows, and with `receipt` one. Raises ChainqError and PipeClosed."""
+    def write(self, *, receipt: bool | None) -> None:
+        """Write all rows, and with `receipt` one; None if the command never does. Raises ChainqError and PipeClosed."""
         self.settings.warn_odd(self.reporter.warn, receipt=receipt)
         if receipt:
             from chainq.cli.receipt import Account

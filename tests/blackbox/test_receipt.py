@@ -12,6 +12,7 @@ from chainq import __version__
 from harness.jobs import assassin
 from harness.program import Program, Servers, one_line
 from harness.search import some
+from harness.wallet import PUBLISHED, VARIABLE
 
 RANGE = "100:220"
 FORMATS = ("jsonl", "csv", "parquet")
@@ -146,7 +147,20 @@ def test_receipts_that_do_not_fit(chainq: Program, server: Servers) -> None:
     assert "receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
     written(chainq, server, "blocks", "blocks.jsonl")
     ran = chainq("blocks", RANGE, "-o", str(path), url=server("--tip", "400"))
-    assert "blocks.jsonl.receipt.json is of the file that this run replaces" in one_line(ran, 0)
+    line = one_line(ran, 0)
+    assert "blocks.jsonl.receipt.json is of the file that this run replaces; delete it, or add --receipt" in line
+
+
+def test_no_command_without_receipts_is_told_to_add_one(chainq: Program, server: Servers) -> None:
+    """`owned` writes none, and neither does a run with a checkpoint."""
+    pytest.importorskip("aleo")
+    beside(chainq.home / "rows.jsonl").write_text("{}")
+    told = "rows.jsonl.receipt.json is of the file that this run replaces; delete it\n"
+    for words in (("owned", "0:20", "-o", "rows.jsonl"), ("blocks", "0:5", "--checkpoint", "kept", "-o", "rows.jsonl")):
+        (chainq.home / "rows.jsonl").unlink(missing_ok=True)
+        ran = chainq(*words, url=server("--tip", "400"), env={VARIABLE: PUBLISHED.text})
+        assert ran.code == 0, ran.err
+        assert told in ran.err
 
 
 def test_where_there_is_no_receipt(chainq: Program, server: Servers) -> None:
