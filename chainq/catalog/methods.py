@@ -385,7 +385,7 @@ METHODS = (
         columns=TRANSACTION_SUMMARY,
         example="chainq transactions 12345",
         order="index",
-        condition="index > 0 and status != accepted",
+        condition="index > 0 and status = rejected",
     ),
     Method(
         command="transaction",
