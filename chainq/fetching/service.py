@@ -336,7 +336,7 @@ class Service(Closing):
         return self.fetch_range(query, heights)
 
     def has_index(self, table: str) -> bool:
-        """Return whether `find` can look up rows of a table, which a data set must have."""
+        """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""
         return self._stored is not None and self._stored.reader.can_find(table)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:

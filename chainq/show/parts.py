@@ -20,7 +20,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import Picker, integer_of, text_of
-from chainq.text.sanitize import abridged
+from chainq.text.sanitize import abridged, mask_url
 
 if TYPE_CHECKING:
     from chainq.catalog.dialects import Value
@@ -118,6 +118,8 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
         return _record(service, text, RECORD_BLOCKS if last is None else last)
     if kind is TextKind.FIELD:
         return _spent(service, text)
+    if kind is TextKind.BLOCK_HASH:
+        raise _no_block(service, text)
     program, _, function = text.partition("/")
     return _function(service, program, function)
 
@@ -225,6 +227,17 @@ def _spent(service: Service, tag: str) -> TransactionParts:
     return _transaction(service, text_of(Picker(["transaction_id"])(spent)[0]))
 
 
+def _no_block(service: Service, block_hash: str) -> UsageError:
+    """Return the error of a block hash, which names the query that finds its height in a data set of blocks."""
+    error = _no_screen(block_hash, TextKind.BLOCK_HASH)
+    if service.has_index("blocks"):
+        from shlex import quote
+
+        query = "select height from blocks where block_hash = '{}'"
+        error.hint = Phrase(f'chainq sql {{}} "{query}" finds its height', quote(mask_url(service.url)), block_hash)
+    return error
+
+
 def _found(service: Service, table: str, column: str, text: str, what: str) -> Raw:
     """Return a row of a data set. Raises NotFoundError."""
     row = service.find(table, column, text)
@@ -256,6 +269,7 @@ _CODED = {
     TextKind.ADDRESS: "address",
     TextKind.TRANSITION: "transition ID",
     TextKind.RECORD: "ciphertext of a record",
+    TextKind.BLOCK_HASH: "block hash",
 }
 """What has a checksum, by its name in messages."""
 _LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"

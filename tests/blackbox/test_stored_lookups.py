@@ -1,6 +1,7 @@
 """Transactions by ID, function and address from the files of an export: the rows of the service, exactly."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -94,6 +95,19 @@ def parts_of(chainq: Program, made: Path) -> tuple[str, str, str]:
     query = "select tag, transaction_id from inputs where tag is not null order by height limit 1"
     spent = json.loads(chainq("sql", str(made), query, "--jsonl").out)
     return inner["execution"]["transitions"][0]["id"], spent["tag"], spent["transaction_id"]
+
+
+def test_a_block_hash(chainq: Program, made: Path) -> None:
+    """No screen, but a query that finds its height."""
+    pytest.importorskip("duckdb")
+    lake = str(made)
+    block_hash = json.loads(chainq("block", "5", "--jsonl", url=lake).out)["block_hash"]
+    line = one_line(chainq("show", block_hash, url=lake), 2)
+    _, command = line.split("this is a block hash; ")
+    *words, _finds, _its, _height = shlex.split(command)
+    assert words[1:3] == ["sql", lake]
+    ran = chainq(*words[1:], "--jsonl")
+    assert (ran.code, ran.rows) == (0, [b'{"height":5}']), ran.err
 
 
 def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
