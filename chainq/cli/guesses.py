@@ -86,9 +86,11 @@ def guess(word: str, commands: Collection[str]) -> str:
 def guess_topic(word: str) -> str:
     """Return the command, option or topic of help that is most likely meant; empty if none is near."""
     commands = PlainGroup.catalogue
+    options = {name for one in commands.values() for param in one[2]().params for name in param.opts}
     if word.startswith("-"):
-        return _nearest(word, {name for one in commands.values() for param in one[2]().params for name in param.opts})
-    return _meant(word, commands) or next(iter(alike(word, [*commands, *TOPICS])), "")
+        return _nearest(word, options)
+    words = [*commands, *TOPICS, *(option.lstrip("-") for option in options)]
+    return _meant(word, commands) or next(iter(alike(word, words)), "")
 
 
 def _meant(word: str, commands: Collection[str]) -> str | None:

@@ -281,7 +281,7 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
             f"column {names[0]} is only in the table without --columns",
             "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
         )
-    meanings = {name: meant(name, columns) for name in names}
+    meanings = {name: " (did you mean all?)" if name == "*" else meant(name, columns) for name in names}
     guessed = [f"{quoted(name)}{text}" for name, text in meanings.items() if text.startswith(" (")]
     others = [name for name, text in meanings.items() if not text.startswith(" (")]
     listed = [", ".join(map(quoted, others)) + meanings[others[-1]]] if others else []

@@ -55,6 +55,18 @@ _ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
 }
 _MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=~": "~", "===": "="}
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
+_INSTEAD = {
+    "in": "{0} = A or {0} = B",
+    "like": "{0} ~ TEXT",
+    "ilike": "{0} ~ '(?i)TEXT'",
+    "contains": "{0} ~ TEXT",
+    "matches": "{0} ~ REGEX",
+    "between": "{0} >= A and {0} <= B",
+    "is": "{0} = null or {0} != null",
+    "eq": "{0} = VALUE",
+    "ne": "{0} != VALUE",
+}
+"""What is written in place of words of SQL and of other programs after the field `{0}`."""
 _NUMBERS = (Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.TIME)
 _EXPONENTS = {"K": 3, "M": 6}
 
@@ -280,7 +292,10 @@ class _Parser:
         name = self._take()
         field = self._field(name.text, name.at + 1)
         if self._token.kind != "operator":
-            raise self._expected(_OPERATORS)
+            words = (token.keyword for token in self._tokens[self._next : self._next + 2])
+            instead = _INSTEAD.get(next((word for word in words if word != "not"), ""))
+            hint = f"; use {instead.format(name.text)}" if instead else ""
+            raise UsageError(self._expected(_OPERATORS).message + hint)
         sign = self._take().text
         if self._token.kind == "operator" and (meant := _MEANT.get(wrong := sign + self._token.text)):
             raise _wrong(f"unexpected {wrong} at character {self._token.at + 1 - len(sign)}; did you mean {meant}?")

@@ -326,10 +326,25 @@ def check(text: str) -> str:
         raise UsageError(f"cannot show{shown(text)}: this is a time", hint)
     raise UsageError(
         f"cannot show{shown(text)}",
-        f"{identifiers.with_network(text)} expected a height, latest, a transaction ID (at1...), an address, a program "
+        f"{_meant(text)} expected a height, latest, a transaction ID (at1...), an address, a program "
         "such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record "
         "(record1...)".lstrip(),
     )
+
+
+def _meant(text: str) -> str:
+    """Return what a text without a screen was meant to be, as a question; empty if nothing is near."""
+    from chainq.catalog import identifiers
+    from chainq.text.alike import alike
+
+    if alike(text, [LATEST]):
+        return f"did you mean {LATEST}?"
+    if re.fullmatch("[0-9]{1,3}(,[0-9]{3})+", text):
+        return f"did you mean {text.replace(',', '')}?"
+    name, dot, network = text.rpartition(".")
+    if dot and alike(network, ["aleo"]):
+        return f"did you mean {name}.aleo?"
+    return identifiers.with_network(text)
 
 
 def _no_screen(text: str, kind: TextKind) -> UsageError:

@@ -128,7 +128,14 @@ def test_help_for_topics(chainq: Program) -> None:
 
 @pytest.mark.parametrize(
     ("word", "near"),
-    [("exit-cods", "exit-codes"), ("--wher", "--where"), ("tx", "transaction"), ("xyzzy", ""), ("-x", "")],
+    [
+        ("exit-cods", "exit-codes"),
+        ("--wher", "--where"),
+        ("wher", "where"),
+        ("tx", "transaction"),
+        ("xyzzy", ""),
+        ("-x", ""),
+    ],
 )
 def test_2_help_for_an_unknown_topic(word: str, near: str, chainq: Program) -> None:
     """The message suggests the nearest one, if one is near, and lists the topics."""

@@ -207,6 +207,9 @@ REFUSED = {
     "APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH": "cannot show a secret key; chainq never takes one",
     "banana": "cannot show 'banana'; did you mean banana.aleo? expected a height, latest, a transaction ID",
     "": "cannot show ''",
+    "latst": "cannot show 'latst'; did you mean latest? expected a height",
+    "12,345": "cannot show '12,345'; did you mean 12345? expected a height",
+    "credits.alo": "cannot show 'credits.alo'; did you mean credits.aleo? expected a height",
 }
 
 

@@ -196,8 +196,8 @@ def test_a_list_without_heights_stops_after_a_screenful(chainq: Program, truth: 
 def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
     """A list that ends with the screenful is not said to go on."""
     text, code = seen(chainq, "program-transactions", "nobody.aleo", "nothing", "--url", "demo:", TERM="dumb")
-    hint = "chainq: warning: no transactions call nobody.aleo/nothing: check the names\r\n"
-    assert (text, code) == (f"no rows\r\n{hint}", 0)
+    assert code == 0
+    assert text.startswith("no rows\r\nchainq: warning: no transactions call nobody.aleo/nothing: check the names (")
 
 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
