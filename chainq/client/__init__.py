@@ -24,7 +24,10 @@ once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 for the rows of each method. `chainq.client.spark` makes tables for Spark 4 (docs/export.md, "Spark").
 
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
-proved. Nothing outside of the client changes: no settings of the process, no output, no signal handlers.
+proved. A name that may be mistyped is not an error: if no row passes a filter, but values of the rows were similar, and
+if nothing calls a function, the logger `chainq` (`logging.getLogger("chainq")`) gets a warning; unless `logging` is
+configured, Python prints it on stderr. Nothing else outside of the client changes: no settings of the process, no other
+output, no signal handlers.
 """
 
 from chainq.client.asynchronous import AsyncClient, AsyncRows

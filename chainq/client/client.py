@@ -10,6 +10,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
+from chainq.client.notes import filtered, uncalled
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
 from chainq.client.signatures import show_keywords
@@ -20,7 +21,7 @@ from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.process import Closing
-from chainq.query import Batch, Query, limited, matching
+from chainq.query import Batch, Query, limited
 from chainq.rows.where import Where
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
@@ -242,7 +243,7 @@ class Client(Closing):
             most = None if limit is None else arguments.integer("limit", limit, 0, HIGHEST)
             if newest and limit is None:
                 raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
-        found = self._service.fetch_pages(Query(method, sent, newest=newest, limit=most))
+        found = uncalled(self._service.fetch_pages(Query(method, sent, newest=newest, limit=most)), program, function)
         cut = ("" if most is None else f" limit={most}") + " newest=True" * newest
         return Rows(method, limited(found, most), typed=self._typed, of=self._of(f"{program} {function}{cut}"))
 
@@ -422,7 +423,7 @@ class Client(Closing):
             if self._fill:
                 self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
-        batches = matching(self._service.fetch_range(query, heights), query.where)
+        batches = filtered(self._service.fetch_range(query, heights), query.where)
         return self._progress.follow(batches, len(heights)) if self._progress else batches
 
     def _height(self, given: Height) -> int:
@@ -432,7 +433,7 @@ class Client(Closing):
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
         method = BY_COMMAND[command]
-        found = matching(self._service.fetch_lookups(method, [lookup]), where)
+        found = filtered(self._service.fetch_lookups(method, [lookup]), where)
         return Rows(method, found, typed=self._typed, of=self._of(str(lookup)))
 
     def _of(self, what: str) -> str:
