@@ -4,7 +4,7 @@
   of digits. Times: timestamps in UTC.
 - Targets, weights and amounts: decimal128(38, 0). decimal256 would hold 2^128-1, which has 39 digits, but duckdb reads
   that as a double (3.402823669209385e+38).
-- Results of a query: doubles, and decimals of their own size.
+- Results of a query: doubles, decimals of their own size, booleans, dates, and timestamps, in UTC if DuckDB has a zone.
 - Arrays and objects of known shape (`chainq.catalog.nested`): lists and structs. Members that the shape does not name
   are in the member `other` as JSON text, as sent.
 - Objects whose keys are data, and unknown fields: their JSON text, as sent. Other columns: strings.
@@ -14,8 +14,10 @@ would give two files of one command different types.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import date
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -30,6 +32,17 @@ Read = Callable[[bytes], Any]
 _LIMIT = 1 << 63
 SECONDS = (-62_135_596_800, 253_402_300_799)  # of the years 1 to 9999, which every reader can show
 _DIGITS = 38
+TIMES: Mapping[str, tuple[str, str | None]] = {
+    "DATE": ("d", None),
+    "TIMESTAMP": ("us", None),
+    "TIMESTAMP_S": ("us", None),
+    "TIMESTAMP_MS": ("us", None),
+    "TIMESTAMP_NS": ("ns", None),
+    "TIMESTAMP WITH TIME ZONE": ("us", "UTC"),
+}
+"""By the type in DuckDB, which a column of times in a result has as its note: the unit in the file, and the zone."""
+_PER_SECOND = {"us": 10**6, "ns": 10**9}
+_INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?Z?)?")
 
 
 class Type(NamedTuple):
@@ -47,6 +60,12 @@ def type_of(column: Column, pyarrow: Any) -> Type:
         return Type(json_text, pyarrow.string())
     if column.kind is Kind.TIME:
         return Type(milliseconds, pyarrow.timestamp("ms", tz="UTC"))
+    if column.type == "boolean":
+        return Type(truth, pyarrow.bool_())
+    if column.type == "time" and column.note in TIMES:
+        unit, zone = TIMES[column.note]
+        stamp = pyarrow.timestamp(unit, tz=zone) if unit in _PER_SECOND else pyarrow.date32()
+        return Type(partial(instant, unit=unit), stamp)
     if column.type == "double":
         return Type(real, pyarrow.float64())
     if sized := re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type):
@@ -116,6 +135,29 @@ def milliseconds(value: bytes) -> int | None:
     if number is not None and not SECONDS[0] <= number <= SECONDS[1]:
         raise ValueError("expected seconds since 1970, before the year 10000")
     return None if number is None else number * 1000
+
+
+def truth(value: bytes) -> bool | None:
+    """Return a boolean. Raises ValueError."""
+    known = {b"null": None, b"true": True, b"false": False}
+    if value not in known:
+        raise ValueError("expected true or false")
+    return known[value]
+
+
+def instant(value: bytes, unit: str) -> int | None:
+    """Return days, microseconds or nanoseconds since 1970, given a date or time in ISO 8601. Raises ValueError."""
+    if value == b"null":
+        return None
+    found = _INSTANT.fullmatch(text_of(value))
+    if not found or found[1] < "0001":
+        raise ValueError("expected a time of the years 1 to 9999; cast it to VARCHAR")
+    days = date.fromisoformat(found[1]).toordinal() - date(1970, 1, 1).toordinal()
+    if unit not in _PER_SECOND:
+        return days
+    hours, minutes, seconds = (int(part or 0) for part in found.group(2, 3, 4))
+    nanoseconds = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 10**9 + int((found[5] or "").ljust(9, "0"))
+    return nanoseconds // (10**9 // _PER_SECOND[unit])  # DuckDB writes no digits beyond the unit
 
 
 def amount(value: bytes) -> int | None:

@@ -374,5 +374,7 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     if duckdb_type.startswith(("DECIMAL", "DOUBLE", "FLOAT")):
         return (duckdb_type.lower() if duckdb_type.startswith("DECIMAL") else "double"), "", Kind.HEIGHT
     if duckdb_type.startswith(("TIMESTAMP", "DATE")):
-        return "time", "", Kind.PLAIN
+        return "time", duckdb_type, Kind.PLAIN
+    if duckdb_type == "BOOLEAN":
+        return "boolean", "", Kind.PLAIN
     return "string", "", Kind.PLAIN

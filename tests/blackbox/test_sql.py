@@ -465,6 +465,33 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
         assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in chainq(*words, url=url).err
 
 
+def test_times_and_booleans_in_parquet(exported: Program) -> None:
+    """They have types of their own, with every digit; a value that a type does not hold is an error."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    query = """
+        select timestamp as zoned, timestamp::timestamp + interval 1 microsecond as plain, timestamp::date as day,
+            timestamp '1969-12-31 23:59:59.25' as before, timestamp_ns '2024-01-02 03:04:05.123456789' as fine,
+            height > 2400 as later, null::timestamp as none, [1, 2] as several from blocks where height = 2400
+    """
+    ran = exported("sql", "lake", query, "-o", "times.parquet")
+    assert ran.code == 0, ran.err
+    table = parquet.read_table(exported.home / "times.parquet")
+    zoned, plain, fine = arrow.timestamp("us", tz="UTC"), arrow.timestamp("us"), arrow.timestamp("ns")
+    due = [zoned, plain, arrow.date32(), plain, fine, arrow.bool_(), plain, arrow.string()]
+    assert table.schema.types == due
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("set TimeZone = 'UTC'")
+        read = f"from '{exported.home / 'times.parquet'}' select columns(*)::varchar"
+        found = connection.execute(read).fetchall()
+    said = json.loads(exported("sql", "lake", query, "--jsonl").out)
+    texts = [str(one).replace("T", " ").replace("Z", "+00") for one in list(said.values())[:5]]
+    assert list(found[0]) == [*texts, "false", None, "[1,2]"]
+    line = one_line(exported("sql", "lake", "select timestamp 'infinity' as t", "-o", "times.parquet"), 5)
+    assert "expected a time of the years 1 to 9999; cast it to VARCHAR" in line
+
+
 def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path: Path) -> None:
     """Mistakes are one line; those in the output's options come before any request."""
     assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
