@@ -218,8 +218,9 @@ class _Beside:
         return not self._sink.pipe or _pipeline_shows()
 
     def write(self, data: bytes) -> None:
-        """Write where the bar is; it comes back below."""
-        with self._bar.aside(whole=data.endswith(b"\n")) if self._shown else nullcontext():
+        """Write where the bar is; it comes back below, unless a pipe may still hold some of the rows."""
+        whole = data.endswith(b"\n") and not self._sink.pipe
+        with self._bar.aside(whole=whole) if self._shown else nullcontext():
             self._sink.write(data)
 
 

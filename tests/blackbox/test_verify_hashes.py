@@ -155,8 +155,8 @@ def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) 
     assert made_up not in ran.err  # a server can have any chain
     for words, warned in ((HASHES, True), ((), False)):
         assert (made_up in program("verify", "0:3", *words, url="demo:").err) == warned
-    assert program("export", "blocks", "full-blocks", "0:3", "--to", "lake", "-q", "-w", "1", url="demo:").code == 0
-    ran = program("verify", "lake", *HASHES)
+    assert program("export", "blocks", "full-blocks", "0:3", "--to", "made-up", "-q", "-w", "1", url="demo:").code == 0
+    ran = program("verify", "made-up", *HASHES)
     assert ran.code == 6
     assert f"no block hash matches; if this is an export of demo:, {made_up}" in ran.err
 
