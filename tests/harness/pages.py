@@ -118,8 +118,8 @@ def sections(page: Path) -> Iterator[list[Block]]:
 
 
 class Home:
-    """A home folder as the pages assume it: profiles `main` and `other`, a view key, chainq in ~/.venvs/chainq, a clone
-    around."""
+    """A home folder as the pages assume it: profiles `main` and `other`, a view key, chainq in ~/.local/bin and in
+    environments, a clone around."""
 
     def __init__(self, place: Path, url: str) -> None:
         self.place, self.url = place, url
@@ -131,6 +131,8 @@ class Home:
             for name in ("python", "pytest"):
                 (place / path / "bin" / name).symlink_to(environment / name)
             (place / path / "bin" / "chainq").symlink_to(place / "bin" / "chainq")
+        (place / ".local" / "bin").mkdir(parents=True)
+        (place / ".local" / "bin" / "chainq").symlink_to(place / "bin" / "chainq")
         (place / "bin").mkdir()
         for name, text in (("chainq", CHAINQ), ("duckdb", DUCKDB), ("fzf", FZF)):
             (place / "bin" / name).write_text(text.format(python=sys.executable, installed=installed()))
