@@ -2,10 +2,11 @@
 
 import operator
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import wraps
 from types import MappingProxyType
-from typing import TypedDict, cast
+from typing import ParamSpec, TypedDict, TypeVar, cast
 
 import msgspec
 
@@ -23,6 +24,9 @@ from chainq.text.sanitize import excerpt
 Time = date | timedelta | float | str  # a datetime is a date
 Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
 Texts = str | Sequence[str]  # one or several
+P = ParamSpec("P")
+T = TypeVar("T")
+_RANGES = "blocks(start, end) and full_blocks(start, end) read a range"
 
 
 class RangeOptions(TypedDict, total=False):
@@ -33,6 +37,9 @@ class RangeOptions(TypedDict, total=False):
     until: Time | None
     limit: int | None
     reverse: bool
+
+
+_BOUNDS = ("start", "end", *RangeOptions.__annotations__)
 
 
 class WhereOptions(RangeOptions, total=False):
@@ -155,17 +162,41 @@ def lookup(value: Height) -> Height:
         return height("height", value)
     except UsageError as error:
         if isinstance(value, list | tuple | range):
-            way = "call the method for each height; blocks(start, end) and full_blocks(start, end) read a range"
-            raise UsageError(error.message, way) from None
+            raise UsageError(error.message, f"call the method for each height; {_RANGES}") from None
         below = value.strip().startswith("-") if isinstance(value, str) else isinstance(value, int) and value < 0
         if below:
             raise UsageError(error.message, "'latest' is the tip; blocks(-5) reads the newest five") from None
         raise
 
 
+def one_block(method: Callable[P, T]) -> Callable[P, T]:
+    """Return a method of one height with a TypeError for a range that says which methods read one."""
+
+    @wraps(method)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        if len(args) > len(("self", "height")) or not kwargs.keys().isdisjoint(_BOUNDS):
+            raise TypeError(f"{method.__name__}() reads one block; {_RANGES}")
+        return method(*args, **kwargs)
+
+    return called
+
+
 def _bound(name: str, value: int) -> int:
     """Return a bound of a range; below 0 it counts back from the tip. Raises UsageError."""
-    return integer(name, value, -HIGHEST, HIGHEST)
+    try:
+        return integer(name, value, -HIGHEST, HIGHEST)
+    except UsageError as error:
+        raise UsageError(error.message, _as_bounds(value)) from None
+
+
+def _as_bounds(value: object) -> str:
+    """Return how to write a range that was given as one object; empty if it is none."""
+    match value:
+        case range(start=int(start), stop=int(end), step=1) | [int(start), int(end)]:
+            return f"use start={start}, end={end}"
+        case range() | [*_]:
+            return "for a range use start= and end="
+    return ""
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:

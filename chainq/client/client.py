@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
+from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions, one_block
 from chainq.client.boundary import boundary
 from chainq.client.notes import filtered, uncalled
 from chainq.client.progress import Progress
@@ -159,6 +159,7 @@ class Client(Closing):
         """
         return self._range("blocks", start, end, options, verify=verify, hashes=hashes)
 
+    @one_block
     def block(self, height: Height) -> "BlockRow":
         """Return the summary of one block, of the tip for "latest". Raises NotFoundError.
 
@@ -196,6 +197,7 @@ class Client(Closing):
         """
         return self._range("full-blocks", start, end, options, verify=verify, hashes=hashes)
 
+    @one_block
     def transactions(self, height: Height, *, where: Texts | None = None) -> "list[TransactionsRow]":
         """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
 

@@ -516,3 +516,36 @@ def test_what_is_no_height_of_one_block(height: Any, words: str) -> None:
                 method(height)
             assert words in str(raised.value)
         assert [row["height"] for row in client.blocks(-5)][-1] == client.block("latest")["height"]
+
+
+@pytest.mark.parametrize(
+    ("call", "way"),
+    [
+        (lambda client: client.transactions(12345, 12350), "transactions() reads one block; "),
+        (lambda client: client.block(5, 7), "block() reads one block; "),
+        (lambda client: client.transactions(start=5, end=7), "transactions() reads one block; "),
+        (lambda client: client.transactions(last=7), "transactions() reads one block; "),
+    ],
+)
+def test_a_range_for_a_method_of_one_block_names_those_of_ranges(call: Callable[[Any], Any], way: str) -> None:
+    """Wrong arguments are a TypeError, as of other functions, which says what to call."""
+    with Client("demo:") as client, pytest.raises(TypeError) as caught:
+        call(client)
+    assert str(caught.value).startswith(way)
+    assert str(caught.value).endswith("blocks(start, end) and full_blocks(start, end) read a range")
+
+
+@pytest.mark.parametrize(
+    ("start", "way"),
+    [
+        (range(12000, 12100), "; use start=12000, end=12100"),
+        ((12000, 12100), "; use start=12000, end=12100"),
+        (range(0, 100, 2), "; for a range use start= and end="),
+        ([5, 6, 7], "; for a range use start= and end="),
+    ],
+)
+def test_a_range_in_one_argument_is_shown_in_two(start: Any, way: str) -> None:
+    """Heights in one object are an error that says how to write the range."""
+    with Client("demo:") as client, pytest.raises(UsageError) as caught:
+        client.records(start)
+    assert str(caught.value).endswith(way)
