@@ -86,9 +86,9 @@ class Method(NamedTuple):
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
     that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
     function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none.
-    `condition`: an example for --where, empty if the command cannot leave rows out. `older`: fields that only older
-    blocks have, and the published interface lacks. csv and tables show them if --columns names them. `derived`: columns
-    that chainq reads off a row if --columns names them.
+    `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
+    real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
+    columns that chainq reads off a row if --columns names them.
     """
 
     command: str
@@ -111,13 +111,13 @@ class Method(NamedTuple):
     program: str = ""
     function: str = ""
     condition: str = ""
-    older: tuple[Column, ...] = ()
+    unlisted: tuple[Column, ...] = ()
     derived: tuple[Column, ...] = ()
 
     @property
     def sent(self) -> tuple[Column, ...]:
-        """Return the columns that rows are known to have, those of older blocks among them."""
-        return self.columns + self.older
+        """Return the columns that rows are known to have, also those that the published interface lacks."""
+        return self.columns + self.unlisted
 
     @property
     def selectable(self) -> tuple[Column, ...]:
@@ -338,7 +338,7 @@ METHODS = (
         height="height",
         linked=True,
         condition="coinbase_reward != null and height ~ 0$",
-        older=_OLDER_SUMMARY,
+        unlisted=_OLDER_SUMMARY,
     ),
     Method(
         command="block",
@@ -349,7 +349,7 @@ METHODS = (
         shape=Shape.ROW_IN_ARRAY,
         columns=BLOCK_SUMMARY,
         example="chainq block 12345",
-        older=_OLDER_SUMMARY,
+        unlisted=_OLDER_SUMMARY,
     ),
     Method(
         command="latest",
@@ -374,7 +374,7 @@ METHODS = (
         program=f"{_CALLS}[].program",
         function=f"{_CALLS}[].function",
         condition="transactions[].type = deploy",
-        older=_OLDER_BLOCK,
+        unlisted=_OLDER_BLOCK,
     ),
     Method(
         command="transactions",
@@ -395,6 +395,7 @@ METHODS = (
         params=(Param("id", "string", Role.ID, "transaction ID, bech32 with prefix at"),),
         shape=Shape.ROW_OR_NULL,
         columns=TRANSACTION,
+        unlisted=(Column("transaction.fee.transition.scm", "string", "signer commitment (field element)", Kind.ID),),
         example="chainq transaction at1tkjagejw78alyv7pph55h584fs8lsgv6dcslps3rl2ec2t2jl8fq695ac3",
     ),
     Method(

@@ -63,7 +63,8 @@ class OutputSettings(NamedTuple):
 
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
-        writer = self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
+        spec = self.spec._replace(resumed=resumed, warn=reporter.warn, remark=reporter.remark, **known)
+        writer = self.make(reporter.beside(sink), spec)
         if not self.source:
             return writer
         from chainq.formats.derived import WithProgramId

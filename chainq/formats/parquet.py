@@ -19,7 +19,7 @@ from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
-from chainq.formats.protocol import Output, OutputSpec, few, not_unicode, refused
+from chainq.formats.protocol import Output, OutputSpec, few, not_unicode, refused, unlisted_of
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt, printable
 
@@ -61,7 +61,7 @@ class Parquet:
             self._flat = not any("." in name for name in names) and all(kind.read in FLAT for kind in self._types)
         else:
             more = f"more unknown fields and values that do not fit go to the column {EXTRA}"
-            self._all = ArrowRows(spec.columns, pyarrow, few(spec.warn, more))
+            self._all = ArrowRows(spec.columns, pyarrow, few(spec.warn, more), unlisted_of(spec))
             pairs = [(field.name, field.type) for field in self._all.schema]
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,

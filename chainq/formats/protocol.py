@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Raw
 
-from chainq.catalog.methods import Column
+from chainq.catalog.methods import BY_COMMAND, Column
 from chainq.errors import ChainqError, OutputError, Phrase
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import abridged, printable
@@ -47,10 +47,10 @@ class OutputSpec(NamedTuple):
     terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI styles may be
     used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns that lookups added, which
     `--columns` cannot select. `counted`: a table ends with the number of its rows. `warn`: writes a line to stderr,
-    unless `--quiet` was given. `spelled`: returns a text with its parameters as users write them. `heights`: returns
-    the height range (start, end excluded) that the rows written so far complete; None if they are not all rows of a
-    range. `read`: returns the height range that was read for them, also if a filter dropped some; None if rows were not
-    selected by a range, or a limit may have ended it.
+    unless `--quiet` was given; `remark`: only for somebody who watches. `spelled`: returns a text with its
+    parameters as users write them. `heights`: returns the height range (start, end excluded) that the rows written
+    so far complete; None if they are not all rows of a range. `read`: returns the height range that was read for
+    them, also if a filter dropped some; None if rows were not selected by a range, or a limit may have ended it.
     """
 
     command: str
@@ -68,6 +68,7 @@ class OutputSpec(NamedTuple):
     detailed: bool = False
     counted: bool = True
     warn: Callable[[str], None] = lambda _: None
+    remark: Callable[[str], None] = lambda _: None
     spelled: Callable[[str], str] = str
     heights: Callable[[], tuple[int, int] | None] = lambda: None
     read: Callable[[], tuple[int, int] | None] = lambda: None
@@ -111,18 +112,31 @@ def capabilities(format_: Format) -> Capabilities:
 def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] | None:
     """Return what warns, once for each, of the first few fields that no column of the format `name` shows.
 
-    None if columns were selected: who did so knows that the others are left out.
+    None if columns were selected: who did so knows that the others are left out. Of a field that the catalogue has as
+    unlisted it is a remark: help says that csv lacks it, and a job that runs every night need not hear it.
     """
     warn = few(spec.warn, f"more unknown fields are left out of {name}")
     hint = Phrase("select it by {columns} and {check}", check=False)
+    unlisted = unlisted_of(spec)
     warned: set[str] = set()
 
     def warn_once(path: str) -> None:
         if path not in warned and len(warned) <= MAX_UNKNOWN:
             warned.add(path)
-            warn(f"unknown field {path!r} is left out of {name}; use jsonl, or " + hint)
+            if path in unlisted:
+                spec.remark(
+                    Phrase(f"the field {path} is left out of {name}, unless {{columns}} names it", columns=None)
+                )
+            else:
+                warn(f"unknown field {path!r} is left out of {name}; use jsonl, or " + hint)
 
     return None if spec.selected else warn_once
+
+
+def unlisted_of(spec: OutputSpec) -> set[str]:
+    """Return the paths of the fields that rows of the command can have, and the published interface lacks."""
+    method = BY_COMMAND.get(spec.command)
+    return {column.path for column in method.unlisted} if method else set()
 
 
 def few(warn: Callable[[str], None], more: str) -> Callable[[str], None]:

@@ -61,7 +61,7 @@ def load() -> None:
 class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
-    `warn` is called with warnings for readers of the file, except about paths that are `known` or in older blocks.
+    `warn` is called with warnings for readers of the file, except about paths that are `known` or `unlisted`.
     Raises UsageError without pyarrow; OutputError if the file cannot be written.
     """
 
@@ -73,7 +73,7 @@ class PartitionFile:
 
         self._arrow, self._file = pyarrow, file
         self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
-        expected = {*known, *(column.path for column in method.older)}
+        expected = {*known, *(column.path for column in method.unlisted)}
         self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
         height = self._rows.schema.get_field_index(method.height) if method.height else -1
         self._writer = parquet.ParquetWriter(

@@ -80,7 +80,7 @@ def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, nowhere:
 
 
 def test_fields_of_older_blocks_are_known(chainq: Program, server: Servers, tmp_path: Path) -> None:
-    """--columns and --where take them, and an export, which keeps them, does not warn of them."""
+    """--columns and --where take them, and neither an export, which keeps them, nor csv in a cron job warns of them."""
     supply = "total_supply_in_microcredits"
     ran = chainq(
         "blocks", "198:202", "--where", f"{supply} > 0", "--columns", f"height,{supply}", "--jsonl", url=server()
@@ -88,6 +88,10 @@ def test_fields_of_older_blocks_are_known(chainq: Program, server: Servers, tmp_
     assert list(map(json.loads, ran.rows)) == [
         {"height": str(height), supply: str(1_500_000_000_000_000 - height * 25_000)} for height in (198, 199)
     ]
+    for file in ("rows.csv", "rows.parquet"):
+        ran = chainq("blocks", "198:202", "-o", file, url=server())
+        assert (ran.code, ran.err) == (0, "")
+    assert f"the field {supply} is left out of csv" in chainq("blocks", "199:201", "--csv", "-v", url=server()).err
     for command in ("blocks", "full-blocks"):
         ran = chainq("export", command, "100:200", "--to", str(tmp_path / "lake"), url=server())
         assert (ran.code, ran.err.count("unknown")) == (0, 0), ran.err
