@@ -5,7 +5,6 @@ Everything that a table or a tree shows of a row comes through here, and so thro
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
@@ -79,13 +78,14 @@ def time_cell(text: str, now: float) -> Cell:
     return Cell(shown, f"{shown}  {age(int(now) - seconds)}")
 
 
-def iso_cell(text: str, now: float) -> Cell:
-    """Return a time that a query computed, written by ISO 8601, as other times are shown; any other text as it is."""
+def iso_cell(text: str) -> Cell:
+    """Return a time that a query computed, written by ISO 8601, as other times are shown; any other text as it is.
+
+    It has no age: that of a day, or of a maximum, is noise.
+    """
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z?", text):
         return id_cell(text, width=_WORD)
-    shown = text.replace("T", " ")
-    seconds = int(now - datetime.fromisoformat(f"{text[:19]}Z").timestamp())
-    return Cell(shown, f"{shown}  {age(seconds)}") if text.endswith("Z") and seconds > -_SKEW else plain(shown)
+    return plain(text.replace("T", " "))
 
 
 def status_cell(text: str) -> Cell:
@@ -129,7 +129,7 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     if column.kind is Kind.TIME:
         return time_cell(text, now)
     if column.type == "time":
-        return iso_cell(text, now)
+        return iso_cell(text)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
         return plain(str(count))
     if "[]" in column.path:

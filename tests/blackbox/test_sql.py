@@ -289,6 +289,15 @@ def test_formats(exported: Program) -> None:
     assert len((exported.home / "heights.csv").read_text().splitlines()) == 101
 
 
+def test_times_of_a_query_have_no_age(exported: Program) -> None:
+    """A table shows the days of a query as it computed them: the age of a day, or of a maximum, says nothing."""
+    query = "select date_trunc('day', min(timestamp)) as day, max(timestamp) as newest from blocks"
+    day, newest = exported("sql", "lake", query, "--csv").out.decode().splitlines()[1].split(",")
+    head, row, _ = exported("sql", "lake", query, "--table").out.decode().splitlines()
+    assert head.split() == ["day", "newest"]
+    assert row.split() == [*day.split("T"), *newest.split("T")]
+
+
 def test_text_has_every_column(exported: Program) -> None:
     """`--text` and a file .txt have all columns of the query, whatever they are called."""
     query = "select min(height) as height, 7 as n from blocks"
