@@ -216,7 +216,8 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
         return TransitionParts(transition_id, records, transitions)
     if transaction_id is not None:
         return _transaction(service, text_of(transaction_id))
-    raise _unseen(f"transition {transition_id}", heights, f"no records of it, and {_OPEN} have its ID")
+    where = f"no records of it, and {_OPEN} have its ID"
+    raise _unseen(f"transition {transition_id}", heights, where, at=f"transition_id = {transition_id}")
 
 
 def _spent(service: Service, tag: str) -> TransactionParts:
@@ -250,7 +251,8 @@ def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
     heights = service.height_range(Bounds(last=last))
     found = _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights)
     if not found:
-        raise _unseen(f"record {abridged(ciphertext, 40)}", heights)
+        at = f"record_ciphertext ~ {ciphertext[:40]}"
+        raise _unseen(f"record {abridged(ciphertext, 40)}", heights, at=at)
     return RecordParts(ciphertext, found[0])
 
 
@@ -276,16 +278,19 @@ _LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
 _OPEN = "no transitions without record inputs"
 
 
-def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "") -> NotFoundError:
+def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "", at: str = "") -> NotFoundError:
     """Return the error for what is not in the newest blocks.
 
-    `where`: what these have none of; `check`: what may help, before looking further.
+    `where`: what these have none of; `check`: what may help, before looking further; `at`: the condition that its
+    records meet, for who knows its height: an old one is too many blocks away.
     """
     from chainq.text.humanize import counted
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
     more = [Phrase("look at more blocks with {last}", last=10 * len(heights))] if heights.start else []
     hint = Phrase(", or ".join(["{}"] * (bool(check) + len(more))), *filter(None, [check]), *more)
+    if at and more:
+        hint += f"; if you know its height H: chainq records H --where '{at}'"
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
 
 

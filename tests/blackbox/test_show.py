@@ -250,12 +250,15 @@ def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], sho
 
 
 def test_an_old_transition_or_record_is_exit_1(chainq: Program) -> None:
-    """No method finds them: the message says where they were looked for, and how to look further."""
+    """No method finds them: the message says where they were looked for, and how to look further, or at one height."""
     old = json.loads(TRUTH.rows("records", 640, 700)[0])
     for name in (old["transition_id"], old["record_ciphertext"]):
         said = one_line(chainq("show", name, "--last", "7", url="demo:"), 1)
         assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
-        assert said.endswith("; look at more blocks with --last 70\n")
+        hint = said.partition("; look at more blocks with --last 70; if you know its height H: chainq ")[2]
+        command = shlex.split(hint.replace(" H ", f" {old['height']} "))
+        assert command[:2] == ["records", str(old["height"])]
+        assert old in map(json.loads, chainq(*command, url="demo:").rows)
     assert "use chainq show" in one_line(chainq("transaction", old["transition_id"], url="demo:"), 2)
 
 
