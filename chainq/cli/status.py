@@ -24,6 +24,7 @@ from chainq.text.width import terminal_width, wrap
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
+    from chainq.heights.grid import PartitionSpec
     from chainq.stored.receipt import Entry
     from chainq.stored.store import Store
 
@@ -184,10 +185,10 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     listed = list(store.listing())
     written = {one.name for one in listed}
     last = last_run.read(store) if last_run.NAME in written else last_run.of_receipts(listed)
-    ends: dict[str, int] = {}
     known = manifest.read(store)
-    for spec in (entry.spec for entry in known.entries.values()) if known else ():
-        ends[spec.command] = max(ends.get(spec.command, 0), spec.end)
+    named: dict[str, list[PartitionSpec]] = {}  # also those whose files are gone
+    for entry in known.entries.values() if known else ():
+        named.setdefault(entry.spec.command, []).append(entry.spec)
     valid = take_inventory(listed).valid.values()
     begun = HeightRange(*last.begun) if last.begun else span(entry.spec for entry in valid)
     tables: dict[str, list[Entry]] = {command: [] for command in _begun(store)}
@@ -196,9 +197,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)]) if one in tables):
         entries = tables[command]
         entries.sort(key=lambda entry: entry.spec)
-        heights = begun or HeightRange(0, 0)
-        if entries:
-            heights = HeightRange(entries[0].spec.start, max(entries[-1].spec.end, ends.get(command, 0)))
+        heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)

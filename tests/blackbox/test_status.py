@@ -144,6 +144,10 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert chainq(*writes.split()[1:-2], url=url).code == 0
     assert chainq("status", "lake", "--max-age", "1h").code == 0
     assert seen(chainq, "lake")["missing"] == []
+    (chainq.home / "lake/records/start=000000000/data.parquet").unlink()
+    [_, first] = json.loads(chainq("status", "lake", "--json").out)
+    assert (first["next"], first["missing"]) == (0, [[0, 100]])  # the manifest names it
+    assert chainq("status", "lake", "--max-age", "1h").code == 6
 
 
 def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
