@@ -105,7 +105,9 @@ def test_one_changed_digit_is_found(chainq: Program, server: Servers) -> None:
     path = written(chainq, server, "records", "some.jsonl")
     text = path.read_text()
     path.write_text(text.replace('"output_index":0', '"output_index":7', 1))
-    assert "1 receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
+    said = one_line(chainq("verify", str(path), "--jsonl"), 6)
+    assert "1 receipt" in said
+    assert said.endswith("; --full shows which rows are wrong\n")
 
 
 def test_full_takes_the_range_of_the_receipt(chainq: Program, server: Servers) -> None:
