@@ -319,6 +319,8 @@ class _Polls:
             journal.remove_rest()
         height, left = journal.position.next, self.rounds.left
         if journal.checkpoint is None:
+            if isinstance(error, ReorgError) and error.back is not None:
+                height, left = error.back.next, self.rounds.left_from(error.back)
             more = "" if left is None else Phrase(" {limit}", limit=left)
             if self.rounds.settings.header and self.rounds.settings.output is None:
                 more += Phrase(" {no_header}", no_header=True)

@@ -12,6 +12,8 @@ block is not requested again.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
 from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
 from chainq.fetching.service import Service, hash_text
@@ -28,7 +30,14 @@ LEAST_HASHES, MOST_HASHES = 16, 64  # of the last blocks, with which rows are co
 
 
 class ReorgError(IncompleteError):
-    """A reorg of blocks that the checkpoint recorded: runs cannot resume until the user goes back or starts over."""
+    """A reorg of blocks whose rows are written: runs cannot resume there until the user goes back or starts over.
+
+    `back`: without a checkpoint, the last position of this run that is still on the chain.
+    """
+
+    def __init__(self, message: str, hint: str, back: Position | None = None) -> None:
+        super().__init__(message, hint)
+        self.back = back
 
 
 def difference(position: Position, found: str, *, recorded: bool = True) -> str:
@@ -210,9 +219,13 @@ class ReorgCheck:
         reorg = difference(known, found, recorded=kept and known in history.positions)
         if not reorg:
             return
-        if not kept:
-            raise IncompleteError(reorg, "rows that are already written may be of blocks that are gone")
         same = next((position for position in reversed(history.positions) if self._still(position)), None)
+        if not kept:
+            same = same or history.positions[0]
+            if same is history.last:
+                raise IncompleteError(reorg)
+            gone = f"discard the rows from height {same.next} on, which may be of blocks that are gone"
+            raise ReorgError(reorg, f"{gone}: they are fetched again", same)
         if same is None:
             over = "start over with a new checkpoint and a new output file"
             raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
@@ -222,8 +235,16 @@ class ReorgCheck:
         raise ReorgError(reorg, Phrase("{rewind} goes back far enough, to height {}", same.next, rewind=blocks))
 
     def _still(self, position: Position) -> bool:
-        """Return whether the service still has the block that a position recorded."""
-        return not position.hash or self.service.block_hash(position.next - 1) == position.hash
+        """Return whether the service still has the block that a position recorded.
+
+        A checkpoint may begin with a position without a hash. Without a checkpoint any position may lack one, or the
+        number of its rows, which `--limit` needs, so an earlier one has to do.
+        """
+        if self.journal.checkpoint is None and (not position.hash or position.total is UNSET):
+            return False
+        if not position.hash:
+            return True
+        return self.service.block_hash(position.next - 1) == position.hash
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:

@@ -31,7 +31,7 @@ from chainq.process.signals import signals_deferred
 from chainq.process.threads import Later
 from chainq.query import Batch, Query, limited
 from chainq.resume.batch_stream import BatchStream
-from chainq.resume.history import digests
+from chainq.resume.history import Position, digests
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import OnlyNamedError, ReorgCheck
 from chainq.resume.settings import ResumeSettings
@@ -97,6 +97,11 @@ class Rounds:
     def left(self) -> int | None:
         """Return how many rows the limit leaves to be written, None without one."""
         return None if self.query.limit is None else self.query.limit - self.written
+
+    def left_from(self, position: Position) -> int | None:
+        """Return how many rows the limit leaves after a position of this run, None without one."""
+        total = 0 if position.total is UNSET else position.total
+        return None if self.query.limit is None else self.query.limit - total
 
     @property
     def _lag(self) -> int:

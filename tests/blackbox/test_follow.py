@@ -199,6 +199,29 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
         stopped(process, signal.SIGINT, "resumes at height 13")
 
 
+@pytest.mark.parametrize(("at", "back"), [(498, 498), (503, 503), (490, 498), (505, 505)])
+@pytest.mark.parametrize("limit", [None, 100])
+def test_6_a_reorg_without_a_checkpoint(at: int, back: int, limit: int | None, chainq: Program, truth: Truth) -> None:
+    """The hint to resume goes back to the fork, so no row of a block that is gone is kept."""
+    service, words = Moving(500), () if limit is None else ("--limit", str(limit))
+    with serving(service) as url:
+        process = chainq.start("blocks", "--start", "-3", *SOON, *words, url=url)
+        assert read(process, 3) == truth.rows("blocks", 498, 501)
+        for service.tip in range(501, 506):
+            assert read(process, 1) == truth.rows("blocks", service.tip, service.tip + 1)
+        service.swap(Fork(Chain(), at))
+        service.tip = 506
+        ran = finish(process)
+        assert ran.out == b""
+        more = "" if limit is None else f" --limit {limit - (back - 498)}"
+        due = f"discard the rows from height {back} on", "fetched again", f"resume with --start {back} --follow{more}\n"
+        said(ran, 6, "reorg: block 505 is", "this run has seen", *due)
+        again = chainq.start("blocks", "--start", str(back), *SOON, url=url)
+        rows = read(again, 507 - back)
+        assert all(service.chain.block_hash(h).encode() in row for h, row in zip(range(back, 507), rows, strict=True))
+        stopped(again, signal.SIGINT, "--start 507 --follow")
+
+
 def test_6_max_age_ends_it(chainq: Program, truth: Truth) -> None:
     """--follow --max-age ends with 6 when the newest block is too old, after the rows that were due."""
     with serving(Moving(9)) as url:

@@ -215,7 +215,7 @@ def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:
         service.swap(Fork(Chain(), FIRST - 1))
         service.tip, service.instead = FIRST + 5, None
         ran = finish(process)
-    said(ran, 6, f"reorg: block {FIRST} is", "this run has seen", "--start 2401")
+    said(ran, 6, f"reorg: block {FIRST} is", "this run has seen", "resume with --start 2397 --follow")
     assert ran.out == b""
 
 
