@@ -4,7 +4,7 @@ Everything that a table or a tree shows of a row comes through here, and so thro
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from chainq.rows.fields import array_of, count_of, text_of
 from chainq.rows.transaction import CREDITS, Call, program_of
 from chainq.text.humanize import age, counted, in_credits, utc
 from chainq.text.sanitize import printable
-from chainq.text.width import BOTH_ENDS, truncate, width_of
+from chainq.text.width import BOTH_ENDS, ELLIPSIS, truncate, width_of
 
 RIGHT = {Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.DATA}
 """The kinds that are aligned to the right."""
@@ -32,16 +32,42 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 class Cell(NamedTuple):
     """A value without control characters: `short` as a narrow column shows it, `whole` where the line has room.
 
-    `style` is one of rich's.
+    `style` is one of rich's. `items`: of an array, each abbreviated.
     """
 
     short: str
     whole: str
     style: str = ""
+    items: tuple[str, ...] = ()
 
     def text(self, room: float) -> str:
-        """Return the whole text if it fits in `room` character cells, else the short one."""
-        return self.whole if self.whole == self.short or width_of(self.whole) <= room else self.short
+        """Return the whole text if it fits in `room` character cells, else as many items as fit, or the short one."""
+        if self.whole == self.short or width_of(self.whole) <= room:
+            return self.whole
+        return _first_of(self.items, room) if self.items else self.short
+
+
+def _first_of(items: Sequence[str], room: float) -> str:
+    """Return the items if they fit in `room` character cells, else the first ones, at least one, with the number left.
+
+    >>> _first_of(["abc", "de", "f", "g"], 20)
+    'abc, de, f, g'
+    >>> _first_of(["abc", "de", "f", "g"], 12)
+    'abc, … 3 more'
+    """
+    if width_of(every := ", ".join(items)) <= room or len(items) == 1:
+        return every
+    shown, width = 0, 0
+    for item in items[:-1]:
+        width += width_of(item) + len(", ")
+        if shown and width + width_of(_more(items, shown + 1)) > room:
+            break
+        shown += 1
+    return ", ".join([*items[:shown], _more(items, shown)])
+
+
+def _more(items: Sequence[str], shown: int) -> str:
+    return f"{ELLIPSIS} {len(items) - shown:,} more"
 
 
 BLANK = Cell("", "")
@@ -57,6 +83,21 @@ def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
     """Return an ID, or another text that is recognised by its ends: abbreviated in the middle, always alike."""
     shown = printable(text)
     return Cell(truncate(shown, width, BOTH_ENDS), shown, style)
+
+
+def items_cell(value: Raw | None) -> Cell:
+    """Return the items of an array, and of arrays in it, each abbreviated by itself."""
+    whole = tuple(_leaves(value))
+    short = tuple(item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in whole)
+    return Cell(_first_of(short, _WORD), ", ".join(whole), items=short)
+
+
+def _leaves(value: Raw | None) -> Iterator[str]:
+    for item in array_of(value):
+        if bytes(item)[:1] == b"[":
+            yield from _leaves(item)
+        else:
+            yield printable(text_of(item)) or "-"
 
 
 def number_cell(text: str) -> Cell:
@@ -133,7 +174,7 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
         return plain(str(count))
     if "[]" in column.path:
-        text = ", ".join(text_of(item) or "-" for item in array_of(value))
+        return items_cell(value)
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
 
 
@@ -171,14 +212,17 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\[\])*(\.[A-Za-z_]\w*(\[\])*)*")
 def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:
     """Return the last part of each column's path, with as many parts before it as distinguish it in `among`.
 
-    `id` and `type` say nothing alone, so that they always come with the part before.
+    `id` and `type` say nothing alone, so that they always come with the part before. Items of an array come with it.
     """
     paths = {column.path for column in (*columns, *among)}
     found = []
     for column in columns:
         steps = column.path.split(".") if _DOTTED.fullmatch(column.path) else [column.path]  # count(a.b) has no parts
         size = 2 if steps[-1] in ("id", "type") else 1
-        while size < len(steps) and sum(f".{path}".endswith("." + ".".join(steps[-size:])) for path in paths) > 1:
+        while size < len(steps) and (
+            sum(f".{path}".endswith("." + ".".join(steps[-size:])) for path in paths) > 1
+            or ("[]" in column.path and "[]" not in "".join(steps[-size:]))
+        ):
             size += 1
         found.append(printable(".".join(steps[-size:])))
     return found

@@ -29,12 +29,16 @@ _WIDEST = 500  # cells of a column, where values are not abbreviated; the rest o
 
 @dataclass(slots=True)
 class Candidate:
-    """A column that may be shown: its header, and the widths that its short and its whole values need."""
+    """A column that may be shown: its header, and the widths that its short and its whole values need.
+
+    `items`: the width of the longest array with all of its items abbreviated.
+    """
 
     field: Column
     header: str
     short: int = 0
     whole: int = 0
+    items: int = 0
 
     def measure(self, cells: Sequence[Cell]) -> None:
         """Take the widths of the header and of these values into account."""
@@ -43,21 +47,25 @@ class Candidate:
         widest = max(width_of(cell.short) for cell in cells)
         self.short = max(self.short, width_of(self.header), least, spare + widest)
         self.whole = max(self.whole, self.short, spare + max(width_of(cell.whole) for cell in cells))
+        self.items = max(self.items, *(width_of(", ".join(cell.items)) for cell in cells))
 
     @property
     def turn(self) -> int:
-        """Return when it gets the room that is left: IDs that other commands take, other IDs, times for their age."""
+        """Return when it gets the room that is left: IDs that other commands take, other IDs, times for
+        their age, others, and last arrays."""
         if self.field.kind is Kind.ID:
             return 0 if self.header in ("transaction_id", "transaction.id") else 1
-        return 2 if self.field.kind is Kind.TIME else 3
+        if self.field.kind is Kind.TIME:
+            return 2
+        return 4 if self.items else 3
 
 
 def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]:
     """Return how columns are drawn in `room` cells; those that do not fit are left out from the end, none with `keep`.
 
     Before that, columns that fold share what the others leave, if that is enough for each. Room that is left goes to
-    columns that can then show their values whole. IDs of one kind are all whole or all abbreviated, so that equal ones
-    look equal.
+    columns that can then show their values whole, then to arrays for more items. IDs of one kind are all whole or all
+    abbreviated, so that equal ones look equal.
     """
     shown = list(columns)
     widths = [column.short for column in shown]
@@ -67,10 +75,13 @@ def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]
             shown.pop()
             widths = [column.short for column in shown]
     spare = room + GAP - sum(width + GAP for width in widths)
-    for turn in range(4):
+    for turn in range(5):
         grown = [column.whole if column.turn == turn else width for column, width in zip(shown, widths, strict=True)]
         if (more := sum(grown) - sum(widths)) <= spare:
             widths, spare = grown, spare - more
+    for at, column in enumerate(shown):
+        more = min(max(0, column.items - widths[at]), max(0, spare))
+        widths[at], spare = widths[at] + more, spare - more
     return [
         Lane(column.header, min(width, room), column.field.kind in RIGHT)
         for column, width in zip(shown, widths, strict=True)

@@ -267,6 +267,24 @@ def test_columns_lead_through_arrays(chainq: Program, truth: Truth) -> None:
     assert chainq(*words[:-1], "status[].x", url="demo:").code == 2
 
 
+def test_a_table_abbreviates_each_item_of_an_array(chainq: Program, truth: Truth) -> None:
+    """As many items as the line has room for, each abbreviated by itself, below a header that says it is an array."""
+    (row,) = map(json.loads, truth.rows("full-blocks", 12345, 12346))
+    names = [item["transaction"]["id"] for item in row["transactions"]]
+    assert len(names) == 7
+    short = [f"{name[:8]}…{name[-6:]}" for name in names]
+    words = ("full-blocks", "12345", "--columns", "header.metadata.height,transactions[].transaction.id")
+    narrow, wide = (shown(chainq, *words, columns=columns, NO_COLOR="1") for columns in (60, 200))
+    head, first = narrow.splitlines()[:2]
+    assert head.split() == ["height", "transactions[].transaction.id"]
+    assert first.split(maxsplit=1)[1] == f"{short[0]}, {short[1]}, … 5 more"
+    assert wide.splitlines()[1].split(maxsplit=1)[1] == ", ".join(short)
+    (lines,) = csv.DictReader(chainq(*words, "--csv", url="demo:").out.decode().splitlines())
+    assert json.loads(lines["transactions[].transaction.id"]) == names
+    two = ("transaction", names[0], names[1], "--columns", "transaction.id,transaction.execution.transitions[].id")
+    assert shown(chainq, *two, NO_COLOR="1").splitlines()[0].split() == ["transaction.id", "transitions[].id"]
+
+
 def test_a_whole_object_is_a_column(chainq: Program, truth: Truth) -> None:
     """`transaction.fee` is JSON in every format: a member in jsonl, its text in csv, text, tables and Parquet."""
     name = truth.transaction_id(12345, 0)
