@@ -97,7 +97,14 @@ def open_journal(
         last = checkpoint.history.last
         if last is not None and checkpoint.output == output:
             recorded = Recorded(last.length, checkpoint.content.output_end, checkpoint.content.writing)
-    sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
+    try:
+        sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
+    except (IncompleteError, OutputError) as error:  # the file is gone, changed, or cannot be written
+        if checkpoint is not None:
+            with suppress(OutputError):
+                checkpoint.failed(error.message)
+                checkpoint.note()
+        raise
     journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
     if checkpoint is not None and sink.owner == str(checkpoint.path):
         _check_earlier(journal, checkpoint, output)

@@ -60,6 +60,36 @@ def test_a_checkpoint(chainq: Program) -> None:
     assert re.search(r"\nlast error, [0-9-]+ [0-9:]+Z: .*could not reach", chainq("status", str(job.kept)).out.decode())
 
 
+@pytest.mark.parametrize("change", ["gone", "shorter", "a folder"])
+def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> None:
+    """A run that finds its file gone, changed or unwritable failed: status and Prometheus show it."""
+    with serving(Moving(50)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        before, rows = seen(chainq, job.kept), job.out.read_bytes()
+        job.out.unlink()
+        if change == "shorter":
+            job.out.write_bytes(rows[:100])
+        elif change == "a folder":
+            job.out.mkdir()
+        ran = job()
+        assert ran.code in (6, 7), ran.err
+        after = seen(chainq, job.kept)
+        assert after["error"] in ran.err
+        assert after["error"]
+        assert after["failure"] > before["success"] == after["success"]
+        assert (after["next"], after["rows"]) == (before["next"], before["rows"])
+        assert "\nlast error, " in chainq("status", str(job.kept)).out.decode()
+        gauge = "chainq_last_failure_timestamp_seconds{"
+        assert gauge in chainq("status", str(job.kept), "--prometheus").out.decode()
+        if change == "a folder":
+            job.out.rmdir()
+        job.out.write_bytes(rows)
+        said(job(), 0)
+        again = seen(chainq, job.kept)
+        assert again["success"] > again["failure"]
+
+
 def test_a_service_behind_is_no_success(chainq: Program) -> None:
     """A tip below what was written before: the run can find nothing new, and the last success stays what it was."""
     service = Moving(50)
