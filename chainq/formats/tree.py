@@ -80,7 +80,7 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> 
         cell = cells.cell_of(value, column, now)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
             cell = plain(cell.whole)  # a long number loses no digit
-        elif column.kind is Kind.TEXT and "\n" in text_of(value):
+        elif column.kind is Kind.TEXT and "\n" in text_of(value) and not program_of(text_of(value)):
             cell = cells.block_cell(text_of(value))
         fields.append((column.path, cell))
         if column.kind is Kind.DATA and value is not None and count_of(value):

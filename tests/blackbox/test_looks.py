@@ -285,6 +285,19 @@ def test_a_table_abbreviates_each_item_of_an_array(chainq: Program, truth: Truth
     assert shown(chainq, *two, NO_COLOR="1").splitlines()[0].split() == ["transaction.id", "transitions[].id"]
 
 
+def test_every_table_has_the_id_of_a_program(chainq: Program) -> None:
+    """In columns and in lines of fields, though the rows of transitions have the program's source text."""
+    words = ("transitions", "2999000:2999100", "--limit", "1")
+    (row,) = map(json.loads, chainq(*words, url="demo:").out.splitlines())
+    (name,) = re.findall(r"(?m)^program (\S+);", row["program"])
+    chosen = ("--columns", "program,function_name,transaction_id")
+    head, first, *_ = shown(chainq, *words, *chosen, columns=80, NO_COLOR="1").splitlines()
+    assert (head.split()[0], first.split()[0]) == ("program", name)
+    for more in ((*chosen, "--no-trunc"), ("--no-trunc",), ("--columns", "all")):
+        text = shown(chainq, *words, *more, columns=60, NO_COLOR="1")
+        assert re.findall(r"(?m)^program +(.*)\n(\S+)", text) == [(name, "function_name")], text
+
+
 def test_a_whole_object_is_a_column(chainq: Program, truth: Truth) -> None:
     """`transaction.fee` is JSON in every format: a member in jsonl, its text in csv, text, tables and Parquet."""
     name = truth.transaction_id(12345, 0)
