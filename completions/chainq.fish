@@ -228,8 +228,9 @@ _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per c
 _chainq_for owned
 _chainq_row --records flag 'Add the record of each row, with its height'
 _chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it. Only you can read a new output file'
-_chainq_row --unspent flag 'Only records not spent up to the tip; reads all full blocks up to there'
+_chainq_row --unspent flag 'Only records that are not spent; reads all full blocks up to the tip'
 _chainq_row --spent flag 'Only spent records, with what spends them; reads the same'
+_chainq_row --as-of text 'Count spends up to block H, and read no further'
 _chainq_for owned verify
 _chainq_row --columns text+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`'
 _chainq_for balance

@@ -12,7 +12,7 @@ from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
-from chainq.heights.bounds import Bounds
+from chainq.heights.bounds import Bounds, parse_start
 from chainq.process.pool import cores
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
@@ -72,6 +72,9 @@ def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
         raise UsageError(
             "columns spent_height and spent_transaction need --spent or --unspent", "both print all records"
         )
+    as_of = -1 if given.as_of is None else parse_start(given.as_of)
+    if given.as_of is not None and not (given.spent or given.unspent):
+        raise UsageError("--as-of needs --spent or --unspent")
     plain = owned_method(records=True, plaintext=True, spends=True, amounts=True)
     appended = given.checkpoint is not None or (given.follow and given.output is not None)
     settings = output.settings(with_members(plain, requested), given, appended=appended)
@@ -86,7 +89,7 @@ def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
     # Ownership rows have no height, records do.
     records = given.records or named.records or decrypt or settings.can.needs_heights
     amounts = named.amounts or readably
-    return Wanted(records, decrypt, given.spent, given.unspent, style, amounts), format_name
+    return Wanted(records, decrypt, given.spent, given.unspent, as_of, style, amounts), format_name
 
 
 def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:

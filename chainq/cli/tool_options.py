@@ -35,8 +35,9 @@ class WalletOptions(KeyOptions, heading=WALLET):
     decrypt: bool = switch(
         "Add the record, its plaintext and sender, and check it. Only you can read a new output file."
     )
-    unspent: bool = switch("Only records not spent up to the tip; reads all full blocks up to there.")
+    unspent: bool = switch("Only records that are not spent; reads all full blocks up to the tip.")
     spent: bool = switch("Only spent records, with what spends them; reads the same.")
+    as_of: str | None = option("H", "Count spends up to block H, and read no further.  [default: the tip]")
 
 
 class OwnedOptions(WalletOptions, options.MethodOptions):
@@ -49,9 +50,8 @@ class OwnedOptions(WalletOptions, options.MethodOptions):
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
     plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and spent_transaction.
     --columns requests and decrypts what the columns that it names need, also amount and token_id. --spent and
-    --unspent read every full block from the first owned record to the tip, or to the block that spends the last
-    record; that can take hours. With both, all records are printed. balance with --end reads up to there, and --lake
-    DEST takes what an export of full-blocks has.
+    --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours. With
+    both, all records are printed. --lake DEST takes what an export of full-blocks has.
     """
 
 

@@ -96,7 +96,7 @@ def range_query(
     last, since, until = options.get("last"), options.get("since"), options.get("until")
     limit = options.get("limit")
     bounds = Bounds(
-        start=None if start is None else parse_start(start) if isinstance(start, str) else _bound("start", start),
+        start=None if start is None else counted_height("start", start),
         end=None if end is None else parse_end(end) if isinstance(end, str) else _bound("end", end),
         last=None if last is None else parse_count(last) if isinstance(last, str) else height("last", last),
         since=None if since is None else _seconds("since", since),
@@ -152,6 +152,11 @@ def height(name: str, value: Height) -> int:
     if isinstance(value, str):
         return parse_height(value)
     return integer(name, value, 0, HIGHEST)
+
+
+def counted_height(name: str, value: Height) -> int:
+    """Return a height, negative from the end of the chain. Raises UsageError."""
+    return parse_start(value) if isinstance(value, str) else _bound(name, value)
 
 
 def lookup(value: Height) -> Height:

@@ -304,15 +304,16 @@ class Client(Closing):
         decrypt: bool = False,
         spent: bool = False,
         unspent: bool = False,
+        as_of: Height = -1,
         workers: int | None = None,
         **options: Unpack[RangeOptions],
     ) -> Rows[Row]:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
         `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too. `spent`
-        and `unspent` yield only records that are, as of the tip, with `spent_height` and `spent_transaction`. Both read
-        every full block from the first owned record to the tip before the first row, which can take hours; `balance`
-        reads up to its `end`. `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk
+        and `unspent` yield only records that are, as of the block `as_of`, by default the tip, with `spent_height` and
+        `spent_transaction`. Both read every full block from the first owned record to there before the first row, which
+        can take hours. `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk
         (`pip install 'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and
         IncompleteError after the last row if rows are malformed or records are not genuine.
 
@@ -325,9 +326,10 @@ class Client(Closing):
         from chainq.wallet.owned import Wallet, Wanted
 
         found, count = _view_keys(view_key), _processes(workers)
-        wanted = Wanted(records or decrypt, decrypt, spent, unspent)
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
+            height = arguments.counted_height("as_of", as_of)
+        wanted = Wanted(records or decrypt, decrypt, spent, unspent, height)
         # The limit is one of owned rows, and not of those that are compared.
         compared, service = self._batches(query._replace(limit=None)), self._service
 

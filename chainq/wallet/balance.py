@@ -83,7 +83,7 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         self._progress.begin(max(0, stop - book.next))
         start = self._first(book, stop)
-        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn)
+        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, "end")
         while start < stop:
             window = HeightRange(start, min(start + WINDOW, stop))
             behind = self._read(book, window)

@@ -1,7 +1,7 @@
 """`Wallet`: selects the rows that view keys own from batches of ownership rows; `OwnedService` yields only those."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import COMMAND, OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -34,14 +34,15 @@ _OWNER = fields.Picker([OWNER.path])
 
 class Wanted(NamedTuple):
     """What to print besides an owned row: its record row (`records`), and the record's plaintext (`plaintext`), with
-    the facts of its output, in that `style`. `spent`, `unspent`: only such records, with their spends. `amounts`: the
-    amount, in separate columns.
+    the facts of its output, in that `style`. `spent`, `unspent`: only such records, with their spends, as of the block
+    `as_of`, negative from the end of the chain. `amounts`: the amount, in separate columns.
     """
 
     records: bool = False
     plaintext: bool = False
     spent: bool = False
     unspent: bool = False
+    as_of: int = -1
     style: Style = Style.TEXT
     amounts: bool = False
 
@@ -113,9 +114,10 @@ class Wallet(Closing):
         spends = Spends(self._keys, owners)
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
-            heights = HeightRange(first, max(first, service.tip_height() + 1))
+            heights = self._searched(HeightRange(first, max(_ends(found))), service)
             wanted_of = {name: True for name in ("unspent", "spent") if getattr(self._wanted, name)}
-            announce(Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of), heights, service, warn)
+            reader = Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of)
+            announce(reader, heights, service, warn, "as_of")
             self._progress.begin(len(heights), "full blocks")
             for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
                 spends.read([blocks])
@@ -131,6 +133,20 @@ class Wallet(Closing):
                 else:
                     self.amounts.pop(key_of(row), None)
             yield batch._replace(rows=wanted, confirmed=False)
+
+    def _searched(self, held: HeightRange, service: Service) -> HeightRange:
+        """Return the heights in which a spend counts; `held`: those of the batches with records.
+
+        Raises UsageError if the last of them is below these records or above the tip.
+        """
+        as_of, tip = self._wanted.as_of, service.tip_height()
+        last = as_of if as_of >= 0 else tip + 1 + as_of
+        if last > tip:
+            raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=as_of))
+        if as_of != -1 and last + 1 < held.end:
+            range_end = Phrase("give the range an {end} of at most that", end=last + 1)
+            raise UsageError(Phrase("{as_of} is below height {} of the range", held.end - 1, as_of=as_of), range_end)
+        return HeightRange(held.start, max(held.start, last + 1))
 
     def check(self) -> None:
         """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
@@ -187,6 +203,11 @@ class Wallet(Closing):
         """Return one row of the output; values stay as the server sent them."""
         first = {OWNER.path: Raw(msgspec.json.encode(key.address))}
         return _with(row, joined, first)
+
+
+def _ends(batches: Iterable[Batch]) -> Iterator[int]:
+    """Yield where batches with rows end, of those that know their heights."""
+    return (batch.heights.end for batch in batches if batch.rows and batch.heights)
 
 
 def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:

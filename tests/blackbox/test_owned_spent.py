@@ -99,10 +99,32 @@ def test_many_full_blocks_are_announced(chainq: Program, command: str) -> None:
     heights = rf"heights ({first if name == 'owned' else '[0-9]+'})-20000"
     assert re.fullmatch(
         rf"chainq: warning: {reader} reads the full blocks of {heights}, about [0-9,]+ calls; "
-        r"chainq balance --end HEIGHT reads fewer, --lake DEST requests fewer",
+        rf"--{'end' if name == 'balance' else 'as-of'} HEIGHT reads fewer, --lake DEST requests fewer",
         told,
     ), told
     assert "reads the full blocks" not in quiet.err
+
+
+def test_spends_as_of_a_block(chainq: Program) -> None:
+    """--as-of reads no block above it: what is spent later is unspent. It must hold the range, and be in the chain."""
+    key = fresh_key()
+    service = holding(key, (1, 5))
+    *_, (top, _, _) = service.planted(0, 120)
+    end = ("--end", str(top + 1))
+    first, last = (row["spent_height"] for row in rows(chainq, service, key, "--spent", *end))
+    assert top < last - 1
+    every = rows(chainq, service, key, "--spent", "--unspent", "--as-of", str(last - 1), *end)
+    assert [row["spent_height"] for row in every] == [None, first, None, None, None, None]
+    assert len(rows(chainq, service, key, "--spent", "--as-of", str(last), *end)) == 2
+    words = ("owned", *RANGE, "-w", "1", "--view-key-file", key_file(chainq.home, key))
+    for options, said in (
+        (("--unspent", "--as-of", "100"), "--as-of 100 is below height 119 of the range"),
+        (("--unspent", "--as-of", "201"), "--as-of 201 is above the tip, 200"),
+        (("--as-of", "150"), "--as-of needs --spent or --unspent"),
+        (("--spent", "--as-of", "x"), "invalid height 'x'"),
+    ):
+        with serving(service) as url:
+            assert said in one_line(chainq(*words, *options, url=url), 2)
 
 
 def test_reading_ends_when_all_is_spent(chainq: Program) -> None:
