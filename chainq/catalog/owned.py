@@ -7,7 +7,7 @@ from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.errors import Phrase
 
 COMMAND = "owned"
-OWNER = Column("owner", "string", "address of the view key", Kind.ID, brief=True)
+OWNER = Column("owner", "string", "address of the view key; in a table if there are several", Kind.ID, brief=True)
 PLAINTEXT = Column("plaintext", "string", Phrase("the decrypted record, with {decrypt}"), Kind.TEXT, brief=True)
 RECORD_NAME = Column(
     "record_name",
@@ -24,8 +24,13 @@ AMOUNT = Column(
     Kind.NUMBER,
 )
 TOKEN = Column("token_id", "string", "token of the record, empty without one", Kind.ID)
-SPENT_HEIGHT = Column("spent_height", "null or number", "height of the block that spends it", Kind.HEIGHT, brief=True)
-SPENT_TRANSACTION = Column("spent_transaction", "null or string", "transaction that spends it", Kind.ID, brief=True)
+_SPENDS = Phrase(", with {spent} or {unspent}")
+SPENT_HEIGHT = Column(
+    "spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT, brief=True
+)
+SPENT_TRANSACTION = Column(
+    "spent_transaction", "null or string", "transaction that spends it" + _SPENDS, Kind.ID, brief=True
+)
 SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
@@ -98,6 +103,16 @@ def readable(method: Method, *, several: bool, spent: bool) -> Method:
     places = {name: place for place, name in enumerate(names, 1)}
     columns = tuple(column._replace(brief=places.get(column.path, 0)) for column in method.columns)
     return method._replace(columns=columns)
+
+
+def listed() -> Method:
+    """Return the method with all columns, and a mark at those of a table of one view key without any option."""
+    columns = owned_method(records=True, plaintext=True, spends=True, amounts=True)
+    shown = readable(owned_method(records=True, plaintext=True, spends=False, amounts=True), several=False, spent=False)
+    brief = {column.path: column.brief for column in shown.columns}
+    return columns._replace(
+        columns=tuple(column._replace(brief=brief.get(column.path, 0)) for column in columns.columns)
+    )
 
 
 def with_members(method: Method, paths: Iterable[str]) -> Method:

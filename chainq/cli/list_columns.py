@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chainq.catalog.columns import members
 from chainq.catalog.methods import BY_COMMAND, Kind
-from chainq.catalog.owned import COMMAND, owned_method, readable
+from chainq.catalog.owned import COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
@@ -19,11 +19,7 @@ _ENDLESS = 1_000_000  # characters of a line in a pipe
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes; in a pipe one per line."""
     room = terminal_width() if on_terminal(None) else _ENDLESS
-    owned = owned_method(records=True, plaintext=True, spends=True, amounts=True)
-    others = {
-        COMMAND: readable(owned, several=True, spent=True),  # what its table may show
-        FINDINGS.command: FINDINGS,
-    }
+    others = {COMMAND: listed(), FINDINGS.command: FINDINGS}
     columns = (others.get(command) or BY_COMMAND[command]).selectable
     rows = [(f"{column.path}{' *' if column.brief else ''}", column.type, spelled(column.note)) for column in columns]
     inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
@@ -32,8 +28,11 @@ def list_columns(command: str) -> None:
         text += "\nin these arrays, also for --columns and --where:\n" + "".join(f"{path}\n" for path in inside)
     if command == FINDINGS.command:
         text += "\nvalues of check:\n" + aligned(list(CHECKS.items()), [max(map(len, CHECKS))], room)
+    without = (
+        ",\n  also without the option that its note names" if command == COMMAND else ""
+    )  # a table for a person decrypts
     with open_sink(None, pager=True) as sink:
-        sink.write(f"{text}\n* shown in a table by default\n".encode())
+        sink.write(f"{text}\n* shown in a table by default{without}\n".encode())
 
 
 def _listed(rows: Sequence[tuple[str, str, str]], room: int) -> str:

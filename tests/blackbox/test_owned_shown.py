@@ -37,6 +37,20 @@ def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None
     assert narrow.splitlines()[1] == "   116  2023-06-01 00:19:21Z  2.000000 credits  credits.aleo"
 
 
+def test_columns_help_marks_what_the_table_shows(chainq: Program) -> None:
+    """The marks are those of a wide table of one key without options; the notes name what the others need."""
+    listed = chainq("owned", "--columns", "help").out.decode()
+    marked = re.findall(r"(?m)^(\w+) \*  ", listed)
+    header = chainq(*FEW, "--table", url="demo:", env={**ENV, "COLUMNS": "2000"}).out.decode().splitlines()[0]
+    assert sorted(header.split()) == sorted(marked)
+    spent = chainq(*FEW, "--spent", "--table", url="demo:", env={**ENV, "COLUMNS": "2000"}).out.decode()
+    notes = {line.split()[0]: line for line in listed.splitlines() if line}
+    for name in set(spent.splitlines()[0].split()) - set(marked):
+        assert notes[name].endswith(", with --spent or --unspent")
+    assert "if there are several" in notes["owner"]
+    assert listed.splitlines()[-1].endswith("also without the option that its note names")
+
+
 def test_a_chart_of_owned_records(chainq: Program) -> None:
     """It needs heights, which the records have."""
     ran = chainq("owned", "0:150", "--format", "chart", url="demo:", env=ENV)
