@@ -171,7 +171,7 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Pr
 
 def _list(export: Export, service: Service, reporter: Reporter) -> None:
     """Print the partitions to write as lines of JSON, and what they will take."""
-    plan = export.plan(write=False)
+    plan = export.plan()
     found = list(estimates(plan)) if plan else []
     with open_sink(None) as sink:
         for one in found:

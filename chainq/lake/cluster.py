@@ -37,6 +37,12 @@ class DaskEngine:
         self._scheduler, self._workers, self._listener = scheduler, workers, listener
         self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
 
+    def check(self) -> None:
+        """Raise UnreachableError if there is no scheduler."""
+        if self._scheduler is not None:
+            with ExitStack() as stack:
+                stack.enter_context(self._connected(stack))
+
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
         """Yield partitions as they are written. After a failure, start no more and raise the first failure.
 

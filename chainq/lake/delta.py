@@ -20,15 +20,21 @@ from chainq.stored.store import Store
 APPLICATION = "chainq"
 
 
+def load() -> tuple[Any, Any]:
+    """Return deltalake and its module of transactions. Raises UsageError without it."""
+    with needed("Delta tables need the deltalake package", "delta"):
+        import deltalake
+        from deltalake import transaction
+    return deltalake, transaction
+
+
 class DeltaTable(Table):
     """The Delta table of one command. Its files are their sizes. Raises UsageError without deltalake."""
 
     renewal = "remove its folder _delta_log to create it again"
 
     def __init__(self, store: Store, command: str) -> None:
-        with needed("Delta tables need the deltalake package", "delta"):
-            import deltalake
-            from deltalake import transaction
+        deltalake, transaction = load()
         errors = (deltalake.exceptions.DeltaError, OSError, ValueError)
         super().__init__(command, f"the Delta table {command} of {store.label}", errors)
         self._delta, self._transaction = deltalake, transaction

@@ -32,6 +32,9 @@ class Listener(Protocol):
 class Engine(Protocol):
     """Runs workers that write partitions. There are only `local` and `dask`; both pass plain values to each worker."""
 
+    def check(self) -> None:
+        """Raise UnreachableError if workers cannot be reached; called before anything is written."""
+
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
         """Yield partitions as they are written. Raises the first failure once no partition is in progress."""
 

@@ -23,8 +23,8 @@ from chainq.lake.engine import Engine
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
-from chainq.lake.registered import open_table, registered
-from chainq.lake.table import SCHEMAS, check_installed
+from chainq.lake.registered import load_kind, open_table, registered
+from chainq.lake.table import SCHEMAS, check_installed, check_usable
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
@@ -58,18 +58,32 @@ class ExportQuery(NamedTuple):
     apart: bool = False
 
 
-class ExportPlan(NamedTuple):
-    """The work of an export. `todo`: the partitions to write; `tasks`: the same, grouped by read. `kept`: partitions
-    that are already complete. `seen`: the previous contents. `registered`: kinds and commands of tables
-    (`registered.py`), including tables of other exports."""
+class Target(NamedTuple):
+    """The heights to export, and what they make of `chainq.json`."""
 
     heights: HeightRange
+    wanted: Wanted
+    origin: Origin
+
+
+class ExportPlan(NamedTuple):
+    """The work of an export. `found`: the data set, None for a new one. `todo`: the partitions to write; `tasks`: the
+    same, grouped by read. `kept`: partitions that are already complete. `seen`: the previous contents. `registered`:
+    kinds and commands of tables (`registered.py`), including tables of other exports."""
+
+    target: Target
+    found: DataSet | None
     partition: int
     todo: list[Todo]
     tasks: list[Task]
     kept: int
     seen: Seen
     registered: frozenset[tuple[str, str]]
+
+    @property
+    def heights(self) -> HeightRange:
+        """Return the heights to export."""
+        return self.target.heights
 
 
 class Totals(NamedTuple):
@@ -97,33 +111,26 @@ class Export:
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
         check_installed()
+        for kind in query.register:
+            load_kind(kind)
         data_set.check_place(store)
-        self._schemas = {table: SCHEMAS[table] for table in self._tables}
+        self._wanted = Wanted(None, query.partition, {table: SCHEMAS[table] for table in self._tables})
+        self._new: Target | None = None
 
-    def plan(self, *, write: bool, listed: bool = False) -> ExportPlan | None:
-        """Return the plan; None if the range has no blocks. With `write`, update `chainq.json`. With `listed`, the
-        manifest never replaces a listing.
+    def plan(self, *, listed: bool = False) -> ExportPlan | None:
+        """Return the plan; None if the range has no blocks. Writes nothing. With `listed`, the manifest never
+        replaces a listing.
 
         Raises UsageError if the data set is of another chain, dialect, grid or schema."""
         found = data_set.read(self._store)
-        if found is None and self._query.repair:
-            raise UsageError(f"no data set in {self._store.label} to repair")
-        wanted = Wanted(None, self._query.partition, self._schemas)
         if found is not None:
-            data_set.check(self._store, found, wanted)
+            data_set.check(self._store, found, self._wanted)
         seen = look(self._store, listed=listed or self._query.repair)
         inventory = seen.inventory
-        heights = self._heights(self._bounds(inventory, found))
-        if not len(heights):
+        target = self._target(found, inventory)
+        if target is None:
             return None
-        dialect = self._dialect()
-        wanted = wanted._replace(dialect=dialect)
-        if found is not None:
-            data_set.check(self._store, found, wanted)
-            origin = found.chain
-            data_set.check_chain(self._store, found, self._hash_at(origin.height))
-        else:
-            origin = self._origin(heights)
+        heights = target.heights
         size = (found.partition if found else None) or self._query.partition or data_set.PARTITION
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
@@ -137,22 +144,38 @@ class Export:
         else:
             todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
-        fresh = found is None or not {*self._tables} <= {table for table, _ in inventory.valid}
-        if write and (fresh or todo):
-            self._begin(inventory, heights if fresh else None, new=found is None)
-        if write:
-            self._tell_of_gaps(specs, inventory)
-            data_set.save(self._store, wanted, origin, found)
+        self._tell_of_gaps(specs, inventory)
         # Lowest heights first, so that all commands become complete evenly.
         todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
-        return ExportPlan(heights, size, todo, tasks, len(specs) - len(todo), seen, tables)
+        return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
-    def _begin(self, inventory: Inventory, heights: HeightRange | None, *, new: bool) -> None:
-        """Record the beginning, with `heights` of tables without partitions; of a new data set before `chainq.json`."""
-        if new and any(not name.startswith("_chainq/") for name in inventory.others):
+    def _target(self, found: DataSet | None, inventory: Inventory) -> Target | None:
+        """Return what to write into a data set, or into a new one; None if the range has no blocks."""
+        if found is None and self._query.repair:
+            raise UsageError(f"no data set in {self._store.label} to repair")
+        if found is None and self._new is not None:
+            return self._new
+        heights = self._heights(self._bounds(inventory, found))
+        if not len(heights):
+            return None
+        wanted = self._wanted._replace(dialect=self._dialect())
+        if found is None:
+            return Target(heights, wanted, self._origin(heights))
+        data_set.check(self._store, found, wanted)
+        data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
+        return Target(heights, wanted, found.chain)
+
+    def _begin(self, made: ExportPlan) -> None:
+        """Record that a plan is about to be carried out, with the heights of tables without partitions; in a new data
+        set before `chainq.json`."""
+        inventory = made.seen.inventory
+        if made.found is None and any(not name.startswith("_chainq/") for name in inventory.others):
             self._warn(f"{self._store.label} has other files; the data set is written beside them")
-        last_run.begin(self._store, heights, new=new)
+        fresh = made.found is None or not {*self._tables} <= {table for table, _ in inventory.valid}
+        if fresh or made.todo:
+            last_run.begin(self._store, made.heights if fresh else None, new=made.found is None)
+        data_set.save(self._store, made.target.wanted, made.target.origin, made.found)
 
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
@@ -181,14 +204,18 @@ class Export:
     ) -> Totals | None:
         """Run the plan; return None if the range has no blocks. `begin` is called with the plan, `wrote` with each
         partition. `options`: for a worker. Raises ChainqError; BusyError if another export is running."""
-        if self._begins_nothing():
-            return None  # before the lock creates a folder
+        engine.check()
+        if data_set.read(self._store) is None:  # all that may be refused comes before the lock creates a folder
+            self._new = self._target(None, Inventory({}, {}, []))
+            if self._new is None:
+                return None
+            check_usable()
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
             stack.enter_context(last_run.recorded(self._store, self._tables, self._service.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
-            made = self.plan(write=True, listed=not lock)
+            made = self.plan(listed=not lock)
             if made is None:
                 return None
             tables = {
@@ -196,6 +223,7 @@ class Export:
                 for kind, command in sorted(made.registered)
                 if command in self._tables
             }
+            self._begin(made)
             begin(made)
             dialect = self._dialect() or self._service.dialect_name
             known = in_extra(self._store, made.seen.inventory.valid.values(), [one.spec for one in made.todo])
@@ -300,19 +328,12 @@ class Export:
             raise UsageError(f"no partitions of {', '.join(self._tables)} in {self._store.label} to repair")
         return Bounds(min(spec.start for spec in specs), max(spec.end for spec in specs))
 
-    def _begins_nothing(self) -> bool:
-        """Return whether there is no data set yet, and the height at which the range starts is above all blocks."""
-        start = self._query.bounds.start
-        if start is None or data_set.read(self._store) is not None:
-            return False
-        return start > self._service.tip_height() - self._query.lag
-
     def _heights(self, bounds: Bounds) -> HeightRange:
         """Return the heights to export, up to the tip less `--lag`."""
         heights = self._service.height_range(bounds)
         tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
         top = max(0, tip + 1 - self._query.lag)
-        if self._query.bounds.end is not None and heights.end > tip + 1:
+        if self._query.bounds.end is not None and heights.start <= tip < heights.end - 1:
             self._warn(f"the end {heights.end} is not reached: the tip is {tip}")
         end = min(heights.end, top)
         return HeightRange(min(heights.start, end), end)

@@ -11,6 +11,7 @@ The catalog is the one named `chainq` in pyiceberg's configuration, or else a SQ
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 from chainq.catalog.tables import TABLES
@@ -25,20 +26,26 @@ FILE = "_chainq/iceberg.db"
 FOLDER = "_iceberg"  # readers of the files skip it
 
 
+def load() -> tuple[Any, type[Exception]]:
+    """Return pyiceberg's exceptions and the one of its SQLite catalog. Raises UsageError without pyiceberg."""
+    with needed("Iceberg tables need the pyiceberg package", "iceberg"):
+        from pyiceberg import exceptions
+        from sqlalchemy.exc import SQLAlchemyError
+    return exceptions, SQLAlchemyError
+
+
 class IcebergTable(Table):
     """The Iceberg table of one command. Raises UsageError without pyiceberg, and without a catalog."""
 
     renewal = "drop the table and remove its folder _iceberg to create it again"
 
     def __init__(self, store: Store, command: str) -> None:
-        with needed("Iceberg tables need the pyiceberg package", "iceberg"):
-            from pyiceberg import exceptions
-            from sqlalchemy.exc import SQLAlchemyError
+        exceptions, of_catalog = load()
         # Its exceptions have no common base class except Exception.
         own = (one for one in vars(exceptions).values() if isinstance(one, type) and issubclass(one, Exception))
         self._name = f"{NAMESPACE}.{command.replace('-', '_')}"
         label = f"the Iceberg table {self._name} of {store.label}"
-        super().__init__(command, label, (*own, SQLAlchemyError, OSError, ValueError))
+        super().__init__(command, label, (*own, of_catalog, OSError, ValueError))
         self._missing: type[Exception] = exceptions.NoSuchTableError
         self._root = store.address(command)
         self._catalog = self._guarded(partial(_catalog, store))
@@ -99,4 +106,5 @@ def _catalog(store: Store) -> Any:
         raise UsageError(
             "Iceberg tables in an object store need a catalog", f"configure one with the name {CATALOG} for pyiceberg"
         )
+    Path(path).parent.mkdir(parents=True, exist_ok=True)  # --no-lock has not created it
     return load_catalog(CATALOG, type="sql", uri=f"sqlite:///{path}", warehouse=store.address(""))

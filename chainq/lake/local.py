@@ -34,6 +34,9 @@ class LocalEngine:
     def __init__(self, workers: int, listener: Listener, advanced: Callable[[int, Advance], None]) -> None:
         self._wanted, self._listener, self._advanced = workers, listener, advanced
 
+    def check(self) -> None:
+        """Do nothing: workers are processes of this machine."""
+
     def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
         """Yield partitions as they are written, in any order. `check` is called regularly, and may raise.
 

@@ -101,6 +101,18 @@ class Table(ABC):
         """Commit a version with these files, by their paths."""
 
 
+def load_kind(kind: str) -> None:
+    """Import the package of a kind, before an export begins. Raises UsageError without it."""
+    if kind == DELTA:
+        from chainq.lake import delta
+
+        delta.load()
+    else:
+        from chainq.lake import iceberg
+
+        iceberg.load()
+
+
 def open_table(kind: str, store: Store, command: str) -> Table:
     """Return the table of a kind, which may not exist yet. Raises UsageError without its package, and if others have
     rewritten it; OutputError."""

@@ -17,7 +17,7 @@ from chainq.heights.range import HeightRange
 from chainq.stored import data_set
 from chainq.stored.inventory import take_inventory
 from chainq.stored.store import Listed, Store
-from chainq.text.sanitize import recordable
+from chainq.text.sanitize import printable, recordable
 
 NAME = "_chainq/last_run.json"
 
@@ -48,9 +48,11 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
         Rejected: to ask for the lock, because an export that starts at that moment would find it taken.
         """
-        if self.unfinished or self.begun is not None or self.failure > self.success:
+        if self.unfinished or self.begun is not None:
             how_far = f"chainq status {shlex.quote(label)} shows its heights"
             return f"the last export into {label} has not finished; {how_far}"
+        if self.failure > self.success:
+            return f"the last export into {label} failed before it wrote anything: {printable(self.error)}"
         return ""
 
     def success_of(self, table: str) -> float:
@@ -64,17 +66,19 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
 
     Raises OutputError if a success cannot be recorded.
     """
-    _adopt(store)
     try:
         yield
     except (BusyError, UsageError):  # it did not start
         raise
     except ChainqError as error:
         with suppress(OutputError, UsageError):
-            if data_set.read(store) is not None:
-                _save(store, replace(read(store), failure=time.time(), error=recordable(error.message)))
+            found = data_set.read(store)
+            if found is not None and found.schemas.keys() & {
+                *tables
+            }:  # else it wrote nothing, and the set lacks nothing
+                _save(store, replace(_known(store), failure=time.time(), error=recordable(error.message)))
         raise
-    last, now, height = read(store), time.time(), tip()
+    last, now, height = _known(store), time.time(), tip()
     found = data_set.read(store) if last.success and not last.tables else None
     earlier = dict.fromkeys(found.schemas, last.success) if found else last.tables
     succeeded = {**earlier, **dict.fromkeys(tables, now)}
@@ -90,11 +94,9 @@ def of_receipts(listing: Sequence[Listed]) -> LastRun:
     return LastRun(tables=tables)
 
 
-def _adopt(store: Store) -> None:
-    """Write the record of a data set that has none, before receipts come of a run that may fail."""
-    with suppress(OutputError, UsageError):
-        if store.read(NAME) is None and data_set.read(store) is not None:
-            _save(store, of_receipts([*store.listing()]))
+def _known(store: Store) -> LastRun:
+    """Return the record, that of its receipts if there is none. Raises OutputError."""
+    return of_receipts([*store.listing()]) if store.read(NAME) is None else read(store)
 
 
 def begin(store: Store, heights: HeightRange | None, *, new: bool) -> None:
@@ -103,7 +105,7 @@ def begin(store: Store, heights: HeightRange | None, *, new: bool) -> None:
     Of a `new` data set also that no run was successful yet: the receipts of a killed one look like success. Raises
     OutputError.
     """
-    last = LastRun() if new else read(store)
+    last = LastRun() if new else _known(store)
     _save(store, replace(last, begun=last.begun if heights is None else heights.edges, unfinished=True))
 
 

@@ -1,0 +1,116 @@
+"""An export that is refused, or cannot reach its service, leaves its destination as it was."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.lake import Lake
+from harness.program import Program, Servers, one_line
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+
+@pytest.fixture
+def lake(chainq: Program) -> Lake:
+    """The data set that `export` writes."""
+    return Lake(chainq.home / "lake")
+
+
+PACKAGES = {
+    "deltalake": ("records", "--delta"),
+    "pyiceberg": ("records", "--iceberg"),
+    "aleo": ("full-blocks", "--hashes"),
+    "distributed": ("records", "--engine", "dask"),
+    "pyarrow": ("records",),
+}
+"""By package, the export that needs it."""
+
+
+def without(package: str, folder: Path) -> dict[str, str]:
+    """The environment of a program that lacks a package."""
+    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules['{package}'] = None\n")
+    return {"PYTHONPATH": str(folder)}
+
+
+def everything(root: Path) -> dict[str, bytes]:
+    """All that is below a folder."""
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in root.rglob("*")}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path, package: str) -> None:
+    """No file and no folder comes, and a healthy data set stays healthy for every command."""
+    url, lake = server("--tip", "400"), chainq.home / "lake"
+    words = ("export", *PACKAGES[package], "100:400", "--to", "lake", "--partition", "100", "-q")
+    assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path)), 2) or package == "distributed"
+    assert not lake.exists()
+    assert chainq("export", "blocks", "100:400", "--to", "lake", "--partition", "100", "-q", url=url).code == 0
+    before = everything(lake)
+    one_line(chainq(*words, url=url, env=without(package, tmp_path)), 2)
+    assert everything(lake) == before
+    assert [one["command"] for one in json.loads(chainq("status", "lake", "--json").out)] == ["blocks"]
+    assert chainq("status", "lake", "--max-age", "1d").code == 0
+    assert chainq("sql", "lake", "select count(*) from blocks").err == ""
+    assert chainq("verify", "lake").code == 0
+
+
+def test_a_table_whose_package_is_gone(chainq: Program, server: Servers, tmp_path: Path, lake: Lake) -> None:
+    """A later export keeps a Delta table up to date, so it is refused as well, before it begins."""
+    pytest.importorskip("deltalake")
+    url = server("--tip", "400")
+    words = ("export", "records", "--to", "lake", "--partition", "100", "-q")
+    assert chainq(*words, "100:200", "--delta", url=url).code == 0
+    before, last_run = lake.files(), lake.read("_chainq/last_run.json")
+    one_line(chainq(*words, "200:400", url=url, env=without("deltalake", tmp_path)), 2)
+    assert (lake.files(), lake.read("_chainq/last_run.json")) == (before, last_run)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--partition", "50"),
+        ("400:100",),
+        ("--repair", "100:200", "--to", "new"),
+    ],
+)
+def test_other_refusals(chainq: Program, server: Servers, lake: Lake, words: tuple[str, ...]) -> None:
+    """A data set of another grid, a range that ends before it starts, and nothing to repair."""
+    url = server("--tip", "400")
+    made = ("export", "records", "--to", "lake", "--partition", "100", "-q")
+    assert chainq(*made, "100:200", url=url).code == 0
+    before, last_run = lake.files(), lake.read("_chainq/last_run.json")
+    one_line(chainq("export", "records", "ownership", "--to", "lake", "-q", *words, url=url), 2)
+    assert (lake.files(), lake.read("_chainq/last_run.json")) == (before, last_run)
+    assert not (chainq.home / "new").exists()
+
+
+def test_a_service_that_is_unreachable_from_the_start(
+    chainq: Program, server: Servers, nowhere: str, lake: Lake
+) -> None:
+    """A new folder is not made; a data set records that a table of its own has failed, and nothing of another table."""
+    words = ("export", "records", "100:400", "--partition", "100", "--to", "lake", "-q", "--retries", "0")
+    one_line(chainq(*words, url=nowhere), 4)
+    assert not lake.root.exists()
+    made = ("export", "blocks", "100:400", "--partition", "100", "--to", "lake", "-q")
+    assert chainq(*made, url=server("--tip", "400")).code == 0
+    before, last_run = lake.files(), lake.read("_chainq/last_run.json")
+    one_line(chainq(*words, url=nowhere), 4)
+    assert (lake.files(), lake.read("_chainq/last_run.json")) == (before, last_run)
+    one_line(chainq(*made, "--retries", "0", url=nowhere), 4)
+    assert "last error" in chainq("status", "lake").out.decode()
+    assert chainq("status", "lake", "--max-age", "1d").code == 0
+
+
+def test_a_scheduler_that_is_unreachable(chainq: Program, server: Servers, lake: Lake) -> None:
+    """It is reached before anything is written."""
+    pytest.importorskip("distributed")
+    ran = chainq(
+        *("export", "records", "100:400", "--to", "lake", "-q", "--engine", "dask"),
+        *("--scheduler", "tcp://127.0.0.1:1"),
+        url=server("--tip", "400"),
+        env={"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"},
+    )
+    assert "no dask scheduler" in one_line(ran, 4)
+    assert not lake.root.exists()
