@@ -5,7 +5,7 @@ row ids, block hashes, times, and source texts of programs. They are therefore s
 never sent by a service.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Raw
@@ -15,6 +15,7 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch
 from chainq.rows.fields import integer_of, object_of, text_of
 from chainq.rows.full_block import RECORDS
+from chainq.rows.tables import table_rows
 from chainq.stored.reader import Reader
 
 _SHARED = {name: name for name in ("height", "transaction_id", "transition_id")}
@@ -44,13 +45,21 @@ def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bo
 
     Its own table may cover fewer heights than the others: `--fill` writes the heights that a command read.
     """
-    table, names = _STAND_INS.get(command, ("", {}))
+    table, _ = _STAND_INS.get(command, ("", {}))
     if not table or not reader.has(table) or (reader.has(command) and _has(reader, command, heights)):
         return None
-    return (
-        batch._replace(rows=[_row(row, names) for row in map(object_of, batch.rows) if _is_due(command, row)])
-        for batch in reader.batches(table, heights, reverse=reverse)
-    )
+    found = reader.batches(table, heights, reverse=reverse)
+    return (batch._replace(rows=_rows(command, batch.rows)) for batch in found)
+
+
+def records_in(block: Raw) -> list[Raw]:
+    """Return the rows of `records` that a full block stands in for, if a served data set has no table of them."""
+    return _rows("records", table_rows(block)["outputs"])
+
+
+def _rows(command: str, rows: Iterable[Raw]) -> list[Raw]:
+    _, names = _STAND_INS[command]
+    return [_row(row, names) for row in map(object_of, rows) if _is_due(command, row)]
 
 
 def _has(reader: Reader, table: str, heights: HeightRange) -> bool:

@@ -202,6 +202,17 @@ def test_a_data_set_that_grows(chainq: Program, server: Servers, lake: Path) -> 
         assert chainq("blocks", "2590:2610", *CHAIN, url=url).code == 0
 
 
+def test_a_block_of_an_export_without_records(chainq: Program, server: Servers) -> None:
+    """`show` has the records of the full block, as from the folder itself; `records` fails."""
+    words = ("--to", "lake", "--partition", "50", "-q")
+    assert chainq("export", "chain", "2400:2450", *words, url=server("--tip", "2449")).code == 0
+    shown = chainq("show", "2440", "--json", "--url", "lake")
+    assert json.loads(shown.out)["records"], shown.err
+    with mirror(chainq, chainq.home / "lake") as url:
+        assert chainq("show", "2440", "--json", *CHAIN, url=url).out == shown.out
+        assert "has no table records" in one_line(chainq("records", "2440", *CHAIN, url=url), 3)
+
+
 def test_usage_errors(chainq: Program, lake: Path) -> None:
     """Options of the sample chain, a folder without a data set, and a port that is taken."""
     assert "--row-cap cannot be combined with --lake" in one_line(
