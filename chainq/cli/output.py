@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions
 
 NO_CHECK = "--no-check skips this check"
-_COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2"}
+_COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".zip": "zip"}
 _WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")
 
@@ -94,8 +94,9 @@ class OutputSettings(NamedTuple):
         extension, name = self.file.suffix, str(self.file)
         if name in registry.BUILT_IN and not self.stated:
             warn(f"the file {name} contains {self.format}; for the format use --format {name}")
-        if extension.lower() in _COMPRESSORS or extension.lower() in _SHEETS:
-            warn(f"{self.file} contains {self.format}{self._instead(self.file)}")
+        if _unwritable(self.file):
+            reason, instead = self._instead(self.file)
+            warn(f"{self.file} contains {self.format}{reason}; {instead}")
             return
         if extension and not self.stated and extension.lower() not in registry.EXTENSIONS:
             known = ", ".join(registry.EXTENSIONS)
@@ -104,15 +105,35 @@ class OutputSettings(NamedTuple):
         if expected != self.format and (expected != "text" or self.can.binary):
             warn(f"{self.file} contains {self.format}, but its extension is {extension}")
 
-    def _instead(self, file: Path) -> str:
+    def _instead(self, file: Path) -> tuple[str, str]:
         """Return why a file has not the format of its extension, a compressed one or a spreadsheet, and what to do."""
-        extension, stem = file.suffix.lower(), printable(str(file.with_suffix("")))
+        extension = file.suffix.lower()
+        instead = _instead(file, self.format, binary=self.can.binary)
         if extension in _SHEETS:
-            return f": chainq writes no {extension} files; use -o {stem}.csv, which spreadsheets open"
-        name = registry.EXTENSIONS.get(file.with_suffix("").suffix.lower(), self.format)
-        if self.can.binary or name == "parquet":
-            return f", and is not compressed with {_COMPRESSORS[extension]}; use -o {stem}"
-        return f" that is not compressed; use --format {name} | {_COMPRESSORS[extension]} > {stem}{file.suffix}"
+            return f": {_writes_no(file)}", instead
+        if instead.startswith("use -o"):
+            return f", and is not compressed with {_COMPRESSORS[extension]}", instead
+        return " that is not compressed", instead
+
+
+def _unwritable(file: Path | None) -> bool:
+    """Return whether the extension promises what chainq never writes: a compressed file or a spreadsheet."""
+    return file is not None and (file.suffix.lower() in _COMPRESSORS or file.suffix.lower() in _SHEETS)
+
+
+def _writes_no(file: Path) -> str:
+    return f"chainq writes no {printable(file.suffix.lower())} files"
+
+
+def _instead(file: Path, format_name: str, *, binary: bool) -> str:
+    """Return what to do for such a file of rows that would have that format, a `binary` one or not."""
+    extension, stem = file.suffix.lower(), printable(str(file.with_suffix("")))
+    if extension in _SHEETS:
+        return f"use -o {stem}.csv, which spreadsheets open"
+    name = registry.EXTENSIONS.get(file.with_suffix("").suffix.lower(), format_name)
+    if binary or name == "parquet" or extension == ".zip":  # zip(1) would name the file in the archive `-`
+        return f"use -o {stem}" + ("" if file.with_suffix("").suffix else f".{name}")
+    return f"use --format {name} | {_COMPRESSORS[extension]} > {stem}{printable(file.suffix)}"
 
 
 def settings(
@@ -129,7 +150,7 @@ def settings(
 
     `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `details`: a table
     has columns of lookups; `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the
-    format cannot do that.
+    format cannot do that, and for a file of another kind (`.gz`, `.xlsx`) if no option states the format.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:
@@ -138,6 +159,8 @@ def settings(
     file = file_of(given)
     stated = _stated_format(given)
     name = stated or _default_format(file)
+    if stated is None and file is not None and _unwritable(file):
+        raise UsageError(_writes_no(file), _instead(file, name, binary=False))
     make = registry.load(name)
     can = capabilities(make)
     shown_once = appended and on_terminal(file)

@@ -14,6 +14,7 @@ import pytest
 
 from chainq.catalog.methods import METHODS, Method
 from harness.program import Program, Servers, finish, one_line
+from harness.services import Moving, serving
 from harness.truth import Truth
 
 LAST = ("blocks", "--start", "640", "--end", "643")
@@ -190,20 +191,43 @@ def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("-o x.csv.gz", "x.csv.gz contains jsonl that is not compressed; use --format csv | gzip > x.csv.gz"),
-        ("-o x.csv.GZ", "x.csv.GZ contains jsonl that is not compressed; use --format csv | gzip > x.csv.GZ"),
         ("--csv -o x.csv.zst", "x.csv.zst contains csv that is not compressed; use --format csv | zstd > x.csv.zst"),
-        ("-o x.xz", "x.xz contains jsonl that is not compressed; use --format jsonl | xz > x.xz"),
-        ("-o x.parquet.bz2", "x.parquet.bz2 contains jsonl, and is not compressed with bzip2; use -o x.parquet"),
-        ("-o x.xlsx", "x.xlsx contains jsonl: chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+        ("--json -o x.xz", "x.xz contains json that is not compressed; use --format json | xz > x.xz"),
+        ("--csv -o x.parquet.bz2", "x.parquet.bz2 contains csv, and is not compressed with bzip2; use -o x.parquet"),
+        ("--csv -o x.csv.zip", "x.csv.zip contains csv, and is not compressed with zip; use -o x.csv"),
         ("--csv -o x.xlsx", "x.xlsx contains csv: chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
     ],
 )
-def test_an_extension_of_another_kind_of_file(words: str, said: str, chainq: Program) -> None:
-    """Compressed files and spreadsheets: the warning says how to get one. As any other, it is silenced by --quiet."""
+def test_a_format_in_a_file_of_another_kind(words: str, said: str, chainq: Program) -> None:
+    """An explicit format is written into the name of a compressed file or spreadsheet, with a warning."""
     ran = chainq("blocks", "5", *words.split(), url="demo:")
     assert (ran.code, ran.out, ran.err) == (0, b"", f"chainq: warning: {said}\n")
     assert chainq("blocks", "5", "-q", *words.split(), url="demo:").err == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("x.csv.gz", "chainq writes no .gz files; use --format csv | gzip > x.csv.gz"),
+        ("x.csv.GZ", "chainq writes no .gz files; use --format csv | gzip > x.csv.GZ"),
+        ("x.zst", "chainq writes no .zst files; use --format jsonl | zstd > x.zst"),
+        ("x.xz", "chainq writes no .xz files; use --format jsonl | xz > x.xz"),
+        ("x.parquet.bz2", "chainq writes no .bz2 files; use -o x.parquet"),
+        ("x.csv.zip", "chainq writes no .zip files; use -o x.csv"),
+        ("x.zip", "chainq writes no .zip files; use -o x.jsonl"),
+        ("x.xlsx", "chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+    ],
+)
+@pytest.mark.parametrize("words", ["blocks 5", "latest", "verify 0:9", "sql SQL"])
+def test_2_an_extension_of_another_kind_of_file(words: str, name: str, said: str, chainq: Program) -> None:
+    """Compressed files and spreadsheets: the error says how to get one; no request is sent, and no file is written."""
+    command = [word.replace("SQL", "select count(*) from blocks") for word in words.split()]
+    service = Moving(9)
+    with serving(service) as url:
+        one_line(ran := chainq(*command, "-q", "-o", name, url=url), 2)
+    assert ran.err.endswith(f": {said}\n")
+    assert service.calls == []
+    assert not (chainq.home / name).exists()
 
 
 def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -> None:

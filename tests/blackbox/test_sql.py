@@ -283,8 +283,8 @@ def test_formats(exported: Program) -> None:
     query = 'select min(b.height), max(b.height), 1.5, "header.metadata.height" from blocks b, full_blocks group by 4'
     head, *_ = exported("sql", "lake", query, "--table").out.decode().splitlines()
     assert head.split() == ["min(b.height)", "max(b.height)", "1.5", "height"]
-    ran = exported("sql", "lake", "select 1", "-o", "one.xlsx")
-    assert ran.err.startswith("chainq: warning: one.xlsx contains jsonl: chainq writes no .xlsx files; use -o one.csv")
+    refused = one_line(exported("sql", "lake", "select 1", "-o", "one.xlsx"), 2)
+    assert "chainq writes no .xlsx files; use -o one.csv" in refused
     assert exported("sql", "lake", "select height from blocks", "-o", "heights.csv", "--csv").code == 0
     assert len((exported.home / "heights.csv").read_text().splitlines()) == 101
 

@@ -305,10 +305,9 @@ def test_a_data_set_as_it_was_written_has_no_finding(exported: Path, program: Pr
     ran = program("verify", str(exported))
     assert (ran.code, ran.out) == (0, b"")
     assert ran.err.startswith("chainq: heights 100-399: no findings in 300 blocks, ")
-    odd = program("verify", str(exported), "-o", "found.gz").err.splitlines()[0]
-    assert (
-        odd == "chainq: warning: found.gz contains jsonl that is not compressed; use --format jsonl | gzip > found.gz"
-    )
+    odd = program("verify", str(exported), "-o", "found.gz")
+    said = "chainq verify: chainq writes no .gz files; use --format jsonl | gzip > found.gz\n"
+    assert (odd.code, odd.err) == (2, said)
 
 
 def test_full_blocks_and_odd_values_are_verified(program: Program, server: Servers, tmp_path: Path) -> None:
