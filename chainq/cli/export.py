@@ -11,7 +11,7 @@ import msgspec
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
 from chainq.cli.empty_range import chain_end, reason
-from chainq.cli.export_progress import Progress
+from chainq.cli.export_progress import Progress, whole_chain
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
@@ -53,10 +53,11 @@ def run(given: ExportCommand) -> None:
     with connect.open_service(options, reporter, own.open) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
-            _list(export, service, reporter)
+            _list(export, query, service, reporter)
             return
         workers = given.workers or cores()
-        progress = Progress(reporter, announce=query.bounds == Bounds(whole=True))
+        whole = query.bounds == Bounds(whole=True)
+        progress = Progress(reporter, announce=whole, whole=whole and not query.repair)
         reporter.draw()
         try:
             totals = export.run(
@@ -169,7 +170,7 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Pr
     return LocalEngine(workers, reporter, progress.advanced)
 
 
-def _list(export: Export, service: Service, reporter: Reporter) -> None:
+def _list(export: Export, query: ExportQuery, service: Service, reporter: Reporter) -> None:
     """Print the partitions to write as lines of JSON, and what they will take."""
     plan = export.plan()
     found = list(estimates(plan)) if plan else []
@@ -177,7 +178,9 @@ def _list(export: Export, service: Service, reporter: Reporter) -> None:
         for one in found:
             sink.write(msgspec.json.encode(one) + b"\n")
     if not reporter.quiet:
-        reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}")
+        whole = plan is not None and query.bounds == Bounds(whole=True) and not query.repair
+        why = whole_chain(plan) if plan and whole else ""
+        reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}{why}")
 
 
 def _sum(found: list[Estimate], kept: int, rate: float | None) -> str:

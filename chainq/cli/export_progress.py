@@ -10,22 +10,33 @@ from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
 
 
+def whole_chain(plan: ExportPlan) -> str:
+    """Return why a plan without a range begins below its tables, and the range that extends them; empty if it does
+    not."""
+    tables = {todo.spec.command for todo in plan.todo}
+    starts = [start for table, start in plan.seen.inventory.valid if table in tables]
+    if not tables or (starts and plan.todo[0].spec.start >= min(starts)):  # the lowest comes first
+        return ""
+    extends = f"; {min(starts)}: extends what is there" if starts else ""
+    return f"; no range was given, so it is the whole chain{extends}"
+
+
 class Progress:
     """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do."""
 
-    def __init__(self, reporter: Reporter, *, announce: bool) -> None:
-        self._reporter, self._announce = reporter, announce
+    def __init__(self, reporter: Reporter, *, announce: bool, whole: bool = False) -> None:
+        self._reporter, self._announce, self._whole = reporter, announce, whole
         self._lock = Lock()  # of those below
         self._partitions = self._written = 0
         self._underway: dict[str, Advance] = {}  # by the name of the partition
         self._workers: dict[int, Advance] = {}  # by the number of the worker
 
     def begin(self, plan: ExportPlan) -> None:
-        """Start the bar; with `announce`, because nobody gave these heights, say how much it is."""
+        """Start the bar; with `announce`, because nobody gave these heights, say how much, with `whole` also why."""
         if plan.todo and self._announce:
             heights = HeightSet(todo.spec.heights for todo in plan.todo)
             what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
-            self._reporter.note(f"{what}, {plan.kept:,} complete")
+            self._reporter.note(f"{what}, {plan.kept:,} complete{whole_chain(plan) if self._whole else ''}")
         self._partitions = len(plan.todo)
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)

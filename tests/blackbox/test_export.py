@@ -442,12 +442,24 @@ def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers)
     words = ("export", "records", "--partition", "100", "--to", "lake", "-w", "1")
     url = server("--tip", "140")
     first = chainq(*words, url=url).err.splitlines()[0]
-    assert first == "chainq: 2 partitions of heights 0-140 to write, 0 complete"
+    whole = "no range was given, so it is the whole chain"
+    assert first == f"chainq: 2 partitions of heights 0-140 to write, 0 complete; {whole}"
     again = chainq(*words, "-v", url=url)
     assert "to write" not in again.err
     calls = again.err.count(": ok")
     assert calls
     assert f", {calls} calls; chainq verify " in again.err
+
+
+def test_without_a_range_a_data_set_that_begins_later_is_of_the_whole_chain(chainq: Program, server: Servers) -> None:
+    """The line names the range that extends it, with --dry-run too, and only if it is needed."""
+    url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
+    assert chainq(*words, "200:300", "--partition", "100", "-q", url=url).code == 0
+    said = "; no range was given, so it is the whole chain; 200: extends what is there\n"
+    assert chainq(*words, "--dry-run", url=url).err.endswith(said)
+    assert "no range" not in chainq(*words, "200:", url=url).err
+    assert f"chainq: 2 partitions of heights 0-199 to write, 2 complete{said}" in chainq(*words, url=url).err
+    assert "no range" not in chainq(*words, url=server("--tip", "499")).err
 
 
 def test_the_heights_to_write_are_those_of_their_partitions(chainq: Program, server: Servers) -> None:
