@@ -29,6 +29,7 @@ from chainq.lake.sql_errors import invalid, single_file
 from chainq.process import Closing
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
+from chainq.rows.transaction import NAMES_PROGRAM
 from chainq.stored import data_set, last_run
 from chainq.stored.inventory import export_command, gaps, listed, shorter, span
 from chainq.stored.manifest import look
@@ -98,7 +99,8 @@ class Database(Closing):
                 Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
             )
             rows = self._connection.from_arrow(self._files[-1].table())
-            rows.project(f"* exclude ({PARTITION_COLUMN}), {PARTITION_COLUMN}").create_view(view_name(command))
+            shown = f"* exclude ({PARTITION_COLUMN}){_derived(command)}, {PARTITION_COLUMN}"
+            rows.project(shown).create_view(view_name(command))
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
         due = (last_run.begun(store) or span(every)) if begun else None
@@ -200,10 +202,8 @@ class Database(Closing):
         with self._duckdb.connect(":memory:") as empty:
             for command in TABLES:  # tables, not views: for a view DuckDB names the underlying table
                 columns = ArrowRows(TABLES[command].columns, self._arrow).schema.empty_table()
-                rows = empty.from_arrow(columns)
-                if self._held is not None:
-                    rows = rows.project(f"*, 0::bigint as {PARTITION_COLUMN}")
-                rows.create(view_name(command))
+                start = "" if self._held is None else f", 0::bigint as {PARTITION_COLUMN}"
+                empty.from_arrow(columns).project(f"*{_derived(command)}{start}").create(view_name(command))
             for setting in _CLOSED:
                 empty.execute(setting)
             yield empty
@@ -212,7 +212,7 @@ class Database(Closing):
         """Add a view of rows in memory; return their number."""
         rows = ArrowRows(TABLES[command].columns, self._arrow)
         table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
-        self._connection.register(view_name(command), table)
+        self._connection.from_arrow(table).project(f"*{_derived(command)}").create_view(view_name(command))
         return int(table.num_rows)
 
     def run(self, query: str) -> Result:
@@ -344,6 +344,13 @@ class Database(Closing):
 def _lacking(gaps: Mapping[str, Sequence[HeightRange]]) -> str:
     heights = (f"{view_name(command)} lacks {listed(some)}" for command, some in gaps.items())
     return f"{'; '.join(heights)}: the data set has no whole partition of them" if gaps else ""
+
+
+def _derived(command: str) -> str:
+    """Return the columns that chainq reads off others, as SQL that continues a list of columns."""
+    method = TABLES[command]
+    named = f"regexp_extract({method.program}, '{NAMES_PROGRAM}', 1)"  # empty if the text names none, as in program_id
+    return "".join(f", coalesce(nullif({named}, ''), {method.program}) as {column.path}" for column in method.derived)
 
 
 def view_name(command: str) -> str:

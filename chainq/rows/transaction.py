@@ -15,7 +15,9 @@ from chainq.rows.fields import array_of, object_of, text_of
 
 CREDITS = "credits.aleo"  # the program whose amounts are microcredits
 _NAME = 100  # characters; a name that the chain accepts has 31 at most, with .aleo
-_PROGRAM = re.compile(rf"^program ([^;\s]{{1,{_NAME}}});", re.MULTILINE)
+NAMES_PROGRAM = rf"(?m)^program ([^;\s]{{1,{_NAME}}});"
+"""The line of a source text that names its program."""
+_PROGRAM = re.compile(NAMES_PROGRAM)
 _FUNCTION = re.compile(rf"^function ([^:\s]{{1,{_NAME}}}):", re.MULTILINE)
 _AMOUNT = re.compile(r"([0-9]{1,20})u64")
 

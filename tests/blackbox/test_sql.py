@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 from collections import Counter
 from decimal import Decimal
@@ -60,6 +61,19 @@ def test_a_query_on_standard_input(words: tuple[str, ...], exported: Program) ->
     """From a file or a pipe, as other SQL programs take it."""
     ran = exported("sql", *words, "--jsonl", stdin=b"select count(*) as n from blocks\n")
     assert (ran.code, ran.rows) == (0, [b'{"n":100}']), ran.err
+
+
+def test_transitions_have_the_id_of_their_program(chainq: Program, truth: Truth) -> None:
+    """The column program_id, as for --columns: over the last blocks, and over an export."""
+    words = ("transitions", "2999990:3000001", "--partition", "100", "--to", "lake", "-w", "1", "-q")
+    assert chainq("export", *words, url="demo:").code == 0
+    sent = [json.loads(row) for row in truth.rows("transitions", 2999990, 3000001)]
+    due = Counter(re.findall(r"(?m)^program (.*);", row["program"])[0] for row in sent)
+    assert len(due) > 1
+    query = "select program_id, count(*) as n from transitions where height >= 2999990 group by 1"
+    for place in (["lake"], ["--last", "11", "--url", "demo:"]):
+        ran = chainq("sql", *place, query, "--jsonl")
+        assert {row["program_id"]: row["n"] for row in map(json.loads, ran.rows)} == due, ran.err
 
 
 def test_joins_with_using(exported: Program, truth: Truth) -> None:

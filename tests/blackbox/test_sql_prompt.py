@@ -65,6 +65,7 @@ def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     """Tables are fetched once; an error ends no prompt; Ctrl-D does, with exit 0; what was typed is kept."""
     assert typist(".tables").split() == ["blocks", "full_blocks", "records", "ownership", "transitions"]
     assert re.search(r"\n  height +BIGINT", typist(".schema blocks"))
+    assert re.search(r"\n  program_id +VARCHAR", typist(".schema transitions"))
     first = typist("select count(*) as n\rfrom blocks;")
     assert "fetching blocks" in first
     assert re.search(r"\n *50\r?\n", first)
