@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Files = DataSetCheck | RowsCheck
 
 
+FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 _UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
 
 
@@ -51,6 +52,9 @@ def run(given: VerifyCommand) -> None:
             if compared and verdict.findings and not len(files.heights):
                 reporter.warn("nothing was compared with the service: the heights of the rows are not known")
             elif compared:
+                if not files.range_known and verdict.findings["order"] and len(files.heights) > FAR:
+                    known = Phrase("{start} and {end} bound them", start="H", end="H")
+                    reporter.warn(f"{files.heights} are compared, as damaged rows name them; {spelled(known)}")
                 with connect.open_service(connect.service_options(given), reporter) as service:
                     steps = _against(files, service, given.sample, verdict, reporter)
                     write_findings(steps, writer, verdict)
