@@ -245,7 +245,7 @@ def _table(found: Sequence[Status]) -> str:
         every = found[0]._replace(command=" ".join(one.command for one in found))
         ended = "no run went well yet" if every.failure else "no run has ended"
         rest = f"; {_missing(every)}" if every.missing else ""
-        return "".join(f"{line}\n" for line in [f"{every.target}: no partition yet, {ended}{rest}", *_failure(every)])
+        return "".join(f"{line}\n" for line in [f"{every.target}: no partition yet, {ended}{rest}", *_failure(found)])
     lines = [("table", "through", "lag", "rows", "size", "age")]
     for one in found:
         through = str(one.next - 1) if one.next and one.bytes else "-"
@@ -262,7 +262,7 @@ def _table(found: Sequence[Status]) -> str:
         f"{found[0].target}, tip {found[0].tip}{success}",
         drawn.decode().rstrip("\n"),
         *notes,
-        *_failure(found[0]),
+        *_failure(found),
     ]
     return "".join(f"{line}\n" for line in printed)
 
@@ -271,9 +271,11 @@ def _above(status: Status) -> str:
     return f"{counted(status.rows_above or 0, 'more row')} above the first gap"
 
 
-def _failure(status: Status) -> Iterator[str]:
-    if status.failure is not None:
-        yield f"last error, {utc(status.failure)}: {status.error}"
+def _failure(found: Sequence[Status]) -> Iterator[str]:
+    """Yield the last error of a checkpoint, or of a data set, whose tables share it; nothing after a later success."""
+    failure = found[0].failure
+    if failure is not None and failure >= max(one.success or 0 for one in found):
+        yield f"last error, {utc(failure)}: {found[0].error}"
 
 
 def _line(status: Status) -> str:
@@ -292,7 +294,7 @@ def _line(status: Status) -> str:
         parts.append(f"{status.unspent:,} unspent")
     text = ", ".join(parts)
     lines = wrap(text, terminal_width()) if on_terminal(None) else [text]
-    return "".join(f"{line}\n" for line in [*lines, *_failure(status)])
+    return "".join(f"{line}\n" for line in [*lines, *_failure([status])])
 
 
 def _missing(status: Status) -> str:

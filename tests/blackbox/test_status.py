@@ -88,6 +88,7 @@ def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> No
         said(job(), 0)
         again = seen(chainq, job.kept)
         assert again["success"] > again["failure"]
+        assert "last error" not in chainq("status", str(job.kept)).out.decode()
 
 
 def test_a_service_behind_is_no_success(chainq: Program) -> None:
@@ -218,6 +219,10 @@ def test_an_export_without_news_and_one_that_failed(chainq: Program) -> None:
     assert failed["success"] == after["success"] < failed["failure"]
     assert "could not reach" in failed["error"]
     assert "\nlast error, " in chainq("status", "lake").out.decode()
+    with serving(Moving(250)) as url:
+        assert chainq(*words[:-1], url).code == 0
+    assert "last error" not in chainq("status", "lake").out.decode()
+    assert seen(chainq, "lake")["error"] == failed["error"]
 
 
 def test_each_table_has_the_success_of_its_own_runs(chainq: Program, server: Servers) -> None:
