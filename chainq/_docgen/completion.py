@@ -12,7 +12,7 @@ from itertools import chain
 from shlex import quote
 
 from chainq._docgen.surface import Param, Program
-from chainq._docgen.values import Words
+from chainq._docgen.values import ASKS, Words
 
 
 def table(program: Program) -> str:
@@ -26,6 +26,10 @@ def table(program: Program) -> str:
         for place, argument in enumerate(command.arguments, 1):
             kind, words = argument.values
             lines.append(_row("any" if argument.many else str(place), kind, argument.metavar.lower(), words))
+        if command.name == ASKS:
+            own = {name for option in command.options for name in option.names}
+            every = {option.names[0]: option for other in program.commands for option in other.options}
+            lines += [_row(name, "flag", option.text, ()) for name, option in every.items() if name not in own]
     return "\n".join(lines)
 
 

@@ -10,10 +10,14 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.cli.commands import COMMANDS
 from chainq.cli.completion import SCRIPTS
+from chainq.cli.topics import TOPICS
+from chainq.demo.list_faults import KINDS
 from chainq.demo.programs import PROGRAMS
 from chainq.demo.wire import DIALECTS as DEMO_DIALECTS
 from chainq.formats import registry
+from chainq.lake.reads import EXPORTED
 from chainq.text.spelling import spelled
+from chainq.verify.service_rows import COMMANDS as VERIFIED
 
 # Functions of credits.aleo that people ask for, besides those that the sample chain has.
 _CREDITS = (
@@ -22,6 +26,8 @@ _CREDITS = (
     *("bond_public", "bond_validator", "claim_unbond_public", "unbond_public", "set_validator_state"),
 )
 
+ASKS = "help"
+"""The command whose argument may be an option of any command."""
 Words = tuple[tuple[str, str], ...]
 
 
@@ -53,7 +59,9 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
         return Values("function", tuple(dict.fromkeys((name, program) for program, names in known for name in names)))
     if param.name == "profile":
         return Values("profile")
-    words = _words(param.name, text)
+    if param.name == "commands":
+        return Values("list", _plain(VERIFIED))
+    words = _words(command, param.name, text)
     return Values("words" if words else "text", words)
 
 
@@ -69,7 +77,7 @@ def _plain(words: Iterable[str]) -> Words:
     return tuple((word, "") for word in words)
 
 
-def _words(name: str, text: str) -> Words:
+def _words(command: str, name: str, text: str) -> Words:
     tip, stdin = ("latest", "the block at the tip"), ("-", "one per line on standard input")
     dialects = dict.fromkeys((*DIALECTS, *DEMO_DIALECTS, "auto"))
     named = dict.fromkeys(word for word in re.findall(r"[a-z]+", text) if word in dialects)
@@ -84,6 +92,8 @@ def _words(name: str, text: str) -> Words:
         "network": _plain(("mainnet", "testnet")),
         "program": _plain(PROGRAMS),
         "method": tuple((method.name, method.purpose) for method in METHODS),
-        "command": tuple((command, purpose) for command, (_, purpose, _) in COMMANDS.items()),
+        "command": (*((one, purpose) for one, (_, purpose, _) in COMMANDS.items()), *_plain(TOPICS)),
+        "words": _plain(EXPORTED) if command == "export" else (),
+        "fault": tuple((f"{name}:" if kind.number else name, kind.text) for name, kind in KINDS.items()),
     }
     return known.get(name, ())
