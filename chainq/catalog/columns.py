@@ -46,6 +46,19 @@ def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
     return known_column(name, known)
 
 
+def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
+    """Return the one column whose path ends in that name, as tables show it; None if none does, or several do.
+
+    Members of arrays count only if no column ends in it.
+    """
+    known = list(columns)
+    paths = [column.path for column in known]
+    for some in (paths, [path for array in paths for path in members(array)]):
+        if ends := [path for path in some if path.endswith(f".{name}")]:
+            return known_column(ends[0], known) if len(ends) == 1 else None
+    return None
+
+
 def _is_member(name: str, array: str) -> bool:
     """Return whether items of an array may have that member, which is so if nothing is known of them."""
     if array.rpartition(".")[2] not in _ITEMS or name.removesuffix("[]") == array:

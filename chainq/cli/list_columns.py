@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from chainq.catalog.columns import members
-from chainq.catalog.methods import BY_COMMAND, Kind
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, REFERENCE, Column, Kind
 from chainq.catalog.owned import COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
@@ -21,11 +21,14 @@ def list_columns(command: str) -> None:
     room = terminal_width() if on_terminal(None) else _ENDLESS
     others = {COMMAND: listed(), FINDINGS.command: FINDINGS}
     columns = (others.get(command) or BY_COMMAND[command]).selectable
-    rows = [(f"{column.path}{' *' if column.brief else ''}", column.type, spelled(column.note)) for column in columns]
+    rows = list(map(_described, columns))
     inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
     text = _listed(rows, room)
     if inside:
         text += "\nin these arrays, also for --columns and --where:\n" + "".join(f"{path}\n" for path in inside)
+    if columns == REFERENCE:
+        added = [column for column in DETAILED_REFERENCE if column not in REFERENCE]
+        text += "\nonly in a table without --columns:\n" + _listed(list(map(_described, added)), room)
     if command == FINDINGS.command:
         text += "\nvalues of check:\n" + aligned(list(CHECKS.items()), [max(map(len, CHECKS))], room)
     without = (
@@ -33,6 +36,10 @@ def list_columns(command: str) -> None:
     )  # a table for a person decrypts
     with open_sink(None, pager=True) as sink:
         sink.write(f"{text}\n* shown in a table by default{without}\n".encode())
+
+
+def _described(column: Column) -> tuple[str, str, str]:
+    return f"{column.path}{' *' if column.brief else ''}", column.type, spelled(column.note)
 
 
 def _listed(rows: Sequence[tuple[str, str, str]], room: int) -> str:

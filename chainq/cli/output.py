@@ -272,7 +272,11 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     """
     if not requested:
         return method.columns
-    from chainq.catalog.columns import selectable_column
+    from chainq.catalog.columns import column_by_end, selectable_column
+
+    def found(name: str) -> Column | None:
+        column = selectable_column(name, method.selectable)
+        return column if column or no_check else column_by_end(name, method.selectable)
 
     chosen: list[Column] = []
     names = [path.strip() for path in requested.split(",")]
@@ -280,16 +284,10 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
         raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
     if odd := [name for name in names if not name.isprintable()]:
         raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
-    if not no_check and (
-        unknown := [name for name in names if name != "all" and not selectable_column(name, method.selectable)]
-    ):
+    if not no_check and (unknown := [name for name in names if name != "all" and not found(name)]):
         raise _unknown(unknown, method.selectable, NO_CHECK if no_check is False else "")
     for name in names:
-        some = (
-            method.columns
-            if name == "all"
-            else (selectable_column(name, method.selectable) or Column(name, "unknown"),)
-        )
+        some = method.columns if name == "all" else (found(name) or Column(name, "unknown"),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.columns import known_column, meant
+from chainq.catalog.columns import column_by_end, known_column, meant
 from chainq.catalog.methods import Kind, Method
 from chainq.errors import Phrase, UsageError
 from chainq.rows.condition import Equals, Field, Read, Test, Values, parse
@@ -84,11 +84,15 @@ class Where:
 
     def _field(self, name: str, place: int) -> Field:
         """Return the reader of a field. Raises UsageError for a name that is not in the catalog."""
-        if known_column(name, self._method.sent) is None and (self._check or not name.isprintable()):
+        column = known_column(name, self._method.sent)
+        if column is None and self._check:
+            column = column_by_end(name, self._method.sent)
+        if column is None and (self._check or not name.isprintable()):
             unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.sent)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
-        column = known_column(name, self._method.sent)
-        return Field(name, self._reader(name), column.kind if column and self._check else None)
+        return Field(
+            name, self._reader(column.path if column else name), column.kind if column and self._check else None
+        )
 
     def _reader(self, path: str) -> Read:
         place = self._paths.setdefault(path, len(self._paths))

@@ -272,6 +272,16 @@ def test_columns_help_of_owned_marks_those_of_its_table(chainq: Program) -> None
     assert marks == {"nonce_x": "", "height": " *", "record_name": " *", "amount": " *"}
 
 
+def test_columns_help_names_what_only_a_table_has(chainq: Program) -> None:
+    """Columns of address-transactions that come from lookups, which --columns does not take."""
+    text = chainq("address-transactions", "--columns", "help").out.decode()
+    selectable, _, others = text.partition("\nonly in a table without --columns:\n")
+    names = re.findall(r"(?m)^(\w+) ", others)
+    assert names == ["finalizedAt", "type", "program", "function", "credits", "status"]
+    assert "finalizedAt" not in selectable
+    assert "only in a table" not in chainq("records", "--columns", "help").out.decode()
+
+
 def test_columns_add_up(chainq: Program) -> None:
     """--columns given twice selects the columns of both, and `all` with others is every column before or after."""
     ran = chainq("block", "5", "--columns", "height", "--columns", "round,id", "--csv", url="demo:")
@@ -320,6 +330,23 @@ def test_every_table_has_the_id_of_a_program(chainq: Program) -> None:
     for more in ((*chosen, "--no-trunc"), ("--no-trunc",), ("--columns", "all")):
         text = shown(chainq, *words, *more, columns=60, NO_COLOR="1")
         assert re.findall(r"(?m)^program +(.*)\n(\S+)", text) == [(name, "function_name")], text
+
+
+def test_a_column_is_named_by_the_end_of_its_path(chainq: Program, truth: Truth, nowhere: str) -> None:
+    """As a table names it, if no other column ends in it: in --columns and --where. Rows have the whole path."""
+    block = ("full-blocks", "12340:12350")
+    wide = shown(chainq, *block, columns=200, NO_COLOR="1").splitlines()[0].split()
+    assert "height" in wide
+    ran = chainq(*block, "--columns", "height", "--where", "height >= 12348", url="demo:")
+    assert [json.loads(row) for row in ran.rows] == [{"header.metadata.height": h} for h in (12348, 12349)]
+    calls = "transactions[].transaction.execution.transitions[].id"
+    both = [chainq(*block, "--columns", name, "--csv", url="demo:").out for name in (calls, "transitions[].id")]
+    assert both[0] == both[1]
+    assert both[0].startswith(calls.encode())
+    several = chainq("transaction", truth.transaction_id(12345, 0), "--columns", "proof", url=nowhere)
+    assert "'proof' (did you mean transaction.execution.proof or transaction.fee.proof?)" in one_line(several, 2)
+    unchecked = chainq(*block, "--columns", "height", "--no-check", "--limit", "1", url="demo:")
+    assert unchecked.rows == [b'{"height":null}']
 
 
 def test_a_whole_object_is_a_column(chainq: Program, truth: Truth) -> None:
