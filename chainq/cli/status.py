@@ -42,7 +42,8 @@ class Status(NamedTuple):
     `bytes`: of the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights,
     from and below, that are not there although later ones are or were, or an export began to write them.
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
-    of a data set, those of later heights than the first gap.
+    of a data set, those of later heights than the first gap. `start`: of a data set, the first height of a table with
+    partitions.
     """
 
     target: str
@@ -62,6 +63,7 @@ class Status(NamedTuple):
     records: int | None = None
     unspent: int | None = None
     rows_above: int | None = None
+    start: int | None = None
 
 
 METRICS = {
@@ -218,6 +220,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
             error=printable(last.error),
             missing=missing,
             rows_above=sum(entry.rows for entry in entries if entry.spec.end > end),
+            start=heights.start if entries else None,
         )
 
 
@@ -235,8 +238,8 @@ def _begun(store: "Store") -> Sequence[str]:
 def _table(found: Sequence[Status]) -> str:
     """Return a table of the tables of a data set, then gaps and the error, which all have in common.
 
-    It fits 60 character cells: `through` is the last height up to the first gap, `lag` counts blocks from there to the
-    tip, `age` is the time since the last success.
+    With short numbers it fits 60 character cells. `from` is the first height, `through` the last height up to the first
+    gap, `lag` counts blocks from there to the tip, `age` is the time since the last success.
     """
     from chainq.formats.cells import plain
     from chainq.formats.drawing import ENDLESS, Lane, grid, render
@@ -246,11 +249,12 @@ def _table(found: Sequence[Status]) -> str:
         ended = "no run went well yet" if every.failure else "no run has ended"
         rest = f"; {_missing(every)}" if every.missing else ""
         return "".join(f"{line}\n" for line in [f"{every.target}: no partition yet, {ended}{rest}", *_failure(found)])
-    lines = [("table", "through", "lag", "rows", "size", "age")]
+    lines = [("table", "from", "through", "lag", "rows", "size", "age")]
     for one in found:
         through = str(one.next - 1) if one.next and one.bytes else "-"
         lag, since = "-" if one.lag is None else f"{one.lag:,}", "-" if one.age is None else age(int(one.age))
-        lines.append((one.command, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
+        start = str(one.start) if one.next and one.bytes else "-"
+        lines.append((one.command, start, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
     lanes = [Lane(cells[0], max(map(len, cells)), number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
     drawn = render([grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)], ENDLESS, color=False)
     notes = []

@@ -159,10 +159,10 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     text = chainq("status", "lake").out.decode()
     writes = "chainq export blocks 100:350 --to lake writes them"
     heading, names, *lines = text.splitlines()
-    assert (heading, names.split()) == ("lake, tip 5000", ["table", "through", "lag", "rows", "size", "age"])
-    assert [line.split()[:4] for line in lines[:2]] == [
-        ["blocks", "99", "4,901", "100"],
-        ["records", "349", "4,651", f"{found[1]['rows']:,}"],
+    assert (heading, names.split()) == ("lake, tip 5000", ["table", "from", "through", "lag", "rows", "size", "age"])
+    assert [line.split()[:5] for line in lines[:2]] == [
+        ["blocks", "0", "99", "4,901", "100"],
+        ["records", "0", "349", "4,651", f"{found[1]['rows']:,}"],
     ]
     assert max(map(len, lines[:2])) <= 60
     assert seen(chainq, "lake")["rows_above"] == 100
@@ -193,7 +193,7 @@ def test_an_export_with_files_of_a_later_version(chainq: Program, server: Server
     (lake / "_chainq/last_run.json").write_text('{"tip":50,"failure":1e15,"error":"late"}')
     heading, _, *lines = chainq("status", "lake").out.decode().splitlines()
     assert heading == "lake, tip 50, no run went well yet"
-    assert [line.split()[:2] for line in lines[:2]] == [["records", "49"], ["authors", "49"]]
+    assert [line.split()[:3] for line in lines[:2]] == [["records", "0", "49"], ["authors", "0", "49"]]
     assert lines[2] == "last error, 1000000000000000: late"
     for begun in ([50, 0], [0, 10**20]):
         (lake / "_chainq/last_run.json").write_text(json.dumps({"begun": begun, "error": "late", "failure": 1}))
@@ -405,7 +405,11 @@ def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> 
     assert chainq("export", "blocks", "100:400", *words, url=server("--tip", "400")).code == 0
     killed(chainq, "records/all".__eq__, "records", "100:400")
     _, _, *lines = chainq("status", "lake").out.decode().splitlines()
-    assert [line.split()[:4] for line in lines[:2]] == [["blocks", "399", "1", "300"], ["records", "-", "301", "0"]]
+    assert [line.split()[:5] for line in lines[:2]] == [
+        ["blocks", "100", "399", "1", "300"],
+        ["records", "-", "-", "301", "0"],
+    ]
+    assert [one["start"] for one in json.loads(chainq("status", "lake", "--json").out)] == [100, None]
     missing = "records: missing heights 100-399 (chainq export records 100:400 --to lake writes them)"
     assert lines[2:] == [missing]
     assert missing in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
