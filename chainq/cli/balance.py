@@ -22,7 +22,7 @@ from chainq.formats.cells import plain
 from chainq.formats.drawing import ENDLESS, Lane, Line, grid, render
 from chainq.heights.bounds import parse_height, parse_range
 from chainq.process.pool import cores
-from chainq.process.signals import raise_if_ending
+from chainq.process.signals import Interrupted, raise_if_ending
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
@@ -90,15 +90,20 @@ def run(given: BalanceCommand) -> None:
             )
         )
         found.clear()
-        _print_balances(
-            given,
-            service,
-            keeper,
-            kept,
-            end,
-            _Scope(addresses, start, terminal_width() if on_terminal(None) or width_is_stated() else 0),
-            reporter,
-        )
+        try:
+            _print_balances(
+                given,
+                service,
+                keeper,
+                kept,
+                end,
+                _Scope(addresses, start, terminal_width() if on_terminal(None) or width_is_stated() else 0),
+                reporter,
+            )
+        except Interrupted as stop:
+            if kept.rest:
+                stop.add_note(kept.rest)
+            raise
         keeper.check()
 
 

@@ -54,7 +54,10 @@ class Checkpoint(Closing):
                 self.close()
                 raise
         self._kept.keys = keys
-        self._saved = Raw(msgspec.json.encode(self._kept.book))
+        self._record()
+
+    def _record(self) -> None:
+        self._saved, self._next = Raw(msgspec.json.encode(self._kept.book)), self._kept.book.next
 
     def close(self) -> None:
         """Release the lock."""
@@ -66,9 +69,14 @@ class Checkpoint(Closing):
         """Return the book, which the caller changes."""
         return self._kept.book
 
+    @property
+    def rest(self) -> str:
+        """Return where the next run goes on, in words; empty without a file."""
+        return "" if self._path is None else f"the next run reads from block {self._next} on"
+
     def save(self) -> None:
         """Record the book as it is now. Raises OutputError."""
-        self._saved = Raw(msgspec.json.encode(self._kept.book))
+        self._record()
         self._write()
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:

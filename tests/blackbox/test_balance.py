@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import NO_FAULTS, Faults
-from harness.program import Program, Ran, Servers, finish, one_line
+from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
 from harness.search import some
-from harness.services import serving
+from harness.services import FULL_BLOCKS, Moving, held, serving
 from harness.wallet import PUBLISHED, VARIABLE, fresh_key, key_file
 
 pytest.importorskip("aleo")
@@ -129,6 +129,18 @@ def balance(chainq: Program, *words: str, url: str, code: int = 0) -> Ran:
     ran = chainq("balance", *words, "-w", "1", url=url, env={VARIABLE: PUBLISHED.text})
     assert ran.code == code, ran.err
     return ran
+
+
+def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
+    """With a checkpoint, also if nothing is recorded yet; without one there is nothing to say."""
+    for words, said in ((("--checkpoint", "kept"), "; the next run reads from block 0 on"), ((), "")):
+        service = Moving(5_000)
+        begun, go = held(service, FULL_BLOCKS.__contains__)
+        with serving(service, go) as url:
+            process = chainq.start("balance", "-w", "1", *words, url=url, env={VARIABLE: PUBLISHED.text})
+            assert begun.wait(LONGEST)
+            process.terminate()
+            assert finish(process).err.endswith(f"stopped by SIGTERM{said}\n")
 
 
 def test_a_table_and_a_line_of_json(chainq: Program) -> None:
