@@ -31,11 +31,14 @@ def list_columns(command: str) -> None:
         text += "\nonly in a table without --columns:\n" + _listed(list(map(_described, added)), room)
     if command == FINDINGS.command:
         text += "\nvalues of check:\n" + aligned(list(CHECKS.items()), [max(map(len, CHECKS))], room)
-    without = (
-        ",\n  also without the option that its note names" if command == COMMAND else ""
-    )  # a table for a person decrypts
+    # Its table decrypts, so it needs no option for these columns.
+    star = (
+        "in a table by default, also without the option it names"
+        if command == COMMAND
+        else "shown in a table by default"
+    )
     with open_sink(None, pager=True) as sink:
-        sink.write(f"{text}\n* shown in a table by default{without}\n".encode())
+        sink.write(f"{text}\n* {star}\n".encode())
 
 
 def _described(column: Column) -> tuple[str, str, str]:

@@ -48,7 +48,7 @@ def test_columns_help_marks_what_the_table_shows(chainq: Program) -> None:
     for name in set(spent.splitlines()[0].split()) - set(marked):
         assert notes[name].endswith(", with --spent or --unspent")
     assert "if there are several" in notes["owner"]
-    assert listed.splitlines()[-1].endswith("also without the option that its note names")
+    assert listed.splitlines()[-1].endswith("also without the option it names")
 
 
 def test_a_chart_of_owned_records(chainq: Program) -> None:
