@@ -49,7 +49,7 @@ def run(given: OwnedOptions) -> None:
         method = _method(wanted, given, several=len(found) > 1)
         found.clear()
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
-        if (without := wallet.without_rows) and first:
+        if (without := wallet.without_rows) and first and not given.dry_run:
             # A mistyped key may be a valid one that owns nothing: its address shows that.
             more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
             named = f"{', '.join(without[:NAMED])}{more}"
@@ -58,7 +58,8 @@ def run(given: OwnedOptions) -> None:
                 compared += f" of the last {DEFAULT_LAST} blocks (--start 0 reads all)"
             later = "" if given.checkpoint is None else "; later runs read new blocks"
             reporter.note(f"{compared}: none is of {named}{later}")
-        if format_name == "table" and given.limit is None and not given.follow and given.checkpoint is None:
+        once = not (given.follow or given.dry_run) and given.checkpoint is None
+        if format_name == "table" and given.limit is None and once:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))
         wallet.check()

@@ -59,18 +59,23 @@ def run(
     begin: Callable[[Sink, bool], Writer],
     warn: Callable[[str], None],
     note: Callable[[str], None],
+    remark: Callable[[str], None],
     progress: Progress,
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
     `identity`: what the checkpoint tells queries apart by. `begin` makes the writer for a sink; its second argument
-    says whether an earlier run wrote the beginning of the output. `warn` and `note` take one line for the user.
-    Raises ChainqError, PipeClosed or Interrupted.
+    says whether an earlier run wrote the beginning of the output. `warn`, `note` and `remark` take one
+    line for the user, `remark` what only somebody who watches wants to know. Raises ChainqError, PipeClosed,
+    Interrupted.
     """
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity, query.method, warn)
         rounds = Rounds(service, query, settings, journal, warn, progress)
-        _Polls(rounds, note).run(begin)
+        before, polls = journal.history.last, _Polls(rounds, note)
+        polls.run(begin)
+        if before is not None and before.next == journal.position.next and not rounds.written and not settings.follow:
+            remark(_nothing_new(journal, polls.tip))
 
 
 def open_journal(
@@ -173,6 +178,15 @@ def _check_other(other: Path, output: str) -> None:
         raise UsageError(f"{output} was the output of another checkpoint: " + error.message, remedy) from None
     if of_other == output:
         raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
+
+
+def _nothing_new(journal: Journal, tip: Tip | None) -> str:
+    """Return that a run found no new blocks; empty if the service is behind, of which it has warned."""
+    block = journal.position.next - 1
+    if journal.checkpoint is None or tip is None or tip.height < block:
+        return ""
+    at = f"{printable(journal.checkpoint.path.name)} is at block {block}"
+    return f"no new blocks: {at}{', the tip' if block == tip.height else ''}"
 
 
 def from_genesis(count: int) -> str:

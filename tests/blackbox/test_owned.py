@@ -184,6 +184,9 @@ def test_dry_run_shows_requests_and_no_key(chainq: Program, server: Servers) -> 
     """What is sent is what `ownership` sends."""
     ran = chainq("owned", *FEW, "--dry-run", url=server(), env={VARIABLE: PUBLISHED.text})
     assert (ran.code, ran.out) == (0, chainq("ownership", *FEW, "--dry-run", url=server()).out)
+    for more in ("--jsonl", "--table", "--spent"):
+        ran = chainq("owned", "0:9", "--dry-run", more, url=server(), env={VARIABLE: PUBLISHED.text})
+        assert (ran.code, ran.err) == (0, "")  # no row was compared
 
 
 def test_a_file_appears_whole(chainq: Program, server: Servers, tmp_path: Path) -> None:
