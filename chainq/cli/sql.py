@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from chainq.cli.tool_options import SqlOptions
 
 
+SHOWN, COUNTED = 40, 100_000
+"""Rows of a table at the prompt, and the number from which on the others are not counted."""
+
+
 def run(given: "SqlOptions") -> None:
     """Print the result of a query, or of those that are typed at a prompt. Raises ChainqError."""
     words = list(given.words or ())
@@ -70,16 +74,16 @@ def run(given: "SqlOptions") -> None:
         else:
             prepare = _Fetched(database, bounds, given, reporter).add
 
-        def answer(file: Path | None, query: str) -> None:
+        def answer(file: Path | None, text: str) -> None:
             nonlocal unfinished
             with open_sink(file) as sink:
-                prepare(query)
+                prepare(text)
                 if unfinished:
                     reporter.warn(unfinished)
                     unfinished = ""  # said once, at a prompt too
-                result = database.run(query)
+                result = database.run(text)
                 said = _warn(database, reporter)
-                _print(result, sink, given, reporter)
+                _print(result, sink, given, reporter, shown=SHOWN if query is None else None)
                 _warn(database, reporter, said)
 
         if query is None:
@@ -187,17 +191,35 @@ def _over_height(columns: tuple[Column, ...]) -> bool:
     return len(others) < len(columns) and len(others) < 2 and drawn
 
 
-def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
-    """Write a result in the format that is wanted."""
+def _first(batches: Iterator[list[Raw]], number: int, said: list[str]) -> Iterator[list[Raw]]:
+    """Yield the first rows of a result, and say how many more there are, without counting a large result to its end."""
+    left, more = number, 0
+    for rows in batches:
+        if left:
+            yield rows[:left]
+        more += max(0, len(rows) - left)
+        left = max(0, left - len(rows))
+        if more > COUNTED:
+            break
+    if more:
+        many = f"more than {COUNTED:,}" if more > COUNTED else f"{more:,}"
+        said.append(f"… {many} more {'row' if more == 1 else 'rows'}; chainq sql -o FILE 'QUERY' writes all\n")
+
+
+def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, *, shown: int | None) -> None:
+    """Write a result in the format that is wanted, a table up to a number of rows if `shown` is one."""
     settings = _settings(result.columns, given)
     chart, over_height = settings.format == "chart", _over_height(result.columns)
     spec = settings.spec._replace(selected=True, warn=reporter.warn)
     if chart and over_height:
         spec = spec._replace(command="rows")  # what it counts if there is no other column
     writer = ResultChart(sink, spec) if chart and not over_height else settings.make(sink, spec)
-    for rows in result.batches:
+    said: list[str] = []
+    cut = shown if settings.format == "table" else None
+    for rows in result.batches if cut is None else _first(result.batches, cut, said):
         with signals_deferred():
             writer.write(rows)
             sink.keep()
     with signals_deferred():
         writer.close()
+        sink.write("".join(said).encode())

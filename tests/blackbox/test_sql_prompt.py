@@ -97,6 +97,18 @@ def test_the_schema_names_each_column_of_a_result(chainq: Program) -> None:
         assert ("start" in columns) == (words == ["lake"])
 
 
+def test_a_long_result_is_cut(typist: Typist) -> None:
+    """A table has the first 40 rows and the number of the others; the next query runs as usual."""
+    shown = typist("select height from blocks order by height;")
+    heights = [int(line) for line in shown.splitlines() if line.strip().isdigit()]
+    assert heights == list(range(2_999_951, 2_999_991))
+    assert "\n… 10 more rows; chainq sql -o FILE 'QUERY' writes all" in shown
+    assert "… 1 more row;" in typist("select height from blocks limit 41;")
+    assert "more row" not in typist("select height from blocks limit 40;")
+    assert "… more than 100,000 more rows; " in typist("select range as n from range(1000000), blocks;")
+    assert re.search(r"\n *50\r?\n", typist("select count(*) as n from blocks;"))
+
+
 def test_where_a_query_ends(typist: Typist) -> None:
     """At a semicolon that is not inside a comment or a text; what follows it may be a comment."""
     assert re.search(r"\n *50\r?\n", typist("select count(*) as n -- blocks;\rfrom blocks;"))
