@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from chainq.cli.receipt import Account
 
 SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
+BEGINNING = 40  # rows of a range that a table waits for, so that they stand below one header
+BEGINNING_READ = 2000  # rows that it reads for them, at most: a filter may leave few
 TOGETHER = 100  # lookups whose rows a table waits for, at most; more are written as they come
 
 
@@ -114,6 +116,8 @@ class SingleRun:
         batches = self._rows()
         if self.account is not None:
             batches = self.account.counted(batches)
+        if settings.format == "table":
+            batches = _begun_together(batches)
         found = self._copy(batches, writer, sink)
         self._warn_uncalled(found=found)
         if whole and query.bounds is not None and (self.limit != 0 or (query.reverse and len(self.read))):
@@ -287,6 +291,38 @@ def _together(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield Batch(rows, lookups=lookups)
     if failure is not None:
         raise failure
+
+
+def _begun_together(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Yield the first rows as one batch, which settles the widths of columns; then the others as they come.
+
+    If the run fails or is stopped, what has come is yielded before the error.
+    """
+    held: Batch | None = None
+    failure = None
+    try:
+        for batch in batches:
+            held = batch if held is None else _joined(held, batch)
+            if len(held.rows) >= BEGINNING or held.shown >= BEGINNING_READ:
+                break
+    except BaseException as error:
+        failure = error
+    if held is not None:
+        yield held
+    if failure is not None:
+        raise failure
+    yield from batches
+
+
+def _joined(first: Batch, second: Batch) -> Batch:
+    """Return two batches in a row as one."""
+    a, b = first.heights, second.heights
+    return second._replace(
+        rows=[*first.rows, *second.rows],
+        heights=HeightRange(min(a.start, b.start), max(a.end, b.end)) if a and b else a or b,
+        scanned=first.shown + second.shown,
+        lookups=first.lookups + second.lookups,
+    )
 
 
 def _with_height(batch: Batch) -> Batch:

@@ -253,6 +253,15 @@ def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> Non
     assert ("transactions[].status" in lines) is (method.command == "full-blocks")
 
 
+def test_one_header_above_a_screenful(chainq: Program, server: Servers) -> None:
+    """However the rows of a few blocks come, and whatever their widths: the header comes again in long lists only."""
+    text = shown(chainq, "records", "--last", "3", columns=60, url=server("--tip", "2999935"))
+    assert 10 < len(text.splitlines()) < 40
+    assert text.count("program_id") == 1
+    long = shown(chainq, "records", "--last", "30", columns=60, url=server("--tip", "2999935"))
+    assert long.count("program_id") >= (len(long.splitlines()) - 10) // 40 > 1
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100, 200])
 @pytest.mark.parametrize("command", [*(method.command for method in METHODS), "owned", "verify"])
 def test_columns_help_fits_the_terminal(command: str, columns: int, chainq: Program) -> None:
