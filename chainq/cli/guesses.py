@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
+from chainq.catalog.tables import DERIVED
 from chainq.cli.help import PlainGroup
 from chainq.cli.topics import TOPICS, topic_of
 from chainq.formats import registry
@@ -24,7 +25,7 @@ _WORDS = {
         "transactions": "txs",
         "latest": "tip head height block-number",
         "address-transactions": "address account history",
-        "program-transactions": "program function calls",
+        "program-transactions": "program function",
         "ownership": "owner",
         "rpc": "call",
         "profiles": "config",
@@ -76,6 +77,9 @@ def guess(word: str, commands: Collection[str]) -> str:
     """
     if "show" in commands and kind_of(word) in WITH_SCREEN:
         return f"did you mean show {word}?"
+    if word.lower() in DERIVED and word.lower() not in commands:
+        query = f"select * from {word.lower()} limit 10"  # noqa: S608  # the name is one of DERIVED
+        return f"it is a table of chainq export chain: chainq sql DEST '{query}'"
     meant = _meant(word, commands)
     if not meant and (topic := topic_of(word)):
         return f"see chainq help {topic}"

@@ -247,3 +247,14 @@ def test_2_an_option_of_another_command_or_program(line: str, said: str, chainq:
 def test_2_options_before_the_command(words: list[str], said: str, chainq: Program) -> None:
     """An option that the command knows is said to stand in the wrong place."""
     assert said in one_line(chainq(*words), 2)
+
+
+@pytest.mark.parametrize("word", ["outputs", "inputs", "calls", "finalize"])
+def test_the_name_of_a_table_is_no_command(chainq: Program, word: str) -> None:
+    """The message has the query that reads the table, and it does."""
+    pytest.importorskip("duckdb")
+    error = one_line(chainq(word, "100"), 2)
+    query = f"select * from {word} limit 10"  # noqa: S608
+    assert error.endswith(f"it is a table of chainq export chain: chainq sql DEST '{query}'\n")
+    assert chainq("export", "chain", "100:110", "--to", "lake", "--partition", "10", "-q", url="demo:").code == 0
+    assert chainq("sql", "lake", query).code == 0
