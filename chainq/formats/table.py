@@ -140,18 +140,18 @@ class Table:
         if self._spec.single and self._rows:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
-        if (
-            (self._lanes or self._view is not self._spec)
-            and (others := len(self._spec.columns) - len(self._columns))
-            and self._spec.terminal
-        ):
+        hidden = [column.header for column in self._columns[len(self._lanes) :]] if self._lanes else []
+        drawn = self._spec.terminal and (self._lanes or self._view is not self._spec)
+        others = len(self._spec.columns) - len(self._columns) if drawn else 0
+        if hidden:
+            option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
+            option = Phrase("{columns} (help lists them)") if others else option
+            more = f" and {others:,} more" if others else ""
+            note = Phrase("not shown: {}{}; use {}, or a wider terminal", ", ".join(hidden), more, option)
+            notes.append(self._spec.spelled(note))
+        elif others:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
-        if self._lanes and (hidden := [column.header for column in self._columns[len(self._lanes) :]]):
-            option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
-            notes.append(
-                self._spec.spelled(Phrase("not shown: {}; use {}, or a wider terminal", ", ".join(hidden), option))
-            )
         self._put([Text(note, "dim") for note in notes], self._room)
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:

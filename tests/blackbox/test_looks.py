@@ -62,6 +62,14 @@ def test_a_table_counts_the_columns_that_it_does_not_show(chainq: Program) -> No
     assert chainq(*LAST, "--table", url="demo:", env={"COLUMNS": "200"}).out.endswith(b"\n3 rows\n")
 
 
+def test_one_note_names_the_columns_that_a_narrow_table_leaves_out(chainq: Program) -> None:
+    """With the number of those that no terminal shows without --columns."""
+    text = shown(chainq, "records", "--last", "1", columns=60, NO_COLOR="1")
+    note = " ".join(text.partition("rows\n")[2].split())
+    left = "transaction_id, timestamp, output_index, id and 4 more"
+    assert note == f"not shown: {left}; use --columns (help lists them), or a wider terminal"
+
+
 def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
     """Another word is a usage error."""
     ran = chainq(*LAST, "--color", "blue", url=nowhere)
