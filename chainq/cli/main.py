@@ -11,7 +11,7 @@ import typer
 from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
-from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError, Phrase
+from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError, Phrase, UsageError
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys, mask_url
 from chainq.text.spelling import options_in, spelled
@@ -123,8 +123,15 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     message = abridged(error.format_message().rstrip("."), 400)  # the expressions below take long for long ones
     if message.startswith("No such option"):
         if (command := _command_of(option, arguments)) is not None:
-            return f"options follow the command: chainq {command} … {option}"
+            return f"options follow the command: {_in_order(command, arguments)}"
         from chainq.cli.guesses import guess_option
+        from chainq.cli.identity import refuse_key
+
+        try:
+            for word in arguments:
+                refuse_key(word.rpartition("=")[2])
+        except UsageError as of_key:
+            return str(of_key)
 
         context = getattr(error, "ctx", None)
         return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command, arguments)}"
@@ -161,7 +168,9 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     from chainq.cli.extra_words import advice
 
     taken = context.params
-    return advice(arguments[0], taken.get("range"), extra[1].split(), keys="view_key_file" in taken)
+    return advice(
+        arguments[0], taken.get("range"), extra[1].split(), keys="view_key_file" in taken, columns=taken.get("columns")
+    )
 
 
 def _digits(error: typer.TyperException, value: str) -> str:
@@ -181,6 +190,22 @@ def _command_of(option: str, arguments: list[str]) -> str | None:
     built = PlainGroup.catalogue[name or "records"][2]()
     known = any(option in (*param.opts, *param.secondary_opts) for param in built.params)
     return (name or "COMMAND") if known else None
+
+
+def _in_order(command: str, arguments: list[str]) -> str:
+    """Return the command line with the options that are before the command behind it; secrets are masked."""
+    from itertools import pairwise
+    from shlex import quote
+
+    def masked(before: str, word: str) -> str:
+        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        if "--header" in (before, option):
+            return f"{option}{equals}***" if value else word
+        return option + equals + (quote(mask_url(value) if "://" in value else value) if value else "")
+
+    at = arguments.index(command) if command in arguments else len(arguments)
+    words = [command, *arguments[at + 1 :], *arguments[:at]]
+    return abridged(" ".join(["chainq", *(masked(*pair) for pair in pairwise(["", *words]))]), 400)
 
 
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:

@@ -42,6 +42,9 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
     check = not given.no_check
     if given.newest and given.page is not None:
         raise UsageError("--newest cannot be combined with --page")
+    if given.columns and given.range in {column.path for column in method.selectable}:
+        together = ",".join([*given.columns, given.range])
+        raise UsageError(f"unexpected argument {given.range}", f"separate columns with commas: --columns {together}")
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
     return Query(
         method,
@@ -87,7 +90,8 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     if given.adopt and not (kept and file_of(given)):
         raise UsageError("--adopt needs --checkpoint and -o FILE")
     if (age is not None or given.lag) and not (kept or follow):
-        raise UsageError("--lag and --max-age need --checkpoint or --follow")
+        alone = "" if age is None else f"for the age of the tip alone use chainq latest --max-age {given.max_age}"
+        raise UsageError(f"{'--lag' if given.lag else '--max-age'} needs --checkpoint or --follow", alone)
     interval = INTERVAL if given.interval is None else given.interval
     if given.interval is not None and not follow:
         raise UsageError("--interval needs --follow")

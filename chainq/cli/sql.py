@@ -107,6 +107,9 @@ def _check_words(words: list[str], query: str | None) -> None:
         raise UsageError(
             f"{quoted(words[0])} is a file: expected the folder or URL of an export", single_file(words[0])
         )
+    if words and words[0] == "demo:":
+        of_url = f"chainq sql --url demo:{'' if query is None else f' {shlex.quote(query)}'}"
+        raise UsageError("demo: is a service: expected the folder or URL of an export", of_url)
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     if query is None and not (stdin.is_terminal() and output.on_terminal(None)):  # nobody types one

@@ -59,6 +59,7 @@ class Settings:
     path: Path
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     default: str | None = None
+    wrong: UsageError | None = None  # of a default profile that does not exist, for those who want the default one
 
 
 class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -101,6 +102,8 @@ def parse(text: str, path: Path) -> Settings:
 def profile(name: str | None, settings: Settings) -> Profile:
     """Return the profile of that name, or the default one, with its headers read from the environment; an empty one if
     there is neither. Raises UsageError."""
+    if name is None and settings.wrong is not None:
+        raise settings.wrong
     name = name or settings.default
     if name is None:
         return Profile()
@@ -161,11 +164,11 @@ class _Check:
         """Convert the file."""
         file = self._convert(content, _ConfigFile, ())
         profiles = {name: self._profile(values, ("profiles", name)) for name, values in file.profiles.items()}
-        if file.default_profile is not None and file.default_profile not in profiles:
-            raise self._error(
-                ("default-profile",), "no such profile", f"profiles there: {', '.join(profiles) or 'none'}"
-            )
-        return Settings(self._path, profiles, file.default_profile)
+        default, wrong = file.default_profile, None
+        if default is not None and default not in profiles:
+            there = f"profiles there: {', '.join(profiles) or 'none'}"
+            wrong = self._error(("default-profile",), f"no profile {quoted(default)}", there)
+        return Settings(self._path, profiles, default, wrong)
 
     def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
         table = self._convert(values, Profile, at)

@@ -75,11 +75,12 @@ class Drawing(Progress):
     def _words(self, shown: Shown) -> list[tuple[int, str]]:
         """Return the words in order, each with its rank: if the line is short, the highest rank is dropped first."""
         total = f"/{shown.total:,}" if shown.total is not None else ""
-        words = [(0, f"{shown.done:,}{total} {shown.unit}")]
+        one = (shown.done if shown.total is None else shown.total) == 1
+        words = [(0, f"{shown.done:,}{total} {shown.unit.removesuffix('s') if one else shown.unit}")]
         if shown.total:
             words.append((1, f"{min(100 * shown.done // shown.total, 100)}%"))
         if shown.unit not in (ROWS, HASHES):
-            words.append((4, f"{shown.rows:,} rows"))
+            words.append((4, f"{shown.rows:,} row{'s' * (shown.rows != 1)}"))
         if shown.rate >= 1:
             words.append((3, f"{shown.rate:,.0f} rows/s"))
         if shown.size >= 50_000:

@@ -237,10 +237,14 @@ def test_2_an_option_of_another_command_or_program(line: str, said: str, chainq:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--url", "demo:", "block", "5"], "options follow the command: chainq block … --url"),
-        (["-q", "records"], "options follow the command: chainq records … -q"),
-        (["--limit=5", "records"], "options follow the command: chainq records … --limit"),
-        (["--url", "demo:"], "options follow the command: chainq COMMAND … --url"),
+        (["--url", "demo:", "block", "5"], "options follow the command: chainq block 5 --url demo:\n"),
+        (["-q", "records"], "options follow the command: chainq records -q\n"),
+        (["--limit=5", "records"], "options follow the command: chainq records --limit=5\n"),
+        (["--url", "demo:"], "options follow the command: chainq COMMAND --url demo:\n"),
+        (
+            ["--url", "http://u:secret@h/", "--header", "A: secret", "latest"],
+            "options follow the command: chainq latest --url 'http://***@h/' --header ***\n",
+        ),
         (["--urll", "demo:", "block"], "unknown option --urll"),
     ],
 )

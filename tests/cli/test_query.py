@@ -90,8 +90,11 @@ def test_resume_settings() -> None:
     [
         ({"rewind": 1}, "--rewind needs --checkpoint"),
         ({"rewind": 1, "follow": True}, "--rewind needs --checkpoint"),
-        ({"lag": 1}, "--lag and --max-age need --checkpoint or --follow"),
-        ({"max_age": "1h"}, "--lag and --max-age need --checkpoint or --follow"),
+        ({"lag": 1}, "--lag needs --checkpoint or --follow"),
+        (
+            {"max_age": "1h"},
+            "--max-age needs --checkpoint or --follow; for the age of the tip alone use chainq latest --max-age 1h",
+        ),
         ({"max_age": "soon", "follow": True}, "invalid max_age 'soon'"),
         ({"interval": 1e9, "follow": True}, "invalid --interval"),
         ({"checkpoint": Path("c"), "last": "5"}, "--checkpoint cannot be combined with --last; use --start -5"),

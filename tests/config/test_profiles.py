@@ -138,7 +138,7 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         ("default-profile = 5\n", 1, "default-profile: expected a string"),
         ("profiles = 3\n", 1, "profiles: expected a table"),
         ("[profiles]\nx = 'http://h'\n", 2, "profiles.x: expected a table"),
-        ("default-profile = 'y'\n[profiles.x]\n", 1, "default-profile: no such profile; profiles there: x"),
+        ("default-profile = 'y'\n[profiles.x]\n", 1, "default-profile: no profile 'y'; profiles there: x"),
         ("[profiles.x]\nurl='u'\ndefault-profile = 'x'\n", 3, "profiles.x.default-profile: unknown key"),
         (
             "[profiles.x.methods]\n'records/al' = 'r'\n",
@@ -163,12 +163,20 @@ def test_a_mistake_is_reported_with_its_line(write: Write, text: str, line: int,
     """Each kind of mistake names the file, the line, the key, and repeats no value that may be secret."""
     path = write(text)
     with pytest.raises(UsageError) as caught:
-        profiles.read()
+        profiles.profile(None, profiles.read())
     message = str(caught.value)
     assert str(path) in message
     assert f"line {line}" in message
     assert words in message
     assert SECRET not in message
+
+
+def test_a_wrong_default_stops_only_who_wants_the_default(write: Write) -> None:
+    """A profile that is named is used, whatever the default is."""
+    write("default-profile = 'y'\n[profiles.x]\nurl = 'http://h/'\n")
+    assert profiles.profile("x", profiles.read()).url == "http://h/"
+    with pytest.raises(UsageError, match="line 1: default-profile: no profile 'y'; profiles there: x"):
+        profiles.profile(None, profiles.read())
 
 
 def test_bytes_that_are_not_utf_8_are_reported_with_their_line(write: Write) -> None:
