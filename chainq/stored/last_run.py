@@ -26,8 +26,9 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
     tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
     below, of an export of tables without partitions, until one succeeds. `unfinished`: an export began to write, and
-    none has succeeded since. `tables`: when an export of a table last succeeded; empty in records of earlier versions,
-    whose `success` counts for all tables.
+    none has succeeded since. `pending`: the tables of such exports; a success of others does not end them. `tables`:
+    when an export of a table last succeeded; empty in records of earlier versions, whose `success` counts for all
+    tables.
     """
 
     success: float = 0
@@ -36,6 +37,7 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
     begun: tuple[int, int] | None = None
     unfinished: bool = False
+    pending: tuple[str, ...] = ()
     tables: Mapping[str, float] = {}
 
     def __post_init__(self) -> None:
@@ -43,14 +45,15 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError("no heights")
 
     def warning(self, label: str) -> str:
-        """Return that the last export into the data set with a label failed, was killed or is still running; empty if
+        """Return that an export into the data set with a label failed, was killed or is still running; empty if
         it succeeded.
 
         Rejected: to ask for the lock, because an export that starts at that moment would find it taken.
         """
         if self.unfinished or self.begun is not None:
             how_far = f"chainq status {shlex.quote(label)} shows its heights"
-            return f"the last export into {label} has not finished; {how_far}"
+            which = f"an export of {', '.join(map(printable, self.pending))}" if self.pending else "the last export"
+            return f"{which} into {label} has not finished; {how_far}"
         if self.failure > self.success:
             return f"the last export into {label} failed before it wrote anything: {printable(self.error)}"
         return ""
@@ -82,7 +85,10 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     found = data_set.read(store) if last.success and not last.tables else None
     earlier = dict.fromkeys(found.schemas, last.success) if found else last.tables
     succeeded = {**earlier, **dict.fromkeys(tables, now)}
-    _save(store, replace(last, success=now, tip=height, begun=None, unfinished=False, tables=succeeded))
+    pending = tuple(table for table in last.pending if table not in tables)
+    begun = last.begun if pending else None
+    last = replace(last, success=now, tip=height, begun=begun, unfinished=bool(pending), pending=pending)
+    _save(store, replace(last, tables=succeeded))
 
 
 def of_receipts(listing: Sequence[Listed]) -> LastRun:
@@ -99,14 +105,15 @@ def _known(store: Store) -> LastRun:
     return of_receipts([*store.listing()]) if store.read(NAME) is None else read(store)
 
 
-def begin(store: Store, heights: HeightRange | None, *, new: bool) -> None:
-    """Record that an export begins to write, and the heights of tables without partitions, as a killed one shows none.
+def begin(store: Store, tables: Sequence[str], heights: HeightRange | None, *, new: bool) -> None:
+    """Record that an export of tables begins to write, and its heights if some have no partitions to show them.
 
     Of a `new` data set also that no run was successful yet: the receipts of a killed one look like success. Raises
     OutputError.
     """
     last = LastRun() if new else _known(store)
-    _save(store, replace(last, begun=last.begun if heights is None else heights.edges, unfinished=True))
+    begun, pending = last.begun if heights is None else heights.edges, tuple(dict.fromkeys([*last.pending, *tables]))
+    _save(store, replace(last, begun=begun, unfinished=True, pending=pending))
 
 
 def read(store: Store) -> LastRun:

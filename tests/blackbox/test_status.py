@@ -401,6 +401,7 @@ def test_an_export_that_was_killed_before_its_first_partition(chainq: Program, s
 
 def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> None:
     """It has a line of its own with 0 rows, and --max-age refuses it although another run went well."""
+    pytest.importorskip("duckdb")
     words = ("--to", "lake", "--partition", "100", "-q")
     assert chainq("export", "blocks", "100:400", *words, url=server("--tip", "400")).code == 0
     killed(chainq, "records/all".__eq__, "records", "100:400")
@@ -413,12 +414,19 @@ def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> 
     missing = "records: missing heights 100-399 (chainq export records 100:400 --to lake writes them)"
     assert lines[2:] == [missing]
     assert missing in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+    assert chainq("export", "blocks", "100:500", *words, url=server("--tip", "499")).code == 0  # it ends no other mark
+    assert missing in chainq("status", "lake").out.decode()
+    query = ("sql", "lake", "select count(*) from blocks")
+    assert "an export of records into lake has not finished; chainq status" in chainq(*query).err
+    assert chainq("export", "records", "100:400", *words, url=server("--tip", "499")).code == 0
+    assert chainq(*query).err == ""
+    assert chainq("status", "lake", "--max-age", "1d").code == 0
 
 
 def test_sql_over_an_export_that_has_not_finished(chainq: Program, server: Servers, nowhere: str) -> None:
     """One warning after a kill, of the first run or a later one, and after a failure; none with -q or a success."""
     pytest.importorskip("duckdb")
-    warning = "chainq: warning: the last export into lake has not finished; chainq status lake shows its heights\n"
+    warning = "chainq: warning: an export of records into lake has not finished; chainq status lake shows its heights\n"
     query, url = ("sql", "lake", "select count(*) from records"), server("--tip", "400")
     words = ("export", "records", "--to", "lake", "--partition", "100", "-q")
     receipts = chainq.home / "lake/_chainq/receipts/records"
