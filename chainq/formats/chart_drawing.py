@@ -164,15 +164,18 @@ def _dots(groups: Sequence[Summary], scale: Scale, width: int) -> list[str]:
 
 
 def _below(bins: Bins, width: int, line: Axis) -> Iterator[str]:
-    """Yield the horizontal axis, round heights below it, and its label."""
+    """Yield the horizontal axis, both ends and round heights below it, and its label."""
     longest = len(line.mark(bins.last)) + 4
     step = max(1, round(_round_up(bins.size * longest / width)))
     axis, below = ["─"] * width, ""
-    for height in range(-(-bins.first // step) * step, bins.last + 1, step):
+    rounds = range(-(-bins.first // step) * step, bins.last + 1, step)
+    end = width - len(line.mark(bins.last))  # where the last label begins
+    for height in dict.fromkeys((bins.first, *rounds, bins.last)):
         middle = (2 * (height - bins.first) + 1) * width // (2 * bins.size)
         text = line.mark(height)
         start = min(max(middle - len(text) // 2, 0), width - len(text))
-        if start > len(below) or not below:
+        between = start > len(below) and (height == bins.last or start + len(text) < end)
+        if between or not below:
             axis[middle] = "┬"
             below = below.ljust(start) + text
     yield "└" + "".join(axis)

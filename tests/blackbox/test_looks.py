@@ -399,6 +399,13 @@ def test_one_header_above_a_short_list(chainq: Program, server: Servers, truth: 
     assert "transfer_public_to_private" in text
 
 
+def test_a_chart_has_a_label_at_both_ends(chainq: Program) -> None:
+    """Of its first and last height, and round ones between them that leave room."""
+    text = shown(chainq, "blocks", "2999801:3000001", "--format", "chart", columns=200, NO_COLOR="1")
+    labels = next(line for line in text.splitlines() if line.split()[:1] == ["2999801"]).split()
+    assert labels == ["2999801", *(str(height) for height in range(2_999_820, 3_000_001, 20))]
+
+
 @pytest.mark.parametrize("columns", [20, 33])
 def test_charts_fit_a_narrow_terminal(columns: int, chainq: Program, server: Servers) -> None:
     """No line of a chart is wider than a terminal of 20 columns."""
