@@ -173,7 +173,11 @@ def settings(
         option = "--follow" if endless else "--checkpoint"
         raise UsageError(f"{name} needs a finished range and cannot be used with {option}")
     if can.needs_heights and height_of(method) is None:
-        commands = ", ".join(other.command for other in METHODS if height_of(other))
+        from chainq.catalog.owned import COMMAND
+        from chainq.verify.findings import FINDINGS
+
+        listed = [other.command for other in METHODS if height_of(other) and other.params]  # not the one row of latest
+        commands = ", ".join([*listed, COMMAND, "sql", FINDINGS.command])
         raise UsageError(
             f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
         )

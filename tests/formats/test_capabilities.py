@@ -77,12 +77,20 @@ def test_formats_that_need_an_end(chainq: Program, nowhere: str) -> None:
     assert (ran.code, ran.out, ran.err) == (2, b"", f"chainq records: {words}\n")
 
 
+TOOLS = ("owned", "sql", "verify")  # commands with charts that are no methods
+
+
 def test_formats_that_need_heights(chainq: Program, nowhere: str) -> None:
     """A format that declares `needs_heights` is refused where rows have none: exit 2 with the commands that have."""
     ran = chainq("ownership", "--format", "chart", url=nowhere)
-    words = "chart needs rows with heights, and ownership has none; use chart with blocks, block, latest, "
+    words = "chart needs rows with heights, and ownership has none; use chart with "
     assert (ran.code, ran.out) == (2, b"")
     assert ran.err.startswith(f"chainq ownership: {words}")
+    named = ran.err.removeprefix(f"chainq ownership: {words}").strip().split(", ")
+    assert named == [*("blocks", "block", "full-blocks", "transactions", "records", "transitions"), *TOOLS]
+    for given in (("block", "5:30"), ("full-blocks", "5:30"), ("transactions", "5:30"), ("transitions", "5:300")):
+        drawn = chainq(*given, "--format", "chart", url="demo:")
+        assert (drawn.code, b"block height" in drawn.out) == (0, True), given
 
 
 def test_heights_that_chainq_adds(chainq: Program) -> None:
