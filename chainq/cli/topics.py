@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
 from chainq.cli.options import FILTER, OUTPUT, RANGE, RESUME, SERVICE
-from chainq.errors import UsageError
+from chainq.errors import UsageError, exit_codes
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -48,13 +48,16 @@ _WORDS = {
         "range": "ranges heights dates time times",
         "filter": "filters filtering condition conditions expression expressions",
         "resume": "resuming checkpoints following incremental",
-        "output": "outputs formats files",
+        "output": "outputs formats files chart charts parquet tsv",
         "service": "server connection network proxy proxies",
         "environment": "env environ variables envvars",
         "exit-codes": "exit exit-code exit-status codes status-codes errors",
     }.items()
     for word in words.split()
 }
+
+
+_CONFIG = "config"  # no topic of its own, because there is nothing to list
 
 
 def topic_of(word: str) -> str:
@@ -66,8 +69,17 @@ def topic_of(word: str) -> str:
     name = word.lower().replace("_", "-")
     if topic := name if name in TOPICS else _WORDS.get(name):
         return topic
+    variables = re.findall(r"\w+", " ".join(ENVIRONMENT))
+    if word in variables:
+        return "environment"
+    if word in exit_codes() or (word.isdecimal() and 128 < int(word[:4]) < 160):
+        return "exit-codes"
+    if name in (_CONFIG, "configuration", "config.toml", "config-file"):
+        return _CONFIG
     option = word if word.startswith("-") else f"--{name}"
-    return option if any(option in param.opts for _, param, _ in _options()) else ""
+    if any(option in param.opts for _, param, _ in _options()):
+        return option
+    return "environment" if word.upper() in variables else ""
 
 
 def write(word: str, formatter: "HelpFormatter") -> None:
@@ -82,6 +94,12 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         raise UsageError(named, f"expected a command, an option, {', '.join(TOPICS[:-1])} or {TOPICS[-1]}")
     if topic.startswith("-"):
         _write_option(topic, formatter)
+    elif topic == _CONFIG:
+        wrapped(
+            formatter,
+            "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
+            "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.",
+        )
     elif topic == "environment":
         sections(formatter, (("Environment", name, text.replace("`", "")) for name, text in ENVIRONMENT.items()))
     elif topic == "exit-codes":

@@ -82,6 +82,7 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
         ("columns", "--columns"),
         ("start", "--start"),
         ("env", "environment"),
+        ("http_proxy", "environment"),
     ],
 )
 def test_2_a_topic_of_help_is_not_a_command(word: str, topic: str, chainq: Program) -> None:
@@ -124,6 +125,15 @@ def test_help_for_topics(chainq: Program) -> None:
     assert "--format NAME table, jsonl" in output and "--no-details" in output and "--since" not in output
     for topic, option in (("range", "--since"), ("filter", "--program"), ("resume", "--follow"), ("service", "--url")):
         assert option in _help(chainq, topic), topic
+
+
+def test_help_for_other_words(chainq: Program) -> None:
+    """A variable, an exit code, the configuration file, a format, and an option behind its command."""
+    assert _help(chainq, "CHAINQ_URL") == _help(chainq, "COLUMNS") == _help(chainq, "environment")
+    assert _help(chainq, "75") == _help(chainq, "130") == _help(chainq, "exit-codes")
+    assert "man 5 chainq" in _help(chainq, "config") == _help(chainq, "configuration")
+    assert _help(chainq, "chart") == _help(chainq, "output")
+    assert one_line(chainq("help", "records", "--columns"), 2).endswith("; use chainq help --columns\n")
 
 
 @pytest.mark.parametrize(
