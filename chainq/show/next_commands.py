@@ -24,6 +24,11 @@ def next_commands(parts: Parts) -> list[str]:
     return [f"chainq {command}" for command in dict.fromkeys(_commands(parts))]
 
 
+def comment_on(command: str) -> str:
+    """Return what a shell ignores after a command that does not say what it is for; empty for others."""
+    return "  # its block" if command.startswith("chainq blocks --since ") else ""
+
+
 def _commands(parts: Parts) -> Iterable[str]:
     if isinstance(parts, BlockParts):
         return _of_block(parts)

@@ -77,7 +77,9 @@ def test_a_screen_says_what_an_object_is(name: str, screens: dict[str, Ran]) -> 
 def test_the_next_commands_work_as_they_stand(name: str, screens: dict[str, Ran], chainq: Program) -> None:
     """Each is whole on its line, and ends well when it is typed."""
     lines = screens[name].out.decode().splitlines()
-    commands = [shlex.split(line) for line in lines[lines.index("next") + 1 :]]
+    commands = [shlex.split(line, comments=True) for line in lines[lines.index("next") + 1 :]]
+    noted = [line.endswith("  # its block") for line in lines if line.startswith("  chainq blocks --since ")]
+    assert noted == [True] * (OBJECTS[name] == "transaction")
     runs = side_by_side(partial(chainq, *words[1:]) for words in commands)
     for words, ran in zip(commands, runs, strict=True):
         assert (ran.code, besides_belief(ran, words[1]).err) == (0, "")
