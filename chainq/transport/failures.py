@@ -217,7 +217,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
     status = response.status
     message = f"{mask_url(url)}: HTTP {status}"
     body = response.body[:SHOWN_BYTES].decode(errors="replace")
-    if text := excerpt(mask_sent(body)[:2000], 120):
+    if text := excerpt(_unrepeated(mask_sent(body)[:2000]), 120).removeprefix(f"{status} "):
         message += f": {text}"
     if status == 429:
         error = UnreachableError(message, Phrase("lower {rate} or {concurrency}"))
@@ -237,6 +237,15 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         target = mask_url(excerpt(response.headers.get("location", "nowhere")))
         return ResponseError(f"{message}, a redirect to {target}", "redirects are not followed; pass that URL instead")
     return ResponseError(f"{message}, expected HTTP 200")
+
+
+def _unrepeated(page: str) -> str:
+    """Return the text between the tags of a page, once: a heading often repeats the title."""
+    kept: list[str] = []
+    for part in re.split(r"<[^>]*>", page):
+        if (text := " ".join(part.split())) and not any(text in known for known in kept):
+            kept.append(text)
+    return " ".join(kept)
 
 
 def of_web_page(response: Response, url: str) -> BrokenBodyError | None:

@@ -84,6 +84,13 @@ def test_3_http_4xx(status: int, chainq: Program) -> None:
     assert len(seen) == 1
 
 
+def test_3_a_page_says_its_status_once(chainq: Program) -> None:
+    """Pages have it as their title and heading again, which the message leaves out."""
+    page = b"<html><title>404 Not Found</title><body><h1>Not Found</h1><p>No such path</p></body></html>"
+    with canned(lambda _: Canned(page, 404, "text/html")) as (url, _):
+        assert ": HTTP 404: Not Found No such path;" in one_line(chainq("block", "5", url=url), 3)
+
+
 def test_3_headers_that_are_too_large(chainq: Program) -> None:
     """HTTP 431 points to the headers, which are the user's own."""
     with canned(lambda _: Canned(b"<html>Request Header Fields Too Large</html>", 431, "text/html")) as (url, seen):
