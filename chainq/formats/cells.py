@@ -70,6 +70,21 @@ def _more(items: Sequence[str], shown: int) -> str:
     return f"{ELLIPSIS} {len(items) - shown:,} more"
 
 
+class Pieces(Cell):
+    """Texts on one line, `items` being the short and the whole one of each in turn: whole as far as they fit."""
+
+    __slots__ = ()
+
+    def text(self, room: float) -> str:
+        """Return the texts, from the first one on whole if there is room."""
+        shown = list(self.items[::2])
+        spare = room - width_of("  ".join(shown))
+        for at, whole in enumerate(self.items[1::2]):
+            if (more := width_of(whole) - width_of(shown[at])) <= spare:
+                shown[at], spare = whole, spare - more
+        return "  ".join(shown)
+
+
 BLANK = Cell("", "")
 NULL = Cell("-", "-", "dim")
 

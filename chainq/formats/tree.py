@@ -274,11 +274,10 @@ class TreeBuilder:
         return _node(_name(members.get("type")), self._flat(rest) if members else cells.unknown_cell(text_of(value)))
 
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
-        """Return members on one line, IDs abbreviated."""
-        pairs = (
-            f"{self._word(name)}={self._short(printable(text_of(value))) or '-'}" for name, value in members.items()
-        )
-        return plain("  ".join(pairs))
+        """Return members on one line, IDs abbreviated if they do not fit."""
+        texts = [(self._word(name), printable(text_of(value)) or "-") for name, value in members.items()]
+        items = [f"{name}={shown}" for name, text in texts for shown in (self._short(text), text)]
+        return cells.Pieces("  ".join(items[::2]), "  ".join(items[1::2]), items=tuple(items))
 
     def _short(self, text: str) -> str:
         """Return a text with long words abbreviated, numbers excepted."""

@@ -399,6 +399,15 @@ def test_one_header_above_a_short_list(chainq: Program, server: Servers, truth: 
     assert "transfer_public_to_private" in text
 
 
+def test_a_screen_uses_the_width_for_the_keys_of_a_transition(chainq: Program, truth: Truth) -> None:
+    """The first ones are whole if there is room, all are abbreviated in a narrow terminal."""
+    (call,) = json.loads(truth.transaction(12345, 0))["transaction"]["execution"]["transitions"]
+    for columns, whole in ((80, 0), (200, 1), (300, 3)):
+        text = shown(chainq, "show", truth.transaction_id(12345, 0), columns=columns, NO_COLOR="1")
+        assert [f"{key}={call[key]}" in text for key in ("tpk", "tcm", "scm")].count(True) == whole
+        assert max(map(len, text.split("next\n")[0].splitlines())) <= columns
+
+
 def test_a_chart_has_a_label_at_both_ends(chainq: Program) -> None:
     """Of its first and last height, and round ones between them that leave room."""
     text = shown(chainq, "blocks", "2999801:3000001", "--format", "chart", columns=200, NO_COLOR="1")
