@@ -53,7 +53,8 @@ def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
     """
     known = list(columns)
     paths = [column.path for column in known]
-    for some in (paths, [path for array in paths for path in members(array)]):
+    nested = [path for array in paths for path in members(array)]
+    for some in (paths, nested):
         if ends := [path for path in some if path.endswith(f".{name}")]:
             return known_column(ends[0], known) if len(ends) == 1 else None
     return None
@@ -115,8 +116,10 @@ def _near(name: str, paths: list[str]) -> list[str]:
     for found in alike(array, paths) if brackets else ():
         if _is_member(f"{found}[]{rest}", found):
             return [f"{found}[]{rest}"]
-    for some in (paths, [path for array in paths for path in members(array)]):
+    nested = [path for array in paths for path in members(array)]
+    for some in (paths, nested):
         if ends := [path for path in some if path.lower() == lower or path.lower().endswith(f".{lower}")]:
             return ends[:3]
-    lasts = {path.rpartition(".")[2]: path for path in reversed(paths)}
-    return alike(name, paths, 3) or [lasts[found] for found in alike(name, lasts, 3)]
+    lasts, inside = ({path.rpartition(".")[2]: path for path in reversed(some)} for some in (paths, nested))
+    near = alike(name, paths, 3) or [lasts[found] for found in alike(name, lasts, 3)]
+    return near or [inside[found] for found in alike(name, inside, 1)]

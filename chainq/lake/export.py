@@ -24,7 +24,7 @@ from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.registered import load_kind, open_table, registered
-from chainq.lake.table import SCHEMAS, check_installed, check_usable
+from chainq.lake.table import SCHEMAS, check_installed
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
@@ -209,7 +209,6 @@ class Export:
             self._new = self._target(None, Inventory({}, {}, []))
             if self._new is None:
                 return None
-            check_usable()
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
             stack.enter_context(last_run.recorded(self._store, self._tables, self._service.tip_height))

@@ -52,11 +52,6 @@ def arrow_schema(method: Method) -> Any:
     return ArrowRows(method.columns, _pyarrow()).schema
 
 
-def check_usable() -> None:
-    """Load pyarrow. Raises UsageError without it, or if it is broken."""
-    _pyarrow()
-
-
 def load() -> None:
     """Import what a `PartitionFile` needs, if installed; `PartitionFile` itself reports missing packages."""
     with suppress(ImportError):

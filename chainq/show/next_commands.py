@@ -24,9 +24,12 @@ def next_commands(parts: Parts) -> list[str]:
     return [f"chainq {command}" for command in dict.fromkeys(_commands(parts))]
 
 
-def comment_on(command: str) -> str:
-    """Return what a shell ignores after a command that does not say what it is for; empty for others."""
-    return "  # its block" if command.startswith("chainq blocks --since ") else ""
+def title(commands: list[str]) -> str:
+    """Return the line above them. It names what one is for that does not say so itself.
+
+    Rejected: a comment after the command, which zsh passes to it.
+    """
+    return "next, its block first" if commands[0].startswith("chainq blocks --since ") else "next"
 
 
 def _commands(parts: Parts) -> Iterable[str]:

@@ -23,7 +23,7 @@ from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
-from chainq.show.next_commands import comment_on, next_commands
+from chainq.show.next_commands import next_commands, title
 from chainq.show.parts import (
     AddressParts,
     BlockParts,
@@ -61,9 +61,9 @@ def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str =
     `checked`: what is known of the hash of a block, empty for nothing."""
     width = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
     shown = _screen(parts, spec._replace(width=width), now, checked)
-    screen = render([*shown, "", Text("next", "bold")], width, spec.color)
-    # Not by rich, which would wrap them.
-    return screen + "".join(f"  {line}{suffix}{comment_on(line)}\n" for line in next_commands(parts)).encode()
+    commands = next_commands(parts)
+    screen = render([*shown, "", Text(title(commands), "bold")], width, spec.color)
+    return screen + "".join(f"  {line}{suffix}\n" for line in commands).encode()  # not by rich, which would wrap them
 
 
 def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:

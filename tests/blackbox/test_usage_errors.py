@@ -74,7 +74,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "--columns", "hash"], "unknown column 'hash' (did you mean block_hash or previous_hash?)"),
     (["full-blocks", "--where", "transactions.status = x"], "(did you mean transactions[].status?)"),
     (["full-blocks", "--where", "transactions[0].status = x"], "(did you mean transactions[].status?)"),
-    (["full-blocks", "--where", "status = rejected"], "(did you mean transactions[].status?)"),
+    (["full-blocks", "--where", "stauts = rejected"], "(did you mean transactions[].status?)"),
     (
         ["full-blocks", "--where", "header.metadata = 1"],
         "header.metadata has header.metadata.network, header.metadata.r",
@@ -361,7 +361,7 @@ def test_the_advice_fits_the_command_line(words: tuple[str, ...], advice: str, c
 @pytest.mark.parametrize(
     ("command", "name", "meant"),
     [
-        ("full-blocks", "height", "header.metadata.height"),
+        ("full-blocks", "heigth", "header.metadata.height"),
         ("full-blocks", "TIMESTAMP", "header.metadata.timestamp"),
         ("full-blocks", "timestmp", "header.metadata.timestamp"),
         ("records", "Program_ID", "program_id"),
