@@ -94,7 +94,7 @@ _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Al
 _chainq_for transaction program-transactions ownership address-transactions
 _chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet. Default: table, or jsonl in a pipe. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet ''
 _chainq_for transaction
-_chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' status 'such as accepted; may be null' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' transaction.fee.transition.scm 'signer commitment (field element)' all 'every column' help 'list the columns'
+_chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' status 'such as accepted; may be null' type 'such as execute' index 'index within the block' transaction.type 'such as execute' transaction.id 'transaction ID' transaction.execution.transitions 'array of Transition' transaction.execution.global_state_root string transaction.execution.proof string transaction.fee.transition.id 'transition ID' transaction.fee.transition.program 'program ID' transaction.fee.transition.function 'function name' transaction.fee.transition.inputs 'type, id, value, tag' transaction.fee.transition.outputs 'type, id, checksum, value' transaction.fee.transition.tpk 'transition public key (group element)' transaction.fee.transition.tcm 'transition commitment (field element)' transaction.fee.global_state_root string transaction.fee.proof string finalize 'type, mapping_id, index, key_id, value_id' finalizedAt 'seconds since 1970' transaction.fee.transition.scm 'signer commitment (field element)' transaction.owner 'of a deployment' transaction.deployment object rejected 'what a rejected transaction would have done' all 'every column' help 'list the columns'
 _chainq_for program-transactions records ownership transitions address-transactions
 _chainq_row --page text 'Print one page of one request, unverified'
 _chainq_for program-transactions records ownership transitions address-transactions owned
@@ -261,7 +261,7 @@ _chainq_for doctor
 _chainq_for verify
 _chainq_row 1 file 'range|dest|file'
 _chainq_for status
-_chainq_row 1 text 'checkpoint|dest'
+_chainq_row any text 'checkpoint|dest...'
 _chainq_for profiles
 _chainq_for serve
 _chainq_for completion

@@ -273,6 +273,13 @@ TRANSACTION = (
     Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=1),
 )
 
+_UNLISTED_TRANSACTION = (
+    Column("transaction.fee.transition.scm", "string", "signer commitment (field element)", Kind.ID),
+    Column("transaction.owner", "object", "of a deployment", Kind.DATA),
+    Column("transaction.deployment", "object", "", Kind.DATA),
+    Column("rejected", "object", "what a rejected transaction would have done", Kind.DATA),
+)
+
 RECORD = (
     Column("record_ciphertext", "string", "ciphertext of the record", Kind.ID),
     Column("program_id", "string", "program that generated the record", brief=2),
@@ -395,7 +402,7 @@ METHODS = (
         params=(Param("id", "string", Role.ID, "transaction ID, bech32 with prefix at"),),
         shape=Shape.ROW_OR_NULL,
         columns=TRANSACTION,
-        unlisted=(Column("transaction.fee.transition.scm", "string", "signer commitment (field element)", Kind.ID),),
+        unlisted=_UNLISTED_TRANSACTION,
         example="chainq transaction at1tkjagejw78alyv7pph55h584fs8lsgv6dcslps3rl2ec2t2jl8fq695ac3",
     ),
     Method(

@@ -79,14 +79,16 @@ METRICS = {
 
 
 def run(given: "StatusCommand") -> None:
-    """Print how far a checkpoint or a data set has come.
+    """Print how far checkpoints and data sets have come.
 
     Raises UsageError if there is none, and with `--max-age` IncompleteError if it is older or lacks heights.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.json and given.prometheus:
         raise UsageError("--json and --prometheus cannot be combined")
-    found = statuses(given.target, time.time())
+    now = time.time()
+    groups = [statuses(target, now) for target in given.targets]
+    found = [status for group in groups for status in group]
     if given.prometheus:
         text = _prometheus(found)
     elif given.json:
@@ -99,10 +101,14 @@ def run(given: "StatusCommand") -> None:
             }
             for status in found
         ]
-        document = tables[0] if Path(given.target).is_file() else tables  # a checkpoint is about one command
-        text = msgspec.json.encode(document).decode() + "\n"
+        alone = len(groups) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
+        text = msgspec.json.encode(tables[0] if alone else tables).decode() + "\n"
     else:
-        text = _line(found[0]) if Path(given.target).is_file() else _table(found)
+        texts = [
+            _line(group[0]) if Path(target).is_file() else _table(group)
+            for target, group in zip(given.targets, groups, strict=True)
+        ]
+        text = "".join(texts)
     with open_sink(None) as sink:
         sink.write(text.encode())
         sink.keep()

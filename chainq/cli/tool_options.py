@@ -149,12 +149,12 @@ class DoctorCommand(options.ReportOptions, SaveOptions, options.ServiceFlags):
 
 
 class StatusCommand(options.ReportOptions):
-    """Show how far a checkpoint or an export has come, and how its last run ended.
+    """Show how far checkpoints and exports have come, and how their last runs ended.
 
     Reads files only and sends no request, so it suits monitoring.
     """
 
-    target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or an export's folder or URL.")
+    targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
     max_age: str | None = option(
         "AGE", "Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing."
     )

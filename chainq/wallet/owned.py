@@ -114,7 +114,8 @@ class Wallet(Closing):
         spends = Spends(self._keys, owners)
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
-            heights = self._searched(HeightRange(first, max(_ends(found))), service)
+            self.check_as_of(HeightRange(first, max(_ends(found))), service)
+            heights = HeightRange(first, max(first, self._last(service) + 1))
             wanted_of = {name: True for name in ("unspent", "spent") if getattr(self._wanted, name)}
             reader = Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of)
             announce(reader, heights, service, warn, "as_of")
@@ -134,19 +135,22 @@ class Wallet(Closing):
                     self.amounts.pop(key_of(row), None)
             yield batch._replace(rows=wanted, confirmed=False)
 
-    def _searched(self, held: HeightRange, service: Service) -> HeightRange:
-        """Return the heights in which a spend counts; `held`: those of the batches with records.
-
-        Raises UsageError if the last of them is below these records or above the tip.
-        """
-        as_of, tip = self._wanted.as_of, service.tip_height()
-        last = as_of if as_of >= 0 else tip + 1 + as_of
+    def check_as_of(self, heights: HeightRange, service: Service) -> None:
+        """Raise UsageError if the block `as_of` is below these heights or above the tip."""
+        as_of = self._wanted.as_of
+        if as_of == -1 or not len(heights):
+            return
+        tip, last = service.tip_height(), self._last(service)
         if last > tip:
             raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=as_of))
-        if as_of != -1 and last + 1 < held.end:
+        if last + 1 < heights.end:
             range_end = Phrase("give the range an {end} of at most that", end=last + 1)
-            raise UsageError(Phrase("{as_of} is below height {} of the range", held.end - 1, as_of=as_of), range_end)
-        return HeightRange(held.start, max(held.start, last + 1))
+            raise UsageError(Phrase("{as_of} is below height {} of the range", heights.end - 1, as_of=as_of), range_end)
+
+    def _last(self, service: Service) -> int:
+        """Return the height of the last block whose spends count."""
+        as_of = self._wanted.as_of
+        return as_of if as_of >= 0 else service.tip_height() + 1 + as_of
 
     def check(self) -> None:
         """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
@@ -251,5 +255,6 @@ class OwnedService(Service):
         if self._network and len(heights):
             check_network(self, self._network)
             self._network = None  # once a run
+        self._wallet.check_as_of(heights, self)
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)
         return self._wallet.owned(everything, self, self.calls.warn)

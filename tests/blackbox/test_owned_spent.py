@@ -123,8 +123,11 @@ def test_spends_as_of_a_block(chainq: Program) -> None:
         (("--as-of", "150"), "--as-of needs --spent or --unspent"),
         (("--spent", "--as-of", "x"), "invalid height 'x'"),
     ):
+        called: list[str] = []
+        service.hook = called.append
         with serving(service) as url:
             assert said in one_line(chainq(*words, *options, url=url), 2)
+        assert not {"records/isOwner", "getChainBlocks"}.intersection(called)  # before anything is read
 
 
 def test_reading_ends_when_all_is_spent(chainq: Program) -> None:

@@ -181,6 +181,31 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert chainq("status", "lake", "--max-age", "1h").code == 6
 
 
+def test_several_targets(chainq: Program, server: Servers) -> None:
+    """Each is shown in turn, in one document and with each gauge described once; --max-age counts for all."""
+    url = server("--tip", "5000")
+    assert chainq("export", "blocks", "records", "0:50", "--to", "lake", "-q", url=url).code == 0
+    for name, end in (("a.ckpt", "30"), ("b.ckpt", "40")):
+        words = ("blocks", "--start", "0", "--end", end, "--checkpoint", name, "-o", f"{name}.jsonl", "-q")
+        assert chainq(*words, url=url).code == 0
+    names = ("a.ckpt", "lake", "b.ckpt")
+    lines = chainq("status", *names).out.decode().splitlines()
+    assert [lines[0].split(":")[0], lines[1].split(",")[0], lines[-1].split(":")[0]] == list(names)
+    found = json.loads(chainq("status", *names, "--json").out)
+    assert [(one["command"], one["next"]) for one in found] == [
+        ("blocks", 30),
+        ("blocks", 50),
+        ("records", 50),
+        ("blocks", 40),
+    ]
+    gauges = chainq("status", *names, "--prometheus").out.decode().splitlines()
+    assert len([line for line in gauges if line.startswith("# HELP chainq_rows ")]) == 1
+    assert len([line for line in gauges if line.startswith("chainq_rows{")]) == 4
+    assert chainq("status", *names, "--max-age", "1h").code == 0
+    assert "lake: blocks: the last success was" in chainq("status", "lake", "a.ckpt", "--max-age", "0s").err
+    assert one_line(chainq("status", "a.ckpt", "nothere"), 2)
+
+
 def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
     """A table that this version does not know comes last; a time that no calendar has is shown as it is."""
     words = ("export", "blocks", "records", "0:50", "--to", "lake", "--partition", "50", "-q")
