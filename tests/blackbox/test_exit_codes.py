@@ -84,6 +84,18 @@ def test_3_http_4xx(status: int, chainq: Program) -> None:
     assert len(seen) == 1
 
 
+def test_5_an_object_that_is_no_row(chainq: Program) -> None:
+    """Any field of a block or a transaction may be missing, but an object without all of them is none."""
+
+    def respond(request: Any) -> Canned:
+        return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": {"a": 1}}).encode())
+
+    with canned(respond) as (url, _):
+        for words in (("latest", "--columns", "height,timestamp", "--csv"), ("transaction", ID)):
+            said = one_line(chainq(*words, url=url), 5)
+            assert f'result has no field of a {words[0]} row: {{"a":1}}' in said
+
+
 def test_3_a_page_says_its_status_once(chainq: Program) -> None:
     """Pages have it as their title and heading again, which the message leaves out."""
     page = b"<html><title>404 Not Found</title><body><h1>Not Found</h1><p>No such path</p></body></html>"
