@@ -63,6 +63,7 @@ class TableCheck:
         self._ids = [name for name in present if name.rpartition(".")[2] in IDS]
         self._last: dict[str, Any] = {}  # of the row before, by column
         self._wrong: set[str] = set()  # texts that were yielded
+        self._mixed: set[int] = set()  # heights of two blocks that were yielded
         self._blocks = [np.empty(0, dtype=np.int64)]
         self._digests = [np.empty(0, dtype=np.uint64)]
         self.rising: dict[str, list[Rising]] = {}
@@ -87,6 +88,8 @@ class TableCheck:
             yield from self._of_heights(at)
             if self._linked:
                 yield from self._links(table, at)
+            elif not self._method.linked and "block_hash" in self._ids:
+                yield from self._one_block(table, at)
             for check, path in self._rising.items():
                 yield from self._forward(check, path, table, at)
         if self._identity:
@@ -132,6 +135,20 @@ class TableCheck:
         for row in np.flatnonzero((np.diff(heights) == 1) & (before[:-1] != found)):
             due = f"previous_hash={before[row]}"
             yield int(heights[row + 1]), Contradiction("link", due, f"previous_hash={found[row]}")
+
+    def _one_block(self, table: Any, at: Any) -> Found:
+        """Yield heights whose rows name two blocks, once each."""
+        own = compute.fill_null(_texts(table["block_hash"]), "").to_numpy(zero_copy_only=False)
+        named = (own != "") & (at >= 0)
+        if not named.any():
+            return
+        heights, hashes = self._after("height of block_hash", at[named]), self._after("block_hash", own[named])
+        for row in np.flatnonzero((np.diff(heights) == 0) & (hashes[:-1] != hashes[1:])):
+            height = int(heights[row])
+            if height not in self._mixed:
+                self._mixed.add(height)
+                due = f"block_hash={hashes[row]}, as in the row before"
+                yield height, Contradiction("altered", due, f"block_hash={hashes[row + 1]}")
 
     def _forward(self, check: str, path: str, table: Any, at: Any) -> Found:
         """Yield blocks with an earlier time or a lower round than the last block that has one."""

@@ -231,6 +231,21 @@ def test_a_parquet_file_keeps_the_range_that_it_completes(program: Program, serv
         assert parquet.read_metadata(path).metadata.get(b"chainq.heights") == kept
 
 
+def test_rows_of_two_blocks_at_one_height(files: dict[tuple[str, str], Path], program: Program, tmp_path: Path) -> None:
+    """Rows that moved to another height name another block than those that are there: one finding for the height."""
+    rows = list(map(json.loads, files["records", "jsonl"].read_text().splitlines()))
+    low, high = sorted({row["height"] for row in rows})[:2]
+    path = tmp_path / "records.jsonl"
+    moved = [row | {"height": high} if row["height"] == low else row for row in rows]
+    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in moved))
+    ran = program("verify", str(path), "--jsonl")
+    found = [json.loads(row) for row in ran.rows]
+    hashes = {row["block_hash"] for row in rows if row["height"] in (low, high)}
+    (mixed,) = (one for one in found if one["check"] == "altered")
+    assert (ran.code, mixed["height"], len(hashes)) == (6, high, 2)
+    assert all(one in f"{mixed['expected']} {mixed['found']}" for one in hashes)
+
+
 def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], program: Program) -> None:
     """With the range of its command, blocks that are missing at either end are seen too."""
     path = str(files["blocks", "csv"])
