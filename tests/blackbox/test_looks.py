@@ -405,7 +405,7 @@ def test_a_screen_uses_the_width_for_the_keys_of_a_transition(chainq: Program, t
     for columns, whole in ((80, 0), (200, 1), (300, 3)):
         text = shown(chainq, "show", truth.transaction_id(12345, 0), columns=columns, NO_COLOR="1")
         assert [f"{key}={call[key]}" in text for key in ("tpk", "tcm", "scm")].count(True) == whole
-        assert max(map(len, text.split("next\n")[0].splitlines())) <= columns
+        assert max(map(len, text.split("\nnext")[0].splitlines())) <= columns
 
 
 def test_a_chart_has_a_label_at_both_ends(chainq: Program) -> None:
