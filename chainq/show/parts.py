@@ -317,11 +317,13 @@ def _function(service: Service, program: str, function: str) -> FunctionParts:
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
     transactions = _all(limited(service.fetch_pages(query), NEWEST))
     if not transactions:
-        from chainq.rows.where import Where
+        from chainq.show.summary import calls_by_function, functions_in
+        from chainq.text.alike import alike
 
-        where = Where(BY_COMMAND["records"], programs=[program], functions=[function])
-        where.rows(_rows(service, "records", service.height_range(Bounds(last=PROGRAM_BLOCKS)))())
-        hint = where.meant() or "check the names of the program and function"
+        found = _program(service, program, PROGRAM_BLOCKS)
+        calls = calls_by_function([*found.records, *found.transitions], functions_in(found.transitions))
+        near = [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"chainq show {program} lists functions"
         raise NotFoundError(f"no transaction calls {program}/{function}", hint)
     return FunctionParts(program, function, transactions)
 

@@ -144,8 +144,8 @@ class Wallet(Closing):
         if last > tip:
             raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=as_of))
         if last + 1 < heights.end:
-            range_end = Phrase("give the range an {end} of at most that", end=last + 1)
-            raise UsageError(Phrase("{as_of} is below height {} of the range", heights.end - 1, as_of=as_of), range_end)
+            message = Phrase("{as_of} is below the end of the range, height {}", heights.end - 1, as_of=as_of)
+            raise UsageError(message, Phrase("end the range there, too: {end}", end=last + 1))
 
     def _last(self, service: Service) -> int:
         """Return the height of the last block whose spends count."""

@@ -118,7 +118,10 @@ def test_spends_as_of_a_block(chainq: Program) -> None:
     assert len(rows(chainq, service, key, "--spent", "--as-of", str(last), *end)) == 2
     words = ("owned", *RANGE, "-w", "1", "--view-key-file", key_file(chainq.home, key))
     for options, said in (
-        (("--unspent", "--as-of", "100"), "--as-of 100 is below height 119 of the range"),
+        (
+            ("--unspent", "--as-of", "100"),
+            "--as-of 100 is below the end of the range, height 119; end the range there, too: --end 101",
+        ),
         (("--unspent", "--as-of", "201"), "--as-of 201 is above the tip, 200"),
         (("--as-of", "150"), "--as-of needs --spent or --unspent"),
         (("--spent", "--as-of", "x"), "invalid height 'x'"),

@@ -381,7 +381,9 @@ def test_60_columns_break_no_name(word: str, whole: str, chainq: Program) -> Non
     [
         ("credit.aleo", "no program_id is 'credit.aleo': did you mean 'credits.aleo'"),
         ("credit.aleo/mint", "no program_id is 'credit.aleo': did you mean 'credits.aleo'"),
-        ("credits.aleo/transfer_privat", "no function_name is 'transfer_privat': did you mean 'transfer_private'"),
+        ("credits.aleo/transfer_privat", "did you mean credits.aleo/transfer_private?"),
+        ("credits.aleo/tranfer_public", "did you mean credits.aleo/transfer_public?"),  # makes no records
+        ("credits.aleo/xyzzy", "chainq show credits.aleo lists functions"),
     ],
 )
 def test_a_mistyped_program_or_function_is_recognized(name: str, meant: str, chainq: Program) -> None:
