@@ -205,17 +205,23 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
-    from chainq.rows.where import Where
-
     heights = service.height_range(Bounds(last=last))
-    records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
-    made, called = (Where(BY_COMMAND[command], programs=[program]) for command in ("records", "transitions"))
-    records, transitions = made.rows(records), called.rows(transitions)
-    if len(heights) and not records and not transitions:
-        if meant := made.meant() or called.meant():
+    found, meant = _seen(service, program, heights)
+    if len(heights) and not found.records and not found.transitions:
+        if meant:
             raise NotFoundError(f"program {program} not found", meant)
         raise _unseen(f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION")
-    return ProgramParts(program, heights, records, transitions)
+    return found
+
+
+def _seen(service: Service, program: str, heights: HeightRange) -> tuple[ProgramParts, str]:
+    """Return what a range has of a program, and if that is nothing, which name was meant; empty if none is near."""
+    from chainq.rows.where import Where
+
+    records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
+    made, called = (Where(BY_COMMAND[command], programs=[program]) for command in ("records", "transitions"))
+    found = ProgramParts(program, heights, made.rows(records), called.rows(transitions))
+    return found, "" if found.records or found.transitions else made.meant() or called.meant()
 
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
@@ -320,10 +326,12 @@ def _function(service: Service, program: str, function: str) -> FunctionParts:
         from chainq.show.summary import calls_by_function, functions_in
         from chainq.text.alike import alike
 
-        found = _program(service, program, PROGRAM_BLOCKS)
+        found, meant = _seen(service, program, service.height_range(Bounds(last=PROGRAM_BLOCKS)))
         calls = calls_by_function([*found.records, *found.transitions], functions_in(found.transitions))
-        near = [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]
-        hint = f"did you mean {' or '.join(near)}?" if near else f"chainq show {program} lists functions"
+        if near := [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]:
+            meant = f"did you mean {' or '.join(near)}?"
+        listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
+        hint = meant or listed
         raise NotFoundError(f"no transaction calls {program}/{function}", hint)
     return FunctionParts(program, function, transactions)
 
