@@ -155,10 +155,17 @@ class Checkpoint(Closing):
         lengths = all(position.length >= 0 for position in content.positions)
         if not (ascending and ranges and lengths) or content.lag < 0:
             raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
-        for key in sorted(self.content.query.keys() | content.query.keys()):
-            now, then = self.content.query.get(key), content.query.get(key)
-            if now != then:
-                raise other_query(self._name, key, then, now)
+        pairs = {
+            key: (content.query.get(key), self.content.query.get(key))
+            for key in sorted(self.content.query.keys() | content.query.keys())
+        }
+        others = [(key, then, now) for key, (then, now) in pairs.items() if then != now]
+        if others:
+            hint: str | Phrase = ""
+            if others[0][0] == "url" and len(others) == 1:
+                adopts = Phrase("if it is the same chain, remove {} and resume with {adopt}", self._name, adopt=True)
+                hint = adopts if content.output else "use the first URL, or another checkpoint"
+            raise other_query(self._name, *others[0], hint)
         self.content = content
 
     def _write(self) -> None:
@@ -166,7 +173,7 @@ class Checkpoint(Closing):
         self._noted = True
 
 
-def other_query(name: str, key: str, then: object, now: object) -> UsageError:
+def other_query(name: str, key: str, then: object, now: object, hint: str | Phrase = "") -> UsageError:
     """Return the error for a checkpoint of another query, which differs in `key`; `owner` is a hash of addresses."""
     if key == "owner" and then and now:
         return UsageError(
@@ -174,7 +181,7 @@ def other_query(name: str, key: str, then: object, now: object) -> UsageError:
         )
     return UsageError(
         f"checkpoint {name} was made with other arguments ({key}: {_shown(then)} then, {_shown(now)} now)",
-        "use the arguments of its first run, or another checkpoint",
+        hint or "use the arguments of its first run, or another checkpoint",
     )
 
 

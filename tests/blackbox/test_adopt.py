@@ -246,3 +246,21 @@ def test_2_a_start_below_the_first_block(chainq: Program) -> None:
         job.words = ("blocks", "--where", f"height >= {FIRST}")
         assert job("--adopt", "--quiet").code == 0
     assert job.out.read_bytes() == whole
+
+
+def test_2_the_service_moved(chainq: Program) -> None:
+    """A checkpoint of another URL is refused; the remedy in the message works, and loses and repeats no row."""
+    first, second = Moving(FIRST + 60), Moving(FIRST + 75)
+    with serving(first) as url, serving(second) as moved:
+        assert Job(chainq, url, "records", "--start", str(FIRST))().code == 0
+        job = Job(chainq, moved, "records", "--start", str(FIRST))
+        whole = Job(chainq, moved, "records", "--start", str(FIRST), place="undisturbed")
+        remedy = f"if it is the same chain, remove {job.kept} and resume with --adopt"
+        said(job(), 2, "made with other arguments (url: ", remedy)
+        job.kept.unlink()
+        said(job("--adopt"), 0, "are removed and fetched again")
+        said(whole(), 0)
+        assert job.out.read_bytes() == whole.out.read_bytes()
+        assert Job(chainq, url, "records", "--start", str(FIRST), place="printed")(out="").code == 0
+        printed = Job(chainq, moved, "records", "--start", str(FIRST), place="printed")
+        said(printed(out=""), 2, "use the first URL, or another checkpoint")
