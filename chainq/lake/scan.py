@@ -11,6 +11,7 @@ Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and o
 """
 
 import sys
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -29,6 +30,7 @@ from chainq.stored.store import Listed, Store
 T = TypeVar("T")
 GROUP = 64  # files that are skipped, or scanned, together
 OPENED = 8  # files opened concurrently
+_HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
 
 class MissingHeightsError(IncompleteError):
@@ -50,7 +52,7 @@ class Files:
     `gaps`: heights that no file has. `partial`: a query that needs them gets the rest. `partition`: the blocks of a
     partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps that a query
     needs; None before its first scan. `beyond`: heights that only other tables of the query have; `needs_beyond`: it
-    needs some of them.
+    needs some of them. `asked`: in words, the heights that filters with a bound outside the files ask for.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Files:
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
         self.needs_beyond = False
+        self.asked: list[str] = []
 
     def table(self) -> Any:
         """Return an Arrow dataset whose scanners read these files."""
@@ -102,6 +105,8 @@ class Files:
         names = self._schema.names if columns is None else list(columns)
         crossed = self._crossed(where, self.gaps)
         self.needs_beyond |= bool(self._crossed(where, self.beyond))
+        if (asked := self._asked(where)) and asked not in self.asked:
+            self.asked.append(asked)
         self.needed = [gap for gap in self.gaps if gap in crossed or gap in (self.needed or ())]
         local = not self._entries or isinstance(self._source(self._entries[0]), str)
         batches = self._whole(names) if where is None and local else self._filtered(names, where)
@@ -123,6 +128,34 @@ class Files:
                 held = held & (field(self._height) >= gap.start) & (field(self._height) < gap.end)
             fragments.append(self._format.make_fragment(str(number), self._local, held))
         return [gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
+
+    def _asked(self, where: Any) -> str:
+        """Return in words which heights a filter asks for; "" unless it has a bound on height outside the files."""
+        if where is None or not self._height or not self._entries:
+            return ""
+        first, end = self._entries[0].spec.start, max(entry.spec.end for entry in self._entries)
+        has_low, has_high = not self._may_hold(where, -2, -1), not self._may_hold(where, _HIGHEST, _HIGHEST + 1)
+        below = has_low and self._may_hold(where, 0, first - 1)
+        above = has_high and self._may_hold(where, end, _HIGHEST)
+        if not below and not above:
+            return ""
+        heights = range(_HIGHEST)
+        low = bisect_left(heights, True, key=lambda height: self._may_hold(where, 0, height)) if has_low else None
+        high = _HIGHEST - 1
+        if has_high:
+            high = bisect_left(heights, True, key=lambda height: not self._may_hold(where, height, _HIGHEST)) - 1
+        if low == 0 and not has_high:
+            return ""  # of all blocks
+        if low is None:
+            return f"heights up to {high}"
+        return str(HeightRange(low, high + 1)) if has_high else f"heights from {low} on"
+
+    def _may_hold(self, where: Any, first: int, last: int) -> bool:
+        """Return whether an expression might be true for rows of these heights."""
+        height = self._dataset.field(self._height)
+        held = (height >= first) & (height <= last)
+        fragment = self._format.make_fragment("", self._local, held)
+        return first <= last and bool(list(self._made([fragment]).get_fragments(where)))
 
     def _incomplete(self) -> Iterator[Any]:
         raise MissingHeightsError(f"{self.command} has gaps")

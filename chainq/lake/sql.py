@@ -312,11 +312,16 @@ class Database(Closing):
         return failure or invalid(error, query)
 
     def lacking(self) -> list[str]:
-        """Return in words which heights a query with `partial` needed that no partition has, and which tables lack
-        heights that it needed of others."""
+        """Return in words which heights a query with `partial` needed that no partition has, which tables lack heights
+        that it needed of others, and which filters ask for heights outside a table."""
         gaps = _lacking({files.command: files.needed for files in self._files if files.needed})
         uneven = self._uneven if any(files.needs_beyond for files in self._files) else ""
-        return [text for text in (gaps, uneven) if text]
+        outside = [
+            f"{view_name(files.command)}: {self._spans[files.command]} only; the query asks for {asked}"
+            for files in self._files
+            for asked in files.asked
+        ]
+        return [text for text in (gaps, uneven) if text] + ([] if uneven else outside)
 
     def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
         """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""
