@@ -3,6 +3,7 @@
 The cache only saves calls: a cache that cannot be read or written is not an error.
 """
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -12,7 +13,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config.dialect_cache import forget, remember, remembered
-from chainq.errors import IncompleteError, LackingError, Phrase, ServiceError, TooHeavyError
+from chainq.errors import ChainqError, IncompleteError, LackingError, Phrase, ResponseError, ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
 from chainq.transport.failures import is_misunderstood
 
@@ -20,6 +21,8 @@ Call = Callable[[str, Any], Raw]
 """Makes a call with a method name and `params` as they are sent; returns its `result`. Raises ServiceError for a
 JSON-RPC error."""
 
+_UNKNOWN_METHOD = re.compile(r"(?i)\bmethods?\b|\bprocedures?\b|not (found|implemented|supported)|unknown|unsupported")
+"""The words of a server that has another code than -32601 for an unknown method."""
 # One block's summary, and an empty range of full blocks (`start` equal to `end` gives an empty array). Rejected: to
 # check names only. Deployed servers have `getBlocks` too, and the published samples call a full-block method `blocks`.
 # A dialect is recognized by a name, its parameters and the rows together.
@@ -42,10 +45,10 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
     """Return the name of the one dialect whose calls the server accepts, with at most two calls for each dialect.
 
     Raises ServiceError if it accepts none or several, and the errors of `call` for other reasons (HTTP statuses, query
-    timeouts, no connection).
+    timeouts, no connection, one error for every method), ResponseError if no result has rows.
     """
     candidates = [dialect.with_names(names) for dialect in DIALECTS.values()]
-    refusals: list[str] = []
+    refusals: list[ChainqError] = []
     for command, arguments in _PROBES:
         method = BY_COMMAND[command]
         fitting = [dialect for dialect in candidates if _fits(call, dialect, method, arguments, refusals)]
@@ -55,7 +58,10 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
     known = " or ".join(DIALECTS)
     hint = Phrase("pass {dialect} {}; chainq doctor examines the server", known)
     if refusals and not fitting:
-        raise ServiceError(f"the server fits no known dialect: {'; '.join(refusals)}", hint)
+        if _same(refusals):
+            raise refusals[0]
+        texts = "; ".join(refusal.message for refusal in refusals)
+        raise ServiceError(f"the server fits no known dialect: {texts}", hint)
     raise ServiceError(f"the server's dialect cannot be detected: {known} all fit", hint)
 
 
@@ -78,7 +84,9 @@ def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, sh
         error.hint = "what was detected earlier is forgotten: run the command again, or chainq doctor"
 
 
-def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[str]) -> bool:
+def _fits(
+    call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[ChainqError]
+) -> bool:
     """Return whether the result holds rows of the method inside the range, or none; append to `refusals` why not."""
     name, params = dialect.call(method, arguments)
     try:
@@ -90,13 +98,32 @@ def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, in
     except ServiceError as error:
         if error.code.startswith("HTTP "):  # decided before the method was looked at: wrong path, no credentials
             raise
-        refusals.append(error.message)
+        refusals.append(error)
         return False
     pick = fields.Picker([method.height or ""])
     # A server that includes `end` may return its block too: doctor reports that; it does not mean another dialect.
     inside = range(arguments[Role.START], arguments[Role.END] + 1)
+    try:
+        rows = list(raw_json.items(result))
+    except ValueError:
+        refusals.append(ResponseError(f"{name}: invalid response: result is not an array"))
+        return False
     with suppress(ValueError):
-        if all(fields.integer_of(pick(row)[0]) in inside for row in raw_json.items(result)):
+        if all(fields.integer_of(pick(row)[0]) in inside for row in rows):
             return True
-    refusals.append(f"{name}: the result is not rows of the requested range")
+    refusals.append(ServiceError(f"{name}: the result is not rows of the requested range"))
     return False
+
+
+def _same(refusals: list[ChainqError]) -> bool:
+    """Return whether the server refuses every method for one reason, which says nothing about its dialect."""
+    if all(isinstance(refusal, ResponseError) for refusal in refusals):
+        return True
+    reasons = {refusal.message.partition(": ")[2] for refusal in refusals}
+    return len(reasons) == 1 and all(
+        isinstance(refusal, ServiceError)
+        and refusal.code
+        and not is_misunderstood(refusal.code, refusal.message)
+        and not _UNKNOWN_METHOD.search(refusal.message)
+        for refusal in refusals
+    )

@@ -121,6 +121,39 @@ def test_a_dialect_that_cannot_be_told_is_exit_3(chainq: Program) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "message", "alone"),
+    [
+        (-32000, "database is on fire", True),
+        (-32000, "unknown method", False),
+        (-32601, "Method not found", False),
+    ],
+)
+def test_one_error_for_every_method_is_said_once(code: int, message: str, alone: bool, chainq: Program) -> None:
+    """It is exit 3 and says nothing of dialects, unless it means that there is no such method."""
+
+    def failing(request: Any) -> Any:
+        error = {"code": code, "message": message}
+        body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error})
+        return result("null")(request)._replace(body=body.encode())
+
+    with canned(failing) as (url, _):
+        said = one_line(chainq("blocks", "5:7", *where(url)), 3)
+    assert ("dialect" not in said) == alone
+    assert said.count(message) == (1 if alone else 4)
+    if alone:
+        assert f"getBlocks: the service returned error {code}: {message}" in said
+
+
+@pytest.mark.parametrize("value", ["null", "{}"])
+def test_results_that_are_never_rows_are_exit_5(value: str, chainq: Program) -> None:
+    """The response is invalid whatever the dialect is, and that is said once."""
+    with canned(result(value)) as (url, _):
+        said = one_line(chainq("blocks", "5:7", *where(url)), 5)
+    assert "dialect" not in said
+    assert said.count("invalid response") == 1
+
+
+@pytest.mark.parametrize(
     ("words", "speaks", "told"),
     [
         (["blocks", "--start", "0", "--end", "5"], "aleo", "params is not iterable"),
