@@ -229,10 +229,11 @@ class _Examination:
             f"{method}{f' (retry after {excerpt(refusal.retry_after, 40)})' if refusal.retry_after else ''}"
             for method, refusal in refusals.items()
         ]
-        rate = min((safe_rate(refusal) for refusal in refusals.values()), key=float)
-        return Check(
-            name, f"reached by {', '.join(methods)}", Phrase("chainq waits and continues; {rate} avoids it", rate=rate)
-        )
+        rates = {name: safe_rate(refusal) for name, refusal in refusals.items()}
+        slowest = min(rates, key=lambda name: float(rates[name]))
+        avoids = "avoids it" if refusals[slowest].wait else "may avoid it: the server does not say how long to wait"
+        meaning = Phrase("chainq waits and continues; {rate} {}", avoids, rate=rates[slowest])
+        return Check(name, f"reached by {', '.join(methods)}", meaning)
 
     def _compression(self) -> Check:
         if self.prober.encodings:

@@ -76,6 +76,13 @@ def test_a_rate_limit_is_respected() -> None:
     assert found(diagnosis, "row cap").finding == "unknown"
 
 
+def test_a_rate_without_a_time_to_wait_is_not_certain() -> None:
+    """Without Retry-After the window is unknown, so no rate is said to avoid the limit."""
+    limit = found(examined(Odd(faults=Faults(rate_limit=2))), "rate limit")
+    assert "(retry after" not in limit.finding
+    assert re.search(r"rate='[0-9.]+' may avoid it: the server does not say how long to wait$", limit.meaning)
+
+
 @pytest.mark.parametrize(
     ("refusal", "rate"),
     [
