@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.config.paths import dialects_file
-from chainq.errors import OutputError
+from chainq.errors import BusyError, OutputError
 
 
 def remembered(url: str) -> str | None:
@@ -16,7 +16,7 @@ def remembered(url: str) -> str | None:
 
 
 def remember(url: str, name: str) -> None:
-    """Store the dialect's name for this URL. Does nothing for `demo:` or if the cache folder cannot be written."""
+    """Store the dialect's name for this URL. Does nothing for `demo:` or if the cache cannot be written now."""
     if url != "demo:":
         _store({**_stored(), _key(url): name})
 
@@ -29,7 +29,7 @@ def forget(url: str) -> None:
 
 
 def _store(names: dict[str, str]) -> None:
-    with suppress(OSError, OutputError):
+    with suppress(OSError, OutputError, BusyError):  # another run may be writing it; each detects the dialect by itself
         if path := dialects_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             from chainq.sinks.atomic_file import AtomicFileSink

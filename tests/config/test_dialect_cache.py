@@ -1,5 +1,6 @@
 """Remembering which dialect a server speaks."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -24,6 +25,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that remembers, in a folder of the test's own; not there yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "chainq" / "dialects.json"
+
+
+def test_another_run_that_writes_it_is_no_error(cache: Path) -> None:
+    """Runs that begin at once, as in a pipe, may meet in the file: what one cannot store, it does without."""
+    url = "http://127.0.0.1:9/"
+    dialect_cache.remember(url, "aleo")
+    with cache.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        dialect_cache.remember(url, "chain")
+        dialect_cache.forget(url)
+    assert dialect_cache.remembered(url) == "aleo"
 
 
 def refuse(method: str, _params: Any) -> Raw:
