@@ -53,8 +53,7 @@ def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
     """
     known = list(columns)
     paths = [column.path for column in known]
-    nested = [path for array in paths for path in members(array)]
-    for some in (paths, nested):
+    for some in (paths, _nested(paths)):
         if ends := [path for path in some if path.endswith(f".{name}")]:
             return known_column(ends[0], known) if len(ends) == 1 else None
     return None
@@ -79,6 +78,11 @@ def members(array: str) -> Iterator[str]:
             yield from members(path.removesuffix("[]"))
         else:
             yield path
+
+
+def _nested(paths: Iterable[str]) -> list[str]:
+    """Return the paths of the members of all arrays among some columns."""
+    return [path for array in paths for path in members(array)]
 
 
 def meant(name: str, columns: Iterable[Column]) -> str:
@@ -116,7 +120,7 @@ def _near(name: str, paths: list[str]) -> list[str]:
     for found in alike(array, paths) if brackets else ():
         if _is_member(f"{found}[]{rest}", found):
             return [f"{found}[]{rest}"]
-    nested = [path for array in paths for path in members(array)]
+    nested = _nested(paths)
     for some in (paths, nested):
         if ends := [path for path in some if path.lower() == lower or path.lower().endswith(f".{lower}")]:
             return ends[:3]

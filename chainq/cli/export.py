@@ -56,8 +56,7 @@ def run(given: ExportCommand) -> None:
             _list(export, query, service, reporter)
             return
         workers = given.workers or cores()
-        whole = query.bounds == Bounds(whole=True)
-        progress = Progress(reporter, announce=whole, whole=whole and not query.repair)
+        progress = Progress(reporter, announce=query.bounds == Bounds(whole=True), whole=query.unbounded)
         reporter.draw()
         try:
             totals = export.run(
@@ -178,8 +177,7 @@ def _list(export: Export, query: ExportQuery, service: Service, reporter: Report
         for one in found:
             sink.write(msgspec.json.encode(one) + b"\n")
     if not reporter.quiet:
-        whole = plan is not None and query.bounds == Bounds(whole=True) and not query.repair
-        why = whole_chain(plan) if plan and whole else ""
+        why = whole_chain(plan) if plan and query.unbounded else ""
         reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}{why}")
 
 

@@ -10,7 +10,7 @@ from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
 from chainq.catalog.tables import DERIVED
 from chainq.cli.help import PlainGroup
-from chainq.cli.topics import TOPICS, topic_of
+from chainq.cli.topics import TOPICS, by_word, topic_of
 from chainq.formats import registry
 from chainq.text.alike import alike
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from typer._click import Command
 
 # Words of other explorers and of everyday speech.
-_WORDS = {
-    word: command
-    for command, words in {
+_WORDS = by_word(
+    {
         "transaction": "tx txn",
         "transactions": "txs",
         "latest": "tip head height block-number",
@@ -32,9 +31,8 @@ _WORDS = {
         "doctor": "check",
         "serve": "server mock",
         "help": "man",
-    }.items()
-    for word in words.split()
-}
+    }
+)
 MOST_NAMED = 5  # commands that have an option
 # Options of other programs, and of other commands of this one: the first one that the command has is meant.
 _OPTIONS = {

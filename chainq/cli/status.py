@@ -127,15 +127,13 @@ def statuses(target: str, now: float) -> list[Status]:
             hint = f"chainq status {shlex.quote(others[0])}" if others else "pass its --checkpoint FILE or an export"
             raise UsageError(f"{printable(target)} is not a checkpoint", printable(hint))
         return [_of_checkpoint(target, now)]
-    from chainq.stored.data_set import outer
+    from chainq.stored.data_set import inside
     from chainq.stored.open import open_store
 
     store = open_store(target)
     found = list(_of_data_set(store, now))
     if not found:
-        around = outer(store.label)
-        hint = f"it is a folder of the data set {around}; name that one" if around else ""
-        raise UsageError(f"no checkpoint and no data set at {store.label}", hint)
+        raise UsageError(f"no checkpoint and no data set at {store.label}", inside(store))
     return found
 
 

@@ -4,7 +4,7 @@ Loaded only by such a command line, by one that is mistyped, and by the generato
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import BY_COMMAND
@@ -42,9 +42,15 @@ ENVIRONMENT = {
 _HEADINGS = {"range": RANGE, "filter": FILTER, "resume": RESUME, "output": OUTPUT, "service": SERVICE}
 TOPICS = (*_HEADINGS, "environment", "exit-codes")
 """The topics of `chainq help`, in the order in which they are listed."""
-_WORDS = {
-    word: topic
-    for topic, words in {
+
+
+def by_word(words: Mapping[str, str]) -> dict[str, str]:
+    """Return what each word stands for, given the words for it with blanks between."""
+    return {word: meant for meant, text in words.items() for word in text.split()}
+
+
+_WORDS = by_word(
+    {
         "range": "ranges heights dates time times",
         "filter": "filters filtering condition conditions expression expressions",
         "resume": "resuming checkpoints following incremental",
@@ -52,11 +58,8 @@ _WORDS = {
         "service": "server connection network proxy proxies",
         "environment": "env environ variables envvars",
         "exit-codes": "exit exit-code exit-status codes status-codes errors",
-    }.items()
-    for word in words.split()
-}
-
-
+    }
+)
 _CONFIG = "config"  # no topic of its own, because there is nothing to list
 
 

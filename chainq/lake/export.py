@@ -57,6 +57,11 @@ class ExportQuery(NamedTuple):
     hashes: bool = False
     apart: bool = False
 
+    @property
+    def unbounded(self) -> bool:
+        """Return whether nobody gave a range, so that it is the whole chain."""
+        return self.bounds == Bounds(whole=True) and not self.repair
+
 
 class Target(NamedTuple):
     """The heights to export, and what they make of `chainq.json`."""

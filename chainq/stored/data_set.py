@@ -77,13 +77,15 @@ def outer(label: str) -> Path | None:
     return None
 
 
+def inside(store: Store) -> str:
+    """Return what to do about a folder of another data set in place of that; empty for others."""
+    around = outer(store.label)
+    return f"it is a folder of the data set {around}; name that one" if around else ""
+
+
 def missing(store: Store, hint: str) -> UsageError:
     """Return the error of a destination without a data set. `hint`: what writes one."""
-    around = outer(store.label)
-    return UsageError(
-        f"no data set in {store.label}: no {NAME}",
-        f"it is a folder of the data set {around}; name that one" if around else hint,
-    )
+    return UsageError(f"no data set in {store.label}: no {NAME}", inside(store) or hint)
 
 
 def check_place(store: Store) -> None:

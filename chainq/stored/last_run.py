@@ -25,10 +25,9 @@ NAME = "_chainq/last_run.json"
 class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
     tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
-    below, of an export of tables without partitions, until one succeeds. `unfinished`: an export began to write, and
-    none has succeeded since. `pending`: the tables of such exports; a success of others does not end them. `tables`:
-    when an export of a table last succeeded; empty in records of earlier versions, whose `success` counts for all
-    tables.
+    below, of an export of tables without partitions, until one succeeds. `pending`: the tables that
+    exports began to write, until one of them succeeds. `tables`: when an export of a table last succeeded; empty in
+    records of earlier versions, whose `success` counts for all tables.
     """
 
     success: float = 0
@@ -36,7 +35,6 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     failure: float = 0
     error: str = ""
     begun: tuple[int, int] | None = None
-    unfinished: bool = False
     pending: tuple[str, ...] = ()
     tables: Mapping[str, float] = {}
 
@@ -50,7 +48,7 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
         Rejected: to ask for the lock, because an export that starts at that moment would find it taken.
         """
-        if self.unfinished or self.begun is not None:
+        if self.pending or self.begun is not None:
             how_far = f"chainq status {shlex.quote(label)} shows its heights"
             which = f"an export of {', '.join(map(printable, self.pending))}" if self.pending else "the last export"
             return f"{which} into {label} has not finished; {how_far}"
@@ -76,9 +74,8 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     except ChainqError as error:
         with suppress(OutputError, UsageError):
             found = data_set.read(store)
-            if found is not None and found.schemas.keys() & {
-                *tables
-            }:  # else it wrote nothing, and the set lacks nothing
+            # If it has none of the tables, the export wrote nothing, and the set lacks nothing.
+            if found is not None and not found.schemas.keys().isdisjoint(tables):
                 _save(store, replace(_known(store), failure=time.time(), error=recordable(error.message)))
         raise
     last, now, height = _known(store), time.time(), tip()
@@ -87,8 +84,8 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     succeeded = {**earlier, **dict.fromkeys(tables, now)}
     pending = tuple(table for table in last.pending if table not in tables)
     begun = last.begun if pending else None
-    last = replace(last, success=now, tip=height, begun=begun, unfinished=bool(pending), pending=pending)
-    _save(store, replace(last, tables=succeeded))
+    last = replace(last, success=now, tip=height, begun=begun, pending=pending, tables=succeeded)
+    _save(store, last)
 
 
 def of_receipts(listing: Sequence[Listed]) -> LastRun:
@@ -113,7 +110,7 @@ def begin(store: Store, tables: Sequence[str], heights: HeightRange | None, *, n
     """
     last = LastRun() if new else _known(store)
     begun, pending = last.begun if heights is None else heights.edges, tuple(dict.fromkeys([*last.pending, *tables]))
-    _save(store, replace(last, begun=begun, unfinished=True, pending=pending))
+    _save(store, replace(last, begun=begun, pending=pending))
 
 
 def read(store: Store) -> LastRun:
