@@ -66,7 +66,7 @@ def run(given: BalanceCommand) -> None:
         raise UsageError("--end cannot be combined with --watch or --checkpoint")
     if end is not None and end <= start:
         raise UsageError(f"no heights from {start} to {end}: --end is exclusive")
-    prepare(given.network)
+    prepare("balance", given.network)
     found = _keys(given)
     addresses = [key.address for key in found]
     reporter = connect.reporter(given)

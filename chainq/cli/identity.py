@@ -34,9 +34,9 @@ def refuse_key(word: str) -> None:
         )
 
 
-def prepare(network: str | None) -> None:
+def prepare(command: str, network: str | None) -> None:
     """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError."""
-    sdk.check_installed()
+    sdk.check_installed(command, "wallet")
     if network is not None and network not in NETWORKS:
         raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

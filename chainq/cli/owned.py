@@ -4,7 +4,7 @@ import os
 from functools import partial
 
 from chainq.catalog.methods import Method
-from chainq.catalog.owned import PLAINTEXT, needed, owned_method, readable, with_members
+from chainq.catalog.owned import COMMAND, PLAINTEXT, needed, owned_method, readable, with_members
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
 from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
@@ -37,7 +37,7 @@ def run(given: OwnedOptions) -> None:
         )
     refuse_key(given.range or "")
     query = read_query(method, given)  # so that nobody types a key for arguments that are wrong
-    prepare(given.network)
+    prepare(COMMAND, given.network)
     network = given.network
     found = keys.read(given.view_key_file or (), insecure=given.insecure_key_file)
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}

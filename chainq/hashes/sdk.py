@@ -27,7 +27,7 @@ def load(what: str = "reading view keys", extra: str = "wallet") -> Any:
     return mainnet
 
 
-def check_installed(what: str = "owned", extra: str = "wallet") -> None:
+def check_installed(what: str, extra: str) -> None:
     """Raise UsageError if the SDK is not installed, without importing it: called before a prompt for a key."""
     if not installed():
         raise _missing(what, extra)

@@ -154,9 +154,11 @@ def test_without_the_sdk_no_key_is_asked_for(chainq: Program) -> None:
     (chainq.home / "hidden").mkdir()
     (chainq.home / "hidden" / "sitecustomize.py").write_text("import sys\nsys.modules['aleo'] = None\n")
     env = {"PYTHONPATH": str(chainq.home / "hidden")}
-    said = one_line(chainq("owned", *FEW, url="http://127.0.0.1:9/", env=env), 2)
-    assert install_command("wallet") in said
-    assert "view-key" not in said
+    for command, *range_ in (("owned", *FEW), ("balance",)):
+        said = one_line(chainq(command, *range_, url="http://127.0.0.1:9/", env=env), 2)
+        assert f"{command} needs the aleo-sdk package" in said
+        assert install_command("wallet") in said
+        assert "view-key" not in said
 
 
 def workers_of(process: int) -> list[int]:
