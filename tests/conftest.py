@@ -54,7 +54,7 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`CHAINQ_SEARCH=1/6` keeps a sixth of the searches, by their names: so `.ci/run` stays short."""
+    """`CHAINQ_SEARCH=1/12` keeps a twelfth of the searches, by their names: so `.ci/run` stays short."""
     share, _, shares = os.environ.get("CHAINQ_SEARCH", "").partition("/")
     if not shares:
         return

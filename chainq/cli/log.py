@@ -45,11 +45,15 @@ def _now() -> str:
 
 
 def rendered(level: str, text: str, **fields: object) -> str:
-    """Return a line: the text as it is, or an object with `time`, `level`, `run`, `message`, and fields that have a
-    value.
+    """Return a message as text, which a terminal gets wrapped, or as an object with `time`, `level`, `run`, `message`,
+    and fields that have a value.
     """
     if not _Log.json:
-        return text
+        if not os.isatty(2):
+            return text
+        from chainq.text.prose import wrapped
+
+        return wrapped(text)
     import msgspec
 
     message = text.removeprefix("chainq: ").removeprefix("warning: ")

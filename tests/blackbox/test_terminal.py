@@ -253,3 +253,11 @@ def test_a_run_without_new_blocks_says_so(chainq: Program) -> None:
         service.tip = 25
         lagging = (*words, "--lag", "2")
         assert seen(chainq, *lagging, TERM="dumb") == ("chainq: no new blocks: kept is at block 23\r\n", 0)
+
+
+def test_a_message_is_wrapped_between_words_on_a_terminal(chainq: Program) -> None:
+    command = ("latest", "--url", "http://127.0.0.1:1/", "--retries", "0", "--timeout", "1")
+    whole = chainq(*command).err
+    shown, _ = seen(chainq, *command, columns=60)
+    assert shown.count("\n") > 1 and max(map(len, shown.splitlines())) <= 60
+    assert shown.split() == whole.split()
