@@ -85,7 +85,7 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
             failures += 1
             if failures > tuning.EMPTY_WALKS and size <= tuning.SMALLEST_PAGE:
                 raise
-            size = size if failures % 2 else max(tuning.SMALLEST_PAGE, size // tuning.LARGER)
+            size = size if failures % 2 else min(size, max(tuning.SMALLEST_PAGE, size // tuning.LARGER))
             continue
         missing = len(ev.missing(heights)[1])
         idle, failures = 0 if missing < before else idle + 1, 0

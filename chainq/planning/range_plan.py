@@ -25,7 +25,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError, Phrase, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk_line import Chunk, ChunkLine
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
@@ -332,7 +332,7 @@ class RangePlan:
         """Advance the questions of a chunk by one step."""
         if chunk.steps is None:
             return
-        chunk.request = None
+        request, chunk.request = chunk.request, None
         try:
             chunk.request = chunk.steps.throw(failure) if failure is not None else chunk.steps.send(value)
             if isinstance(chunk.request, HandBack):
@@ -342,6 +342,9 @@ class RangePlan:
             chunk.steps = None
         except Exception as error:
             chunk.steps, chunk.error = None, error
+            if isinstance(error, TooHeavyError) and isinstance(request, RowsRequest) and (request.page_size or 0) > 1:
+                hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", request.page_size)
+                error.hint = error.hint or hint
             return
         else:
             return

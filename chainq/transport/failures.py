@@ -133,7 +133,8 @@ class UnavailableError(ServiceError):
 def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     lowered = message.lower()
-    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(_without_sql(mask_sent(message)))}"
+    said = _unended(excerpt(_without_sql(mask_sent(message))))
+    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     if code == str(INCOMPLETE) and data == INCOMPLETE_DATA:
         return LackingError(text, "read other heights, or have them exported there", code=code)
     uncoded = code in _NO_CODE
@@ -179,6 +180,11 @@ def _without_sql(message: str) -> str:
     return f"{words} … - {message[found.end() :]}"
 
 
+def _unended(text: str) -> str:
+    """Return a text without the period at its end, because a hint may follow."""
+    return text if text.endswith("..") else text.removesuffix(".")
+
+
 def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | TransientFailure:
     """Return the error of a failed exchange; its type says whether to retry."""
     url, reason = mask_url(options.url), str(error)
@@ -217,7 +223,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
     status = response.status
     message = f"{mask_url(url)}: HTTP {status}"
     body = response.body[:SHOWN_BYTES].decode(errors="replace")
-    if text := excerpt(_unrepeated(mask_sent(body)[:2000]), 120).removeprefix(f"{status} "):
+    if text := _unended(excerpt(_unrepeated(mask_sent(body)[:2000]), 120)).removeprefix(f"{status} "):
         message += f": {text}"
     if status == 429:
         error = UnreachableError(message, Phrase("lower {rate} or {concurrency}"))

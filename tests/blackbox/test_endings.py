@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.jobs import capped
-from harness.program import DIALECT, LONGEST, Program, Ran, Servers, finish
+from harness.program import DIALECT, LONGEST, Program, Ran, Servers, finish, one_line
 from harness.search import some
 from harness.services import witnessed
 from harness.truth import Groups, Truth, difference
@@ -265,6 +265,18 @@ def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers,
     done = int(said[1]) if said else 900
     assert (ran.code == 3) == (done <= heavy)
     assert difference(ran.rows, truth.groups("records", 800, done)) == ""
+
+
+@pytest.mark.parametrize("size", [(), ("--page-size", "5")])
+def test_3_a_height_that_is_too_heavy_suggests_smaller_pages(
+    size: tuple[str, ...], chainq: Program, server: Servers
+) -> None:
+    """The smallest page that failed is named, never one larger than the user's; one that fits brings the height."""
+    words, url = ("records", "12001", *size), server("--heavy-rows", "4")
+    said = one_line(chainq(*words, url=url), 3)
+    assert f"a page of {(size or ('', '50'))[-1]} rows was too heavy: try a smaller --page-size" in said
+    assert "query; a page" in said  # one mark between two sentences
+    assert chainq("records", "12001", "--page-size", "4", url=url).code == 0
 
 
 def test_a_reader_that_goes_on_gets_the_height_whole(chainq: Program, server: Servers, truth: Truth) -> None:
