@@ -19,12 +19,11 @@ def row_types() -> str:
     parts, same = list[str](), ""
     known: dict[tuple[Column, ...], str] = {}
     for method in METHODS:
-        columns = tuple(column for column in method.columns if not column.computed)
-        if columns in known:
-            same += f"{name_of(method)} = {known[columns]}\n"
+        if method.columns in known:
+            same += f"{name_of(method)} = {known[method.columns]}\n"
         else:
-            known[columns] = name_of(method)
-            parts += _classes(name_of(method), columns, f"A row of `{method.command}`.")
+            known[method.columns] = name_of(method)
+            parts += _classes(name_of(method), method.columns, f"A row of `{method.command}`.")
     return "\n\n".join(("", *parts, same))
 
 

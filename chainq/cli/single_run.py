@@ -13,13 +13,13 @@ from chainq.cli.query import LookupsLeft, check_one_page, lookups
 from chainq.cli.report import Reporter
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import ChainqError, NotFoundError, UsageError
+from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
-from chainq.rows.raw_json import put_first
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
@@ -144,7 +144,7 @@ class SingleRun:
         verbatim = self.settings.can.verbatim and not (spec.selected or spec.flatten)
         shown = query.method.columns if self.settings.can.needs_heights else spec.columns
         if any(column.computed for column in shown) and not verbatim:
-            batches = map(_with_height, batches)
+            batches = map(with_height, batches)
         if spec.detailed:
             from chainq.fetching.details import joined
 
@@ -323,11 +323,3 @@ def _joined(first: Batch, second: Batch) -> Batch:
         scanned=first.shown + second.shown,
         lookups=first.lookups + second.lookups,
     )
-
-
-def _with_height(batch: Batch) -> Batch:
-    """Return the rows of a lookup with the height that was looked up as their first field."""
-    if batch.heights is None:
-        return batch
-    height = {"height": b"%d" % batch.heights.start}
-    return batch._replace(rows=[put_first(row, height) for row in batch.rows])

@@ -26,7 +26,9 @@ Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, 
 Texts = str | Sequence[str]  # one or several
 P = ParamSpec("P")
 T = TypeVar("T")
-_RANGES = "blocks(start, end) and full_blocks(start, end) read a range"
+RANGES = "blocks(start, end) and full_blocks(start, end) read a range"
+
+TRANSACTIONS = "transactions(start, end) and transactions(start=...) read a range"
 
 
 class RangeOptions(TypedDict, total=False):
@@ -159,15 +161,15 @@ def counted_height(name: str, value: Height) -> int:
     return parse_start(value) if isinstance(value, str) else _bound(name, value)
 
 
-def lookup(value: Height) -> Height:
-    """Return the height of one block, or LATEST. Raises UsageError."""
+def lookup(value: Height, ranges: str = RANGES) -> Height:
+    """Return the height of one block, or LATEST. `ranges`: what reads several. Raises UsageError."""
     if isinstance(value, str) and value.strip() == LATEST:
         return LATEST
     try:
         return height("height", value)
     except UsageError as error:
         if isinstance(value, list | tuple | range):
-            raise UsageError(error.message, f"call the method for each height; {_RANGES}") from None
+            raise UsageError(error.message, f"call the method for each height; {ranges}") from None
         below = value.strip().startswith("-") if isinstance(value, str) else isinstance(value, int) and value < 0
         if below:
             raise UsageError(error.message, "'latest' is the tip; blocks(-5) reads the newest five") from None
@@ -180,10 +182,21 @@ def one_block(method: Callable[P, T]) -> Callable[P, T]:
     @wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
         if len(args) > len(("self", "height")) or not kwargs.keys().isdisjoint(_BOUNDS):
-            raise TypeError(f"{method.__name__}() reads one block; {_RANGES}")
+            raise TypeError(f"{method.__name__}() reads one block; {RANGES}")
         return method(*args, **kwargs)
 
     return called
+
+
+def of_one_block(heights: Sequence[object], options: Mapping[str, object]) -> bool:
+    """Return whether these arguments of `transactions` name one block, and no range. Raises TypeError."""
+    if "height" not in options and (len(heights) != 1 or not options.keys().isdisjoint(("start", "end"))):
+        return False
+    more = next((name for name in _BOUNDS if name in options), None)
+    if more:
+        raise TypeError(f"transactions(height) reads one block, without {more}=; {TRANSACTIONS}")
+    check_names("transactions", options, ("height", "where"))
+    return True
 
 
 def _bound(name: str, value: int) -> int:

@@ -5,15 +5,26 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from msgspec import Raw
 
-from chainq.client.arguments import ClientOptions, Height, RangeOptions, check_names
+from chainq.client.arguments import (
+    ClientOptions,
+    Height,
+    RangeOptions,
+    Texts,
+    WhereOptions,
+    check_names,
+    of_one_block,
+)
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Rows
 from chainq.client.signatures import show_keywords
 from chainq.errors import ChainqError, UsageError
+
+if TYPE_CHECKING:
+    from chainq.client.row_types import TransactionsRow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -155,7 +166,6 @@ class AsyncClient:
     tip_height = _one(Client.tip_height)
     block = _one(Client.block)
     latest = _one(Client.latest)
-    transactions = _one(Client.transactions)
     transaction = _one(Client.transaction)
     call = _one(Client.call)
     blocks = _rows(Client.blocks)
@@ -167,6 +177,27 @@ class AsyncClient:
     balance = _one(Client.balance)
     transitions = _rows(Client.transitions)
     address_transactions = _rows(Client.address_transactions)
+
+    @overload
+    def transactions(
+        self, height: Height, *, where: Texts | None = None
+    ) -> Coroutine[Any, Any, "list[TransactionsRow]"]: ...
+
+    @overload
+    def transactions(
+        self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]
+    ) -> "AsyncRows[TransactionsRow]": ...
+
+    @overload
+    def transactions(
+        self, *, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
+    ) -> "AsyncRows[TransactionsRow]": ...
+
+    @_described
+    @wraps(Client.transactions)
+    def transactions(self, *heights: Any, **options: Any) -> Any:
+        call: Callable[[], Any] = partial(self.client.transactions, *heights, **options)
+        return self.run(call) if of_one_block(heights, options) else AsyncRows(self, call)
 
     async def batches(
         self, command: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]

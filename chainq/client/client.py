@@ -1,9 +1,10 @@
 """`Client`: one service for Python code; `chainq.client` describes what its methods share."""
 
+import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
@@ -18,8 +19,10 @@ from chainq.config import values
 from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
+from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
+from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.query import Batch, Query, limited
 from chainq.rows.where import Where
@@ -197,19 +200,51 @@ class Client(Closing):
         """
         return self._range("full-blocks", start, end, options, verify=verify, hashes=hashes)
 
-    @one_block
-    def transactions(self, height: Height, *, where: Texts | None = None) -> "list[TransactionsRow]":
-        """Return the transaction summaries of one block, by index; `where` as of a range. Raises NotFoundError.
+    @overload
+    def transactions(self, height: Height, *, where: Texts | None = None) -> "list[TransactionsRow]": ...
 
-        For a range of heights, `full_blocks` has the transactions of each block with fewer requests.
+    @overload
+    def transactions(
+        self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]
+    ) -> "Rows[TransactionsRow]": ...
+
+    @overload
+    def transactions(
+        self, *, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
+    ) -> "Rows[TransactionsRow]": ...
+
+    def transactions(self, *heights: Any, **options: Any) -> "list[TransactionsRow] | Rows[TransactionsRow]":
+        """Return the transaction summaries of one block as a list, by index, or yield those of a height range.
+
+        One height alone is one block: `transactions(672)`, or "latest"; NotFoundError if it does not exist. Of a range
+        each row has the `height` of its block, which servers do not send; it takes a request for each block, so
+        `full_blocks` is faster, and `where` is the only filter.
 
         >>> with Client("demo:") as client:
         ...     [row["index"] for row in client.transactions(672)]
+        ...     [(row["height"], row["index"]) for row in client.transactions(672, 674, where="index < 2")]
         [0, 1, 2, 3]
+        [(672, 0), (672, 1), (673, 0), (673, 1)]
         """
+        if arguments.of_one_block(heights, options):
+            return self._transactions_of(*heights, **options)
+        return self._range_of_transactions(*heights, **options)
+
+    def _transactions_of(self, height: Height, where: Texts | None = None) -> "list[TransactionsRow]":
         with boundary():
             condition = arguments.condition(BY_COMMAND["transactions"], where)
-        return list(self._lookup("transactions", self._height(height), condition))
+        return list(self._lookup("transactions", self._height(height, arguments.TRANSACTIONS), condition))
+
+    def _range_of_transactions(
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
+    ) -> "list[TransactionsRow] | Rows[TransactionsRow]":
+        with boundary():
+            query = arguments.range_query("transactions", "transactions", start, end, options)
+            heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=True)
+        wanted = reversed(range(*heights.edges)) if query.reverse else [heights]
+        found = filtered(self._service.fetch_lookups(query.method, wanted), query.where)
+        rows = map(with_height, limited(self._followed(found, heights), query.limit))
+        return Rows(query.method, rows, typed=self._typed, of=self._of(_range_of(query)))
 
     def transaction(self, transaction_id: str) -> "TransactionRow":
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
@@ -428,11 +463,14 @@ class Client(Closing):
                 self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         batches = filtered(self._service.fetch_range(query, heights), query.where)
+        return self._followed(batches, heights)
+
+    def _followed(self, batches: Iterator[Batch], heights: HeightRange) -> Iterator[Batch]:
         return self._progress.follow(batches, len(heights)) if self._progress else batches
 
-    def _height(self, given: Height) -> int:
+    def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
         with boundary():
-            height = arguments.lookup(given)
+            height = arguments.lookup(given, ranges)
             return height if isinstance(height, int) else self._service.latest_height()
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
@@ -479,3 +517,4 @@ def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
 
 
 show_keywords(vars(Client).values(), {"reverse": False})
+Client.transactions.__signature__ = inspect.signature(Client._range_of_transactions)  # type: ignore[attr-defined]

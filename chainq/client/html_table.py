@@ -19,7 +19,7 @@ def html_table(method: Method, rows: Sequence[Raw], caption: str, error: str = "
 
     `error`: what ended the rows, shown below them.
     """
-    columns = [column for column in method.columns if column.brief and not column.computed]
+    columns = [column for column in method.columns if column.brief and (not column.computed or _added(rows, column))]
     pick = Picker([column.path for column in columns])
     head = "".join(f"<th>{escape(column.path)}</th>" for column in columns)
     moment = now()
@@ -29,6 +29,11 @@ def html_table(method: Method, rows: Sequence[Raw], caption: str, error: str = "
         body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
     below = f"<p>{escape(printable(error))}</p>" if error else ""
     return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>{below}"
+
+
+def _added(rows: Sequence[Raw], column: Column) -> bool:
+    """Return whether rows have a column that chainq adds to those of several blocks."""
+    return bool(rows) and Picker([column.path])(rows[0])[0] is not None
 
 
 def _cell(value: Raw | None, column: Column, moment: float) -> str:

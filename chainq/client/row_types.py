@@ -96,6 +96,7 @@ class FullBlocksRow(TypedDict, total=False):
 class TransactionsRow(TypedDict, total=False):
     """A row of `transactions`."""
 
+    height: Integer
     id: Integer
     block_id: Integer
     transaction_id: str

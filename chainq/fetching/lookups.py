@@ -16,6 +16,7 @@ from chainq.fetching.single_rows import fetch_block, fetch_transaction
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Lookup
+from chainq.rows.raw_json import put_first
 
 Fetch = Callable[[Any], list[Raw] | None]
 
@@ -48,6 +49,14 @@ def fetch_lookups(
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind} {', '.join(missing)} not found", missing=missing)
+
+
+def with_height(batch: Batch) -> Batch:
+    """Return the rows of a lookup with the height that was looked up as their first field."""
+    if batch.heights is None:
+        return batch
+    height = {"height": b"%d" % batch.heights.start}
+    return batch._replace(rows=[put_first(row, height) for row in batch.rows])
 
 
 def _single(

@@ -504,7 +504,7 @@ def test_what_rows_say_of_themselves() -> None:
         (5.0, "invalid height 5.0: expected an int from 0 to"),
         (-1, "; 'latest' is the tip; blocks(-5) reads the newest five"),
         ("-1", "'latest' is the tip; blocks(-5) reads the newest five"),
-        ([5, 6], "; call the method for each height; blocks(start, end) and full_blocks(start, end) read a range"),
+        ([5, 6], "; call the method for each height; "),
         (range(5, 7), "invalid height range(5, 7): expected an int from 0 to"),
     ],
 )
@@ -521,10 +521,8 @@ def test_what_is_no_height_of_one_block(height: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("call", "way"),
     [
-        (lambda client: client.transactions(12345, 12350), "transactions() reads one block; "),
         (lambda client: client.block(5, 7), "block() reads one block; "),
-        (lambda client: client.transactions(start=5, end=7), "transactions() reads one block; "),
-        (lambda client: client.transactions(last=7), "transactions() reads one block; "),
+        (lambda client: client.block(start=5, end=7), "block() reads one block; "),
     ],
 )
 def test_a_range_for_a_method_of_one_block_names_those_of_ranges(call: Callable[[Any], Any], way: str) -> None:
@@ -533,6 +531,34 @@ def test_a_range_for_a_method_of_one_block_names_those_of_ranges(call: Callable[
         call(client)
     assert str(caught.value).startswith(way)
     assert str(caught.value).endswith("blocks(start, end) and full_blocks(start, end) read a range")
+
+
+def test_transactions_of_a_range() -> None:
+    """Two heights, a keyword or none are a range, whose rows have their heights; one height alone is one block."""
+    with Client("demo:") as client:
+        due = [{"height": height, **row} for height in range(672, 675) for row in client.transactions(height)]
+        assert list(client.transactions(672, 675)) == list(client.transactions(start=672, end="675")) == due
+        assert client.transactions(height=672) == client.transactions(672)
+        newest = [row for height in range(2999998, 3000001) for row in client.transactions(height)]
+        assert [row["transaction_id"] for row in client.transactions(last=3)] == [
+            row["transaction_id"] for row in newest
+        ]
+        down = [row["height"] for row in client.transactions(672, 675, reverse=True)]
+        assert down == sorted(down, reverse=True)
+        assert len(down) == len(due)
+        assert (
+            list(client.transactions(672, 675, where="height = 673", limit=2))
+            == [row for row in due if row["height"] == 673][:2]
+        )
+        rows = client.transactions(672, 675)
+        assert repr(rows) == "<Rows: transactions 672:675 of demo:>"
+        assert "<th>height</th>" in rows._repr_html_()
+        options: Any
+        for options in ({"limit": 3}, {"last": 3}):
+            with pytest.raises(TypeError, match=r"^transactions\(height\) reads one block, without (limit|last)=; "):
+                client.transactions(672, **options)
+        with pytest.raises(TypeError, match="did you mean where"):
+            client.transactions(672, wher="id > 5")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
