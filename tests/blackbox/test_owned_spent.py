@@ -80,7 +80,7 @@ def test_many_full_blocks_are_announced(chainq: Program, command: str) -> None:
     """Before the first call, a line says which heights and how many calls, and what reads fewer, but not with -q."""
     key = fresh_key()
     service = holding(key, ())
-    service.tip = service.chain.tip = 20_000
+    service.tip = service.chain.tip = 10_300
     first = service.planted(0, 120)[0][0]
 
     def refuse(method: str) -> None:
@@ -96,7 +96,7 @@ def test_many_full_blocks_are_announced(chainq: Program, command: str) -> None:
         quiet = chainq(*words, *range_, "-q", url=url)
     told = ran.err.splitlines()[0]
     reader = "chainq balance" if name == "balance" else " with ".join(sorted(options, reverse=True))
-    heights = rf"heights ({first if name == 'owned' else '[0-9]+'})-20000"
+    heights = rf"heights ({first if name == 'owned' else '[0-9]+'})-10300"
     assert re.fullmatch(
         rf"chainq: warning: {reader} reads the full blocks of {heights}, about [0-9,]+ calls; "
         rf"--{'end' if name == 'balance' else 'as-of'} HEIGHT reads fewer, --lake DEST requests fewer",
