@@ -53,7 +53,7 @@ class ExportQuery(NamedTuple):
     full_blocks: bool = True
     register: frozenset[str] = frozenset()
     repair: bool = False
-    places: frozenset[tuple[str, int]] | None = None
+    places: frozenset[tuple[str, HeightRange]] | None = None
     hashes: bool = False
     apart: bool = False
 
@@ -343,10 +343,10 @@ class Export:
         return HeightRange(min(heights.start, end), end)
 
     def _named(
-        self, specs: Sequence[PartitionSpec], size: int, places: frozenset[tuple[str, int]]
+        self, specs: Sequence[PartitionSpec], size: int, places: frozenset[tuple[str, HeightRange]]
     ) -> list[PartitionSpec]:
         """Return the partitions with these commands and heights."""
-        starts = {(command, height - height % size) for command, height in places}
+        starts = {(command, part.start) for command, heights in places for part in partitions(command, heights, size)}
         found = [spec for spec in specs if (spec.command, spec.start) in starts]
         if len(found) < len(starts):
             self._warn(f"{counted(len(starts) - len(found), 'partition')} left out: above the tip")

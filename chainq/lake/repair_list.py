@@ -6,6 +6,7 @@ import msgspec
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import UsageError
+from chainq.heights.range import HeightRange
 from chainq.text.sanitize import printable
 
 
@@ -15,11 +16,12 @@ class _Finding(msgspec.Struct):
     command: str | None
     height: int | None
     repair: str | None = ""
+    end: int | None = None
 
 
-def read_findings(path: Path) -> frozenset[tuple[str, int]]:
+def read_findings(path: Path) -> frozenset[tuple[str, HeightRange]]:
     """Return the commands and heights that a file of findings names. Raises UsageError if none can be repaired."""
-    places: set[tuple[str, int]] = set()
+    places: set[tuple[str, HeightRange]] = set()
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -32,7 +34,8 @@ def read_findings(path: Path) -> frozenset[tuple[str, int]]:
                 f"{printable(str(path))}: line {number} is not a finding", "chainq verify writes them with --jsonl"
             ) from None
         if finding.height is not None and finding.repair is not None:
-            places |= {(name, finding.height) for name in (finding.command or "").split(",") if name in TABLES}
+            heights = HeightRange(finding.height, max(finding.height + 1, finding.end or 0))
+            places |= {(name, heights) for name in (finding.command or "").split(",") if name in TABLES}
     if not places:
         raise UsageError(f"{printable(str(path))} has no finding that an export can repair")
     return frozenset(places)

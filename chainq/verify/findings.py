@@ -17,7 +17,8 @@ class Finding(NamedTuple):
     `height`: of the wrong row, None if unknown. `command`: whose row it is, None if the file does not show that;
     several commands are separated by commas.
     `check`: the broken rule, one of CHECKS. `expected` and `found`: the correct and the actual value; None for nothing.
-    `repair`: the command that fetches the rows of that height again, None if unknown.
+    `repair`: the command that fetches the rows of that height again, None if unknown. `end`: the height after the last
+    one, if whole partitions are missing.
     """
 
     height: int | None
@@ -26,6 +27,7 @@ class Finding(NamedTuple):
     expected: str | None
     found: str | None
     repair: str | None
+    end: int | None = None
 
     def encode(self) -> Raw:
         """Return the finding as a row."""
@@ -124,6 +126,7 @@ FINDINGS = Method(
         Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
         Column("repair", "null or string", "command that fetches the row again"),
+        Column("end", "null or number", "height after a gap between partitions; null for other findings", Kind.HEIGHT),
     ),
     height="height",
 )

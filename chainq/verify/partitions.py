@@ -1,18 +1,18 @@
 """Checks the partitions of a data set from one listing: the names of their receipts, and how they adjoin."""
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, UsageError
-from chainq.heights.grid import PartitionSpec, parse_name, partitions
+from chainq.heights.grid import PartitionSpec, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, last_run, manifest
-from chainq.stored.inventory import Key, export_command, gaps, shorter, span
+from chainq.stored.inventory import export_command, gaps, shorter, span
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -46,6 +46,14 @@ class PartitionRepair(NamedTuple):
         export = f"chainq export {' '.join(commands)} {heights} --to {shlex.quote(self.label)} --repair all"
         repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
         return Finding(spec.start if height is None else height, ",".join(commands), *contradiction[:3], repair)
+
+    def gap(self, heights: HeightRange, commands: Sequence[str]) -> Finding:
+        """Return a finding about heights in no partition of some commands."""
+        spec = PartitionSpec(commands[0], heights.start, heights.end)
+        due = Contradiction("missing", str(heights), None)
+        return self.finding(
+            spec._replace(start=spec.start - spec.start % self.grid), spec.start, due, commands[1:]
+        )._replace(end=spec.end)
 
 
 class Partitions:
@@ -84,9 +92,9 @@ class Partitions:
                 odd.append(
                     self.repair.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts"))
                 )
-        wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked()]
-        gone = {(one.command or "", one.height or 0) for one in wrong if one.check == "missing"}
-        self.findings = sorted([*wrong, *self._not_in_manifest(manifest.read(store), gone)], key=by_height)
+        known = manifest.read(store)
+        wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked(), *self._missing(known)]
+        self.findings = sorted([*wrong, *self._not_in_manifest(known)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
         if not self.found and not self.findings:
             writes = f"{export_command(self._commands, last_run.begun(store), store.label)} writes them"
@@ -103,34 +111,43 @@ class Partitions:
                 due = f"at most {self.grid} heights from a multiple of it"
                 yield self.repair.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
 
-    def _not_in_manifest(self, known: Manifest | None, missing: Collection[Key]) -> Iterator[Finding]:
-        """Yield partitions that only the manifest has, except those already `missing`, and its contradictions to
-        receipts. The manifest may lag behind the receipts while an export writes, or after it was killed."""
-        there = {(one.spec.command, one.spec.start): one for one in self.found}
-        said = known.entries if known else {}
-        for key, due in said.items():
-            if key[0] in TABLES and key not in there and key not in missing:
-                yield self.repair.finding(due.spec, None, Contradiction("missing", str(due.spec.heights), None))
+    def _missing(self, known: Manifest | None) -> Iterator[Finding]:
+        """Yield the heights that no file has: between partitions, or in those of a receipt or the manifest alone.
+        Heights that several tables lack are one finding."""
+        due: dict[str, list[PartitionSpec]] = {}
+        there: dict[str, list[PartitionSpec]] = {}
+        for spec, _, size in self.found:
+            if spec.start % self.grid == 0:
+                due.setdefault(spec.command, []).append(spec)
+                if size is not None:
+                    there.setdefault(spec.command, []).append(spec)
+        for (command, _), entry in known.entries.items() if known else ():
+            if command in TABLES:
+                due.setdefault(command, []).append(entry.spec)
+        lacking: dict[HeightRange, list[str]] = {}
+        for command, specs in due.items():
+            for gap in gaps(there.get(command, ()), _spanned(specs)):
+                lacking.setdefault(gap, []).append(command)
+        yield from (self.repair.gap(gap, sorted(commands)) for gap, commands in lacking.items())
+
+    def _not_in_manifest(self, known: Manifest | None) -> Iterator[Finding]:
+        """Yield the contradictions of the manifest to receipts. It may lag behind the receipts while an export writes,
+        or after it was killed."""
         if known is None or known.writing:
             return
-        for key, (spec, entry, size) in there.items():
-            if entry is not None and entry.size == size and said.get(key) != entry:
-                other = said[key].name if key in said else None
+        for spec, entry, size in self.found:
+            said = known.entries.get((spec.command, spec.start))
+            if entry is not None and entry.size == size and said != entry:
+                other = said.name if said else None
                 yield self.repair.finding(spec, None, Contradiction("receipt", entry.name, f"in the manifest: {other}"))
 
     def _not_linked(self) -> Iterator[Finding]:
-        """Yield gaps, overlaps, and partitions that do not link to the previous partition. Partitions off the grid are
+        """Yield overlaps, and partitions that do not link to the previous partition. Partitions off the grid are
         not compared with their neighbors. A link that is broken in the same way in several tables is one finding."""
         links: dict[tuple[HeightRange, str, str], list[PartitionSpec]] = {}
         on_grid = [one for one in self.found if not one.spec.start % self.grid]
-        for command, group in groupby(on_grid, lambda one: one.spec.command):
-            some = list(group)
-            specs = [one.spec for one in some]
-            for gap in gaps(specs, _spanned(specs)):
-                for missing in partitions(command, gap, self.grid):
-                    there = HeightRange(max(missing.start, gap.start), missing.end)
-                    yield self.repair.finding(missing, there.start, Contradiction("missing", str(there), None))
-            for before, after in pairwise(some):
+        for _, group in groupby(on_grid, lambda one: one.spec.command):
+            for before, after in pairwise(group):
                 end, spec = before.spec.end, after.spec
                 if end > spec.start:
                     overlap = Contradiction("grid", f"start at height {end} or later", f"start at height {spec.start}")

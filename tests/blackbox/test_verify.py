@@ -115,7 +115,7 @@ def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -
     ran = program(*args, "--jsonl", url=url)
     (row,) = findings(ran)
     assert (row["height"], row["command"], row["check"]) == (41, "blocks", "altered")
-    assert list(row) == ["height", "command", "check", "expected", "found", "repair"]
+    assert list(row) == ["height", "command", "check", "expected", "found", "repair", "end"]
     field, value = str(row["found"]).split("=")
     fetched = program(*row["repair"].split()[1:], "--dialect", DIALECT)
     assert json.loads(fetched.out)[field] == value

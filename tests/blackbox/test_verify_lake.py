@@ -320,8 +320,9 @@ def test_full_blocks_and_odd_values_are_verified(program: Program, server: Serve
         assert ran.code == 0, ran.err
     ran = program("verify", str(root), "--jsonl")
     found = [json.loads(row) for row in ran.rows]
-    gap = {("missing", height) for height in range(110, 4240, 5)}
-    assert {(row["check"], row["height"]) for row in found} == gap, "only what lies between the ranges"
+    assert [(row["check"], row["command"], row["height"], row["end"]) for row in found] == [
+        ("missing", "blocks,full-blocks", 110, 4240)
+    ], "only what lies between the ranges"
 
 
 def test_commands_may_end_at_different_heights(program: Program, server: Servers, tmp_path: Path) -> None:
@@ -341,17 +342,26 @@ def test_commands_may_end_at_different_heights(program: Program, server: Servers
     assert ran.err.count("warning") == 2
 
 
-def test_each_partition_of_a_gap_is_named(program: Program, server: Servers, tmp_path: Path) -> None:
-    """A gap from within one partition to the start of a later one: what is missing of each."""
-    root, url = tmp_path / "lake", server("--tip", "400")
-    for heights in ("100:150", "300:400"):
-        ran = program("export", "blocks", heights, "--partition", "100", "--to", str(root), "-w", "1", "-q", url=url)
+def test_a_gap_is_one_finding_and_repaired_as_one(program: Program, server: Servers, tmp_path: Path) -> None:
+    """A gap from within one partition, in several tables, of files that are gone with and without their receipts."""
+    root, url, findings = tmp_path / "lake", server("--tip", "700"), tmp_path / "findings.jsonl"
+    tables = ("blocks", "records")
+    for heights in ("100:150", "300:600"):
+        ran = program("export", *tables, heights, "--partition", "100", "--to", str(root), "-w", "1", "-q", url=url)
         assert ran.code == 0, ran.err
-    found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
-    assert [(row["check"], row["height"], row["expected"]) for row in found] == [
-        ("missing", 150, "heights 150-199"),
-        ("missing", 200, "heights 200-299"),
-    ]
+    for table in tables:
+        file_of(root, table, 300).unlink()
+        for path in (file_of(root, table, 400), *receipts(root, table, 400)):
+            path.unlink()
+    assert program("verify", str(root), "-o", str(findings)).code == 6
+    (found,) = [json.loads(row) for row in findings.read_text().splitlines()]
+    assert (found["check"], found["command"], found["height"]) == ("missing", "blocks,records", 150)
+    assert (found["expected"], found["end"]) == ("heights 150-499", 500)
+    assert found["repair"].startswith("chainq export blocks records 100:500 --to ")
+    ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=url)
+    assert ran.code == 0, ran.err
+    assert ": 8 partitions" in ran.err
+    assert program("verify", str(root)).code == 0
 
 
 def test_partitions_without_rows_are_verified(program: Program, server: Servers, tmp_path: Path) -> None:
