@@ -121,7 +121,7 @@ def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -
     assert json.loads(fetched.out)[field] == value
     assert "chainq verify: heights 40-42: 1 finding (1 altered) in " in one_line(ran, 6)
     text = program(*args, "--csv", url=url).out.decode()
-    assert text.startswith("height,command,check,expected,found,repair\r\n41,blocks,altered,")
+    assert text.startswith("height,command,check,expected,found,repair,end\r\n41,blocks,altered,")
     table = program(*args, "--table", url=url).out.decode()
     assert "altered" in table
     assert "41" in table
