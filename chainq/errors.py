@@ -115,7 +115,7 @@ class ChainqError(Exception):
 
     `message`: what failed and where. `hint`: what to do about it, empty if nothing is known to help. It names a
     parameter, as data (`Phrase`), only if the commands that can fail so have it, or together with those that do.
-    `again`: whether the same command may succeed later.
+    `again`: whether the same command may succeed later; False if the URL, the host or the port seems to be wrong.
     """
 
     exit_code = ExitCode.USAGE

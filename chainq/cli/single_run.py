@@ -12,7 +12,7 @@ from chainq.cli.output import OutputSettings
 from chainq.cli.query import LookupsLeft, check_one_page, lookups
 from chainq.cli.report import Reporter
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import ChainqError, NotFoundError, UsageError
+from chainq.errors import ChainqError, NotFoundError, ResponseError, UsageError
 from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
@@ -227,8 +227,8 @@ class SingleRun:
         """Add a note to an error: how to get the rows that are left."""
         from chainq.cli import remedy
 
-        again = getattr(error, "again", True)
         begun = self.asked.last is not None or bool(self.left and self.read) or self.limit != self.query.limit
+        again = getattr(error, "again", True) and (begun or not isinstance(error, ResponseError))
         if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit, again=again, begun=begun):
             error.add_note(note)
 

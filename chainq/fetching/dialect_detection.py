@@ -15,6 +15,7 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config.dialect_cache import forget, remember, remembered
 from chainq.errors import ChainqError, IncompleteError, LackingError, Phrase, ResponseError, ServiceError, TooHeavyError
 from chainq.rows import fields, raw_json
+from chainq.text.sanitize import excerpt
 from chainq.transport.failures import is_misunderstood
 
 Call = Callable[[str, Any], Raw]
@@ -106,7 +107,9 @@ def _fits(
     try:
         rows = list(raw_json.items(result))
     except ValueError:
-        refusals.append(ResponseError(f"{name}: invalid response: result is not an array"))
+        refusals.append(
+            ResponseError(f"{name}: invalid response: result is not an array: {excerpt(result.decode(), 60)}")
+        )
         return False
     with suppress(ValueError):
         if all(fields.integer_of(pick(row)[0]) in inside for row in rows):

@@ -364,6 +364,8 @@ class Service(Closing):
         """Yield the rows of a range as requests prove them."""
         from chainq.fetching.ranges import fetch_range
 
+        if not len(heights):
+            return iter(())  # nor is the dialect detected
         tip = None if self._tip is None else self._tip.height
         batches = fetch_range(
             self.calls,

@@ -120,10 +120,12 @@ class Connection(Closing):
                 return self._attempt(method, params, decode, where, retries, wider=wider)
             except TransientFailure as failure:
                 if failure.wait is None:
+                    failure.error.again &= self._responded or not failure.connect_waits
                     raise _located(failure.error, located(method, where, wider=wider), retries.attempts) from None
                 if not failure.rate_limited:  # the limiter has the method wait
                     self._sleep(failure.wait)
             except ChainqError as error:
+                error.again &= self._serves_json or isinstance(error, OverdueError | TooHeavyError)
                 raise _located(error, located(method, where, wider=wider), retries.attempts) from None
 
     def hold_back(self, method: str, seconds: float) -> None:

@@ -127,6 +127,29 @@ def test_4_nothing_listens(chainq: Program, nowhere: str) -> None:
     assert "is the server running" in one_line(doctor._replace(out=b""), 4)
 
 
+@pytest.mark.parametrize("words", [("records", "--start", "0", "--end", "500"), ("block", "5", "6")])
+def test_nothing_to_resume_if_the_service_never_answered(
+    words: tuple[str, ...], chainq: Program, nowhere: str, tmp_path: Path
+) -> None:
+    """A wrong port, host or path, or no rows from the start: the rest would be the command that just failed."""
+    assert "resume with" not in one_line(chainq(*words, url=nowhere), 4)
+    assert "resume with" not in one_line(chainq(*words, url="http://chainq.invalid/"), 4)
+    with canned(lambda _: Canned(b"no such page", 404, "text/plain")) as (url, _):
+        assert "resume with" not in one_line(chainq(*words, url=url), 3)
+        assert one_line(chainq(*words, "-o", str(tmp_path / "x.csv"), url=url), 3).endswith("x.csv was not created\n")
+    with canned(result("null")) as (url, _):
+        assert "resume with" not in one_line(chainq(*words, url=url), 5)
+
+
+@pytest.mark.parametrize("command", ["records", "blocks", "full-blocks", "transitions"])
+def test_a_tip_of_null_is_an_empty_chain(command: str, chainq: Program) -> None:
+    """One warning says so, and no other method is called to detect the dialect."""
+    with canned(result("null")) as (url, seen):
+        ran = chainq(command, url=url)
+    assert ran == (0, b"", "chainq: warning: no blocks in that range: the chain has no blocks yet\n")
+    assert [call["method"] for call in seen] == ["latest/block"]
+
+
 def test_4_a_host_without_a_name(chainq: Program) -> None:
     """A host name that cannot exist is exit 4 (RFC 6761: .invalid)."""
     assert "after 2 attempts" in one_line(chainq("block", "5", url="http://chainq.invalid/"), 4)
