@@ -66,9 +66,10 @@ def run(given: "SqlOptions") -> None:
     settings.warn_odd(reporter.warn, receipt=None)
     prepare: Callable[[str], object]
     unfinished = ""
+    store = open_store(words[0]) if words else None
     with Database() as database:
-        if words:
-            database.add_data_set(store := open_store(words[0]), partial=given.partial)
+        if store is not None:
+            database.add_data_set(store, partial=given.partial)
             unfinished = last_run.read(store).warning(store.label)
             prepare = database.tables
         else:
@@ -77,6 +78,8 @@ def run(given: "SqlOptions") -> None:
         def answer(file: Path | None, text: str) -> None:
             nonlocal unfinished
             with open_sink(file) as sink:
+                if store is not None and query is None:
+                    database.add_data_set(store, partial=given.partial)  # an export may have written more meanwhile
                 prepare(text)
                 if unfinished:
                     reporter.warn(unfinished)

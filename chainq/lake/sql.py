@@ -71,6 +71,7 @@ class Database(Closing):
         self._pool: Pool[None] = Pool(1)
         self._closed = False  # True once only queries over its own tables are possible
         self._label = ""  # of the data set
+        self._listed: object = None  # its partitions
 
     def close(self) -> None:
         """Stop the running query, and drop all tables."""
@@ -80,13 +81,16 @@ class Database(Closing):
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
         """Add a view of each command's partitions that have a receipt.
 
-        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Raises
-        UsageError.
+        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Called
+        again, it takes over what an export has written since. Raises UsageError.
         """
         description = data_set.read(store)
         if description is None:
             raise data_set.missing(store, "chainq export writes one")
         inventory = look(store, listed=partial).inventory
+        if self._listed == (seen := (inventory.valid, inventory.damaged, description.schemas)):
+            return
+        self._listed, self._spans, self._files = seen, {}, []
         entries = inventory.tables()
         every = list(inventory.partitions(description.partition))
         self._label = store.label

@@ -161,6 +161,8 @@ class BlockHashes(Closing):
             words = f"; anchored: block {self.anchor.height} is {self.anchor.hash}"
         else:
             words = f"; not anchored at block {self.anchor.height}"
+            if (end := self._walk.next) is not None and end <= self.anchor.height:
+                words += f": the blocks end at height {end - 1}"
         if self._through:
             words += f"; compared with full blocks: {', '.join(sorted(self._through))}"
         if self._unbound:

@@ -61,6 +61,20 @@ def typist(chainq: Program) -> Iterator[Typist]:
     typist.child.close(force=True)
 
 
+def test_a_query_reads_what_an_export_wrote_since(chainq: Program) -> None:
+    """New partitions and a new table, in the folder whose prompt is open."""
+    export = ("export", "--to", "lake", "--partition", "100", "-q", "--url", "demo:")
+    assert chainq(*export, "blocks", "100:300").code == 0
+    typist = Typist(chainq, "lake")
+    try:
+        assert re.search(r"\n *200\r?\n", typist("select count(*) as n from blocks;"))
+        assert chainq(*export, "blocks", "records", "100:400").code == 0
+        assert re.search(r"\n *300\r?\n", typist("select count(*) as n from blocks;"))
+        assert re.search(r"\n *399\r?\n", typist("select max(height) as top from records;"))
+    finally:
+        typist.child.close(force=True)
+
+
 def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     """Tables are fetched once; an error ends no prompt; Ctrl-D does, with exit 0; what was typed is kept."""
     assert typist(".tables").split() == ["blocks", "full_blocks", "records", "ownership", "transitions"]

@@ -115,6 +115,7 @@ def test_an_anchor_beyond_the_tip_is_not_there(program: Program, url: str, chain
     assert ran.code == 6
     assert findings(ran.rows) == [(BLOCKS, "blocks", "anchor")]
     assert json.loads(ran.rows[0])["found"] is None
+    assert f"not anchored at block {BLOCKS}: the blocks end at height {LAST};" in ran.err
 
 
 def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
@@ -206,6 +207,9 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
     ran = program("verify", str(lake), *HASHES, "--anchor", f"{LAST}:{OTHER}", "--jsonl")
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
+    assert "the blocks end" not in ran.err
+    ran = program("verify", str(lake), *HASHES, "--anchor", f"{BLOCKS + 9}:{OTHER}", "--jsonl")
+    assert f"not anchored at block {BLOCKS + 9}: the blocks end at height {LAST};" in one_line(ran, 6)
 
 
 @pytest.mark.search
