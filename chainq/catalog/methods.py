@@ -169,6 +169,11 @@ def height_of(method: Method) -> str | None:
     return method.height or next((column.path for column in method.columns if column.path == "height"), None)
 
 
+def is_charted(method: Method) -> bool:
+    """Return whether rows have heights and a result can have several, so that a format can show them over height."""
+    return height_of(method) is not None and method.shape is not Shape.ROW
+
+
 START = Param("start", "number", Role.START, "start of range, included")
 END = Param("end", "number", Role.END, "end of range, excluded")
 PAGE = Param("page", "number", Role.PAGE, "page number, from 0")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from chainq._version import __version__
-from chainq.catalog.methods import METHODS, Kind, Method, Role, height_of
+from chainq.catalog.methods import METHODS, Kind, Method, Role, is_charted
 from chainq.cli import options
 from chainq.cli.build import CONTEXT, build, marked, parameter, parameters
 from chainq.cli.help import PlainGroup
@@ -42,7 +42,7 @@ def _method_command(method: Method) -> "Command":
     own = {
         "where": parameter("where", list[str] | None, options.where(method.condition)),
         "last": parameter("last", str | None, options.last_blocks(whole=method.param(Role.ADDRESS) is not None)),
-        "format": parameter("format", str | None, options.output_format(chart=height_of(method) is not None)),
+        "format": parameter("format", str | None, options.output_format(chart=is_charted(method))),
     }
     declared = [
         own.get(one.name) or (one.replace(default=one.empty) if one.name in positional else one)

@@ -13,6 +13,7 @@ from chainq.catalog.methods import (
     Method,
     Shape,
     height_of,
+    is_charted,
 )
 from chainq.cli.report import Reporter
 from chainq.errors import OutputError, UsageError
@@ -172,14 +173,16 @@ def settings(
     if (endless or shown_once) and not can.endless:
         option = "--follow" if endless else "--checkpoint"
         raise UsageError(f"{name} needs a finished range and cannot be used with {option}")
-    if can.needs_heights and height_of(method) is None:
+    if can.needs_heights and not is_charted(method):
         from chainq.catalog.owned import COMMAND
         from chainq.verify.findings import FINDINGS
 
-        listed = [other.command for other in METHODS if height_of(other) and other.params]  # not the one row of latest
-        commands = ", ".join([*listed, COMMAND, "sql", FINDINGS.command])
+        commands = ", ".join(
+            [*(other.command for other in METHODS if is_charted(other)), COMMAND, "sql", FINDINGS.command]
+        )
+        has = "none" if height_of(method) is None else "one row"
         raise UsageError(
-            f"{name} needs rows with heights, and {method.command} has none", f"use {name} with {commands}"
+            f"{name} needs rows with heights, and {method.command} has {has}", f"use {name} with {commands}"
         )
     if given.no_header and name not in _WITH_HEADER:
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")

@@ -40,7 +40,7 @@ ENVIRONMENT = {
 """Every environment variable that chainq reads, in Markdown."""
 
 _HEADINGS = {"range": RANGE, "filter": FILTER, "resume": RESUME, "output": OUTPUT, "service": SERVICE}
-TOPICS = (*_HEADINGS, "environment", "exit-codes")
+TOPICS = (*_HEADINGS, "chart", "environment", "exit-codes")
 """The topics of `chainq help`, in the order in which they are listed."""
 
 
@@ -54,8 +54,9 @@ _WORDS = by_word(
         "range": "ranges heights dates time times",
         "filter": "filters filtering condition conditions expression expressions",
         "resume": "resuming checkpoints following incremental",
-        "output": "outputs formats files chart charts parquet tsv",
+        "output": "outputs formats files parquet tsv",
         "service": "server connection network proxy proxies",
+        "chart": "charts plot graph",
         "environment": "env environ variables envvars",
         "exit-codes": "exit exit-code exit-status codes status-codes errors",
     }
@@ -103,6 +104,10 @@ def write(word: str, formatter: "HelpFormatter") -> None:
             "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
             "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.",
         )
+    elif topic == "chart":
+        from chainq.cli import chart_help
+
+        chart_help.write(formatter)
     elif topic == "environment":
         sections(formatter, (("Environment", name, text.replace("`", "")) for name, text in ENVIRONMENT.items()))
     elif topic == "exit-codes":

@@ -31,6 +31,10 @@ class Verdict:
         self.compared = ""
         self.repairable = False  # a finding has a command that repairs it
 
+    def read(self) -> tuple[int, int] | None:
+        """Return the height range that is verified, None if it is not known."""
+        return self.heights.edges if len(self.heights) else None
+
     def __str__(self) -> str:
         if not len(self.heights) and not self.rows and not self.findings:
             return self.nothing

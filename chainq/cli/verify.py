@@ -78,7 +78,7 @@ def run(given: VerifyCommand) -> None:
         heights = _heights(service, witness, bounds, journal, reporter)
         empty = journal is None and not len(heights)
         verdict = Verdict(heights, (empty and reason(service, bounds, heights)) or "no blocks in that range")
-        begin = partial(settings.begin, reporter, counted=False)  # the verdict counts
+        begin = partial(settings.begin, reporter, counted=False, read=verdict.read)  # the verdict counts
         if journal is not None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
         else:

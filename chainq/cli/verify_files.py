@@ -44,7 +44,7 @@ def run(given: VerifyCommand) -> None:
     verdict = Verdict(files.heights, "no partitions")
     with hashes or nullcontext(), open_sink(settings.file, pager=not settings.can.binary) as sink:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
-        writer = settings.begin(reporter, sink, counted=False)
+        writer = settings.begin(reporter, sink, counted=False, read=verdict.read)
         try:
             write_findings(files.steps(), writer, verdict)
             verdict.heights = files.heights

@@ -22,6 +22,7 @@ from chainq.text.sanitize import printable
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _DRAWABLE = (Kind.NUMBER, Kind.HEIGHT, Kind.TIME, Kind.DATA)
+_COUNTED = {"owned": "owned rows", "verify": "findings"}  # rows that are not named as their command
 
 
 class ValueMeter:
@@ -100,7 +101,13 @@ def subject_of(spec: OutputSpec) -> Subject:
         return Subject("block time", "seconds", "timestamp", BlockTimeMeter)
     if spec.command == "full-blocks":
         return Subject("transactions per block", "transactions", "transactions")
-    return Subject(f"{spec.command} per block", spec.command, "", RowMeter)
+    rows = _COUNTED.get(spec.command, spec.command)
+    return Subject(f"{rows} per block", rows, "", RowMeter)
+
+
+def drawable(columns: Sequence[Column], height: str | None) -> list[Column]:
+    """Return the columns of a command that a chart can draw over the column of the height."""
+    return [column for column in columns if column.kind in _DRAWABLE and column.path != height]
 
 
 def _column(column: Column, spec: OutputSpec) -> Subject:
@@ -112,7 +119,7 @@ def _column(column: Column, spec: OutputSpec) -> Subject:
         times = column.kind is Kind.TIME
         return Subject(name, "UTC" if times else column.unit, column.path, times=times)
     known = BY_COMMAND[spec.command].columns if spec.command in BY_COMMAND else ()
-    numbers = [other.path for other in known if other.kind in _DRAWABLE and other.path != spec.height]
+    numbers = [other.path for other in drawable(known, spec.height)]
     hint = f"it can draw {', '.join(numbers)}" if numbers else ""
     raise UsageError(f"chart cannot draw {name}: it holds no numbers", hint)
 
@@ -161,7 +168,7 @@ class Chart:
             hint = "; it needs two blocks in a row" if subject.meter is BlockTimeMeter else ""
             lines = [f"nothing to draw: no {subject.title} in {counted(self._rows, 'row')}{hint}"]
         else:
-            lines = ["nothing to draw: no rows"]
+            lines = [f"nothing to draw: no {_COUNTED.get(self._spec.command, 'rows')}"]
         if self._without_height:
             lines.append(f"left out: {counted(self._without_height, 'row')} without a height")
         self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())

@@ -21,6 +21,7 @@ from chainq.text.width import truncate, width_of
 TIME = "time"
 """The type of a column of dates or times; they are written by ISO 8601."""
 MOST_ROWS = 10_000
+DRAWS = "a text and a number, a time and a number, or a column height and a number"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _DAY = 86_400
 
@@ -37,7 +38,7 @@ class ResultChart:
             names = ", ".join(printable(column.path) for column in spec.columns)
             raise UsageError(
                 f"chart cannot draw the columns {names}",
-                "it draws a text and a number, a time and a number, or a column height and a number",
+                f"it draws {DRAWS}",
             )
         self._out, self._spec = out, spec
         self._value = numbers[-1]

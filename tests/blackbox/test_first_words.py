@@ -127,12 +127,22 @@ def test_help_for_topics(chainq: Program) -> None:
         assert option in _help(chainq, topic), topic
 
 
+def test_help_for_charts(chainq: Program) -> None:
+    """What each command's chart draws, with its unit, and which columns it draws instead."""
+    said = _help(chainq, "chart")
+    assert "blocks, block block time (seconds) full-blocks, transactions transactions per block" in said
+    assert "coinbase_reward (microcredits)" in said and "timestamp (UTC)" in said and "ratifications (items)" in said
+    assert "over block height" in said and "sql draws two columns of a result: a text and a number" in said
+    assert "verify findings per block" in said and "latest" not in said
+    assert _help(chainq, "charts") == said
+
+
 def test_help_for_other_words(chainq: Program) -> None:
     """A variable, an exit code, the configuration file, a format, and an option behind its command."""
     assert _help(chainq, "CHAINQ_URL") == _help(chainq, "COLUMNS") == _help(chainq, "environment")
     assert _help(chainq, "75") == _help(chainq, "130") == _help(chainq, "exit-codes")
     assert "man 5 chainq" in _help(chainq, "config") == _help(chainq, "configuration")
-    assert _help(chainq, "chart") == _help(chainq, "output")
+    assert _help(chainq, "parquet") == _help(chainq, "output")
     assert one_line(chainq("help", "records", "--columns"), 2).endswith("; use chainq help --columns\n")
 
 
@@ -151,7 +161,7 @@ def test_2_help_for_an_unknown_topic(word: str, near: str, chainq: Program) -> N
     """The message suggests the nearest one, if one is near, and lists the topics."""
     said = one_line(chainq("help", word), 2)
     assert f"unknown help topic {word!r}{f' (did you mean {near}?)' if near else ''}; expected a command, an op" in said
-    assert "filter, resume, output, service, environment or exit-codes" in said
+    assert "filter, resume, output, service, chart, environment or exit-codes" in said
 
 
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:

@@ -55,6 +55,7 @@ def test_a_chart_of_owned_records(chainq: Program) -> None:
     """It needs heights, which the records have."""
     ran = chainq("owned", "0:150", "--format", "chart", url="demo:", env=ENV)
     assert ran.code == 0, ran.err
+    assert ran.out.startswith(b"owned rows per block\nowned rows\n")
     assert ran.out.decode().rstrip().endswith("highest 1 at block 29")
 
 

@@ -127,6 +127,19 @@ def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -
     assert "41" in table
 
 
+def test_a_chart_is_of_the_findings_in_the_whole_range(chainq: Program, server: Servers) -> None:
+    """Its title says what it counts, and its axis is as long as the range that was verified."""
+    pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
+    url = server("--tip", "330", "--plant", "altered-block:41")
+    ran = chainq("verify", "20:60", "--format", "chart", url=url)
+    lines = [line.strip() for line in ran.out.decode().splitlines()]
+    assert lines[:2] == ["findings per block", "findings"]
+    below = lines[lines.index("block height") - 1].split()
+    assert (below[0], below[-1]) == ("20", "59")
+    assert "at block 41" in lines[-1]
+    assert chainq("verify", "20:30", "--format", "chart", url=url).out == b"nothing to draw: no findings\n"
+
+
 def test_a_file_of_findings_is_complete_although_the_exit_is_6(program: Program, server: Servers) -> None:
     """-o FILE appears with the findings."""
     url = server("--tip", "330", "--plant", "lost-record:41")
