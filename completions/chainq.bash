@@ -246,6 +246,7 @@ _chainq_row 1 text address
 _chainq_row 2 words range latest 'the block at the tip'
 _chainq_for owned
 _chainq_row 1 words range latest 'the block at the tip'
+_chainq_row any file '[keyfile]...'
 _chainq_for balance
 _chainq_row any file '[keyfile]...'
 _chainq_for show

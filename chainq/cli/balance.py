@@ -4,14 +4,13 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
-from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
+from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key
 from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
@@ -27,7 +26,6 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wrap
-from chainq.wallet import keys
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.network import check_network
@@ -67,7 +65,7 @@ def run(given: BalanceCommand) -> None:
     if end is not None and end <= start:
         raise UsageError(f"no heights from {start} to {end}: --end is exclusive")
     prepare("balance", given.network)
-    found = _keys(given)
+    found = sorted(read_keys(given.keys or (), given), key=lambda key: key.address)
     addresses = [key.address for key in found]
     reporter = connect.reporter(given)
     with ExitStack() as stack:
@@ -116,12 +114,6 @@ def _refuse_range(word: str) -> None:
     if not os.path.exists(word):  # noqa: PTH110  # it bears a name that is too long
         hint = f"use --start {bounds.start} --end {bounds.end}" if bounds.fixed else "use --start and --end"
         raise UsageError(f"{word} is a range of heights, not a file of view keys", hint)
-
-
-def _keys(given: BalanceCommand) -> list[keys.ViewKey]:
-    """Return the keys of all key files, else those that `owned` reads, each once, by address. Raises UsageError."""
-    files = [*map(Path, given.keys or ()), *(given.view_key_file or ())]
-    return sorted(keys.read(files, insecure=given.insecure_key_file), key=lambda key: key.address)
 
 
 def _print_balances(

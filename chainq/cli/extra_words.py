@@ -11,11 +11,10 @@ from chainq.heights.bounds import LATEST, as_range, parse_height
 _HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
 
 
-def advice(command: str, start: str | None, extra: list[str], *, keys: bool, columns: list[str] | None) -> str:
+def advice(command: str, start: str | None, extra: list[str], *, columns: list[str] | None) -> str:
     """Return how arguments too many are written instead; empty if that is not known.
 
-    `start`: the range that the command took; `keys`: whether it takes a file of view keys; `columns`: those that are
-    named.
+    `start`: the range that the command took; `columns`: those that are named.
     """
     word = " ".join(extra)
     if any(map(is_url, extra)):
@@ -28,9 +27,6 @@ def advice(command: str, start: str | None, extra: list[str], *, keys: bool, col
         return "help takes one command, option or topic"
     if columns and command in BY_COMMAND and {*extra} <= {column.path for column in BY_COMMAND[command].selectable}:
         return f"separate columns with commas: --columns {','.join([*columns, *extra])}"
-    files = [one for one in (start, *extra) if one and not is_range(one)]
-    if keys and files:
-        return f"for a file of view keys use --view-key-file {' '.join(files)}"
     if command == "latest" and all(map(_is_number, extra)):
         return f"use {f'chainq blocks --last {word} or ' * (len(extra) == 1)}chainq block {word}"
     return _about_range(command, start, extra) if start else ""

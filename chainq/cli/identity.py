@@ -5,6 +5,7 @@ import os
 import resource
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,6 +14,9 @@ from chainq.hashes import sdk
 from chainq.text.sanitize import printable
 from chainq.wallet import keys
 from chainq.wallet.network import NETWORKS
+
+if TYPE_CHECKING:
+    from chainq.cli.tool_options import KeyOptions
 
 SALT_BYTES = 16
 
@@ -32,6 +36,15 @@ def refuse_key(word: str) -> None:
             "a key is on the command line, where everyone on this machine can read it",
             "use --view-key-file, and treat this key as known to others",
         )
+
+
+def read_keys(words: Sequence[str], given: "KeyOptions") -> list[keys.ViewKey]:
+    """Return the keys of the files that are arguments and of `--view-key-file`, else of the environment or a prompt.
+
+    Raises UsageError.
+    """
+    files = [*map(Path, words), *(given.view_key_file or ())]
+    return keys.read(files, insecure=given.insecure_key_file)
 
 
 def prepare(command: str, network: str | None) -> None:

@@ -168,9 +168,7 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     from chainq.cli.extra_words import advice
 
     taken = context.params
-    return advice(
-        arguments[0], taken.get("range"), extra[1].split(), keys="view_key_file" in taken, columns=taken.get("columns")
-    )
+    return advice(arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"))
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

@@ -7,8 +7,8 @@ from chainq.catalog.methods import Method
 from chainq.catalog.owned import COMMAND, PLAINTEXT, needed, owned_method, readable, with_members
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
-from chainq.cli.identity import owner_hash, prepare, recorded_salt, refuse_key
-from chainq.cli.query import read_query
+from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key
+from chainq.cli.query import is_range, is_url, read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
@@ -16,7 +16,6 @@ from chainq.heights.bounds import Bounds, parse_start
 from chainq.process.pool import cores
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.wallet import keys
 from chainq.wallet.owned import OwnedService, Wallet, Wanted
 from chainq.wallet.records import NAMED
 from chainq.wallet.shown import Style, totals
@@ -27,6 +26,7 @@ def run(given: OwnedOptions) -> None:
 
     IncompleteError at the end, after all rows, if some could not be compared.
     """
+    files = _key_files(given)
     wanted, format_name = _wanted(given)
     method = _method(wanted, given, several=True)
     if wanted.spends and (given.checkpoint is not None or given.follow):
@@ -35,11 +35,10 @@ def run(given: OwnedOptions) -> None:
             "written rows would have to change when a record is spent",
             "leave them out, or use chainq balance with --checkpoint",
         )
-    refuse_key(given.range or "")
     query = read_query(method, given)  # so that nobody types a key for arguments that are wrong
     prepare(COMMAND, given.network)
     network = given.network
-    found = keys.read(given.view_key_file or (), insecure=given.insecure_key_file)
+    found = read_keys(files, given)
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
     first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = connect.reporter(given)
@@ -63,6 +62,22 @@ def run(given: OwnedOptions) -> None:
             for line in totals(wallet.amounts.values()):
                 reporter.note(printable(line))
         wallet.check()
+
+
+def _key_files(given: OwnedOptions) -> list[str]:
+    """Return the arguments that are files of view keys; the other one becomes the range. Raises UsageError."""
+    files: list[str] = []
+    ranges: list[str] = []
+    for word in filter(None, (given.range, *(given.keys or ()))):
+        refuse_key(word)
+        (ranges if is_range(word) or is_url(word) else files).append(word)
+    given.range = ranges[0] if ranges else None
+    if extra := ranges[1:]:
+        from chainq.cli.extra_words import advice
+
+        hint = advice(COMMAND, given.range, extra, columns=given.columns)
+        raise UsageError(f"unexpected argument {' '.join(extra)}", hint)
+    return files
 
 
 def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:

@@ -28,6 +28,12 @@ class KeyOptions(Group, heading=WALLET):
     workers: int | None = processes("Processes that compare rows. Default: one per core.")
 
 
+class KeyFiles(Group):
+    """The files of view keys as arguments."""
+
+    keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
+
+
 class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
@@ -40,7 +46,7 @@ class WalletOptions(KeyOptions, heading=WALLET):
     as_of: str | None = option("H", "Count spends up to block H, and read no further.  [default: the tip]")
 
 
-class OwnedOptions(WalletOptions, options.MethodOptions):
+class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     """Ownership rows that view keys own; the keys never leave this machine.
 
     Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs the aleo-sdk
@@ -56,6 +62,7 @@ class OwnedOptions(WalletOptions, options.MethodOptions):
 
 
 class BalanceCommand(
+    KeyFiles,
     options.CheckpointOptions,
     KeyOptions,
     options.ReportOptions,
@@ -71,7 +78,6 @@ class BalanceCommand(
     'chainq[wallet]'.
     """
 
-    keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
     start: str | None = option("H", "Height before the first record.  [default: 0]")
     end: str | None = option("H", "End height, exclusive: balance as of the block before. Not with --checkpoint.")
     watch: bool = switch("Keep running and print each change.", heading=RESUME)
@@ -250,6 +256,7 @@ class Tool(NamedTuple):
 
 _OWNED = (
     options.RangeArgument,
+    KeyFiles,
     options.RangeOptions,
     options.OrderOptions,
     options.LimitOptions,

@@ -88,13 +88,34 @@ def test_what_is_no_view_key_is_a_usage_error_that_does_not_repeat_it(
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["0:500", "w.key"], "unexpected argument w.key; for a file of view keys use --view-key-file w.key"),
+        (["0:500", "0:5"], "unexpected argument 0:5; owned takes one range"),
+        (["abc", "0:5"], "cannot read abc: No such file or directory"),
         (["0", "500"], "unexpected argument 500; a range is A:B, and ends before B: 0:501"),
     ],
 )
-def test_a_file_of_keys_is_an_option(chainq: Program, words: list[str], hint: str) -> None:
-    """As an argument, its name is met by the option."""
+def test_arguments_that_are_neither_one_range_nor_files(chainq: Program, words: list[str], hint: str) -> None:
+    """Several ranges say how one is written; anything else is a file of keys."""
     assert hint in one_line(chainq("owned", *words, url="demo:"), 2)
+
+
+def test_files_of_keys_are_arguments(chainq: Program) -> None:
+    """Beside the range, before and after it, as of balance; together with those of --view-key-file."""
+    file = key_file(chainq.home, PUBLISHED)
+    other = chainq.home / "other"
+    other.mkdir()
+    more = key_file(other, fresh_key())
+    due = chainq("owned", "100:130", url="demo:", env={VARIABLE: PUBLISHED.text})
+    assert due.rows
+    for words in (
+        ["100:130", file],
+        [file, "100:130"],
+        [file, "--start", "100", "--end", "130"],
+        [more, "100:130", file],
+        [more, "100:130", "--view-key-file", file],
+    ):
+        ran = chainq("owned", *words, url="demo:")
+        assert (ran.code, ran.rows) == (0, due.rows), ran.err
+    assert "wrong.key" in one_line(chainq("owned", "100:130", "wrong.key", url="demo:"), 2)
 
 
 def test_a_key_on_the_command_line_is_refused_and_not_repeated(chainq: Program) -> None:

@@ -66,8 +66,6 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "5:8", "--columns", "height", "round"], "; separate columns with commas: --columns height,round\n"),
     (["blocks", "--columns", "height", "round"], "; separate columns with commas: --columns height,round\n"),
     (["sql", "demo:", "select 1"], "; chainq sql --url demo: 'select 1'\n"),
-    (["owned", "test.key", "0:5"], "; for a file of view keys use --view-key-file test.key\n"),
-    (["owned", "0:5", "test.key"], "; for a file of view keys use --view-key-file test.key\n"),
     (["owned", "--view-key", "AViewKey1" + "a" * 44], "use --view-key-file, and treat this key as known to others\n"),
     (["balance", "--view-key=AViewKey1" + "a" * 44], "use --view-key-file, and treat this key as known to others\n"),
     (["records", "--max-age", "5m"], "; for the age of the tip alone use chainq latest --max-age 5m\n"),
