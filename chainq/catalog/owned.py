@@ -19,11 +19,11 @@ SENDER = Column("sender", "null or string", Phrase("address that made the record
 PLAINTEXT_JSON = Column("plaintext_json", "null or object", Phrase("members of the record, with {decrypt}"), Kind.DATA)
 AMOUNT = Column(
     "amount",
-    "null or number",
-    "what it amounts to, in the smallest unit; with its unit in a table",
+    "null or string",
+    "what it amounts to, in the smallest unit, as text that no tool rounds; with its unit in a table",
     Kind.NUMBER,
 )
-TOKEN = Column("token_id", "string", "token of the record, empty without one", Kind.ID)
+TOKEN = Column("token_id", "null or string", "token of the record, null without one", Kind.ID)
 _SPENDS = Phrase(", with {spent} or {unspent}")
 SPENT_HEIGHT = Column(
     "spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT, brief=True

@@ -54,7 +54,8 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
     plaintext: Any = members if style is Style.MEMBERS else text if style is Style.TEXT else " ".join(text.split())
     added = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     if amounts:
-        added |= {AMOUNT.path: str(amount) if style is Style.TABLE else amount.amount, TOKEN.path: amount.token}
+        number = None if amount.amount is None else str(amount.amount)  # text, as of balance: a number may be rounded
+        added |= {AMOUNT.path: str(amount) if style is Style.TABLE else number, TOKEN.path: amount.token or None}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
 
 
