@@ -79,7 +79,7 @@ def test_it_has_a_command_with_help_and_columns(chainq: Program) -> None:
 def test_its_sample_row_is_served(chainq: Program) -> None:
     """demo: answers with the sample row, inside its range and in no other, through all that a command does."""
     ran = run(chainq, "counts", "--start", "12000", "--end", "13000", "--url", "demo:")
-    ran = besides_belief(ran, "records/count", due=True)  # no other method counts records
+    ran = besides_belief(ran, "counts", due=True)  # no other method counts records
     assert (ran.code, ran.out, ran.err) == (0, b'{"height":12345,"count":7}\n', "")
     assert run(chainq, "counts", "--start", "0", "--end", "12345", "--url", "demo:").out == b""
     table = run(chainq, "counts", "--start", "12345", "--end", "12346", "--table", "--url", "demo:")

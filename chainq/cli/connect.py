@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
+from chainq.catalog.methods import BY_NAME
 from chainq.cli import log
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
@@ -78,12 +79,12 @@ def warn_of_belief(
     limited: bool = False,
     hint: str = "; --strict makes this an error",
 ) -> None:
-    """Say once a run which rows rest on belief: of which method, and at which heights or where in its list.
+    """Say once a run which rows rest on belief: of which command, and at which heights or where in its list.
 
     `limited`: the run ended at its limit, and claims no rows beyond.
     """
     if believed:
-        rows = "; ".join(f"{method} {where}".rstrip() for method, where in believed.items())
+        rows = "; ".join(f"{BY_NAME[method].command} {where}".rstrip() for method, where in believed.items())
         limit = " up to the limit" if limited else ""
         reporter.warn(f'{rows}: nothing proves that these are all rows{limit} (docs/completeness.md, "Belief"){hint}')
 

@@ -51,8 +51,8 @@ def by_word(words: Mapping[str, str]) -> dict[str, str]:
 
 _WORDS = by_word(
     {
-        "range": "ranges heights dates time times",
-        "filter": "filters filtering condition conditions expression expressions",
+        "range": "ranges heights height date dates time times",
+        "filter": "filters filtering condition conditions expression expressions regex regexp jq",
         "resume": "resuming checkpoints following incremental",
         "output": "outputs formats files parquet tsv",
         "service": "server connection network proxy proxies",
@@ -61,7 +61,33 @@ _WORDS = by_word(
         "exit-codes": "exit exit-code exit-status codes status-codes errors",
     }
 )
-_CONFIG = "config"  # no topic of its own, because there is nothing to list
+_CONFIG = "config"
+_PLACES = {
+    _CONFIG: "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
+    "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.",
+    "wallet": "chainq owned prints the records that your view keys own, and chainq balance adds them up. Both read the "
+    "keys from --view-key-file FILE or CHAINQ_VIEW_KEY: see chainq help owned.",
+    "demo": "--url demo: is a built-in sample chain that needs no network. chainq serve serves it over HTTP: see "
+    "chainq help serve.",
+    "tables": "chainq export writes the tables of a chain, and chainq sql queries them: see chainq help sql. "
+    "docs/tables.md lists them with their columns.",
+    "reorg": "If blocks that a run with --checkpoint has read are replaced, chainq exits with code 6. --rewind N reads "
+    "the last N blocks again: see chainq help resume.",
+    "proof": "chainq prints rows only if later rows, another method or repeated responses show that none is missing; "
+    "-v names the proof. The last one is called belief: chainq warns, and --strict makes it an error. See "
+    "docs/completeness.md, and chainq help verify.",
+}
+"""What is said of words without options of their own to list."""
+_PLACE_OF = by_word(
+    {
+        _CONFIG: "configuration config.toml config-file",
+        "wallet": "view-key view-keys viewkey wallets key keys",
+        "demo": "demo: sample sample-chain",
+        "tables": "schema lake",
+        "reorg": "reorgs fork forks",
+        "proof": "proofs belief witness completeness grade",
+    }
+)
 
 
 def topic_of(word: str) -> str:
@@ -78,8 +104,8 @@ def topic_of(word: str) -> str:
         return "environment"
     if word in exit_codes() or (word.isdecimal() and 128 < int(word[:4]) < 160):
         return "exit-codes"
-    if name in (_CONFIG, "configuration", "config.toml", "config-file"):
-        return _CONFIG
+    if place := name if name in _PLACES else _PLACE_OF.get(name):
+        return place
     option = word if word.startswith("-") else f"--{name}"
     if any(option in param.opts for _, param, _ in _options()):
         return option
@@ -98,12 +124,8 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         raise UsageError(named, f"expected a command, an option, {', '.join(TOPICS[:-1])} or {TOPICS[-1]}")
     if topic.startswith("-"):
         _write_option(topic, formatter)
-    elif topic == _CONFIG:
-        wrapped(
-            formatter,
-            "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
-            "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.",
-        )
+    elif topic in _PLACES:
+        wrapped(formatter, _PLACES[topic])
     elif topic == "chart":
         from chainq.cli import chart_help
 

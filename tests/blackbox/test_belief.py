@@ -32,7 +32,7 @@ def test_one_warning_names_the_heights(chainq: Program, url: str) -> None:
     assert ran.code == 0
     assert len(ran.rows) == len(Truth(TIP).rows("records", 0, TIP + 1))
     assert ran.err.count("\n") == 1
-    assert f"chainq: warning: records/all height {TIP}: {BELIEVED}" in ran.err
+    assert f"chainq: warning: records height {TIP}: {BELIEVED}" in ran.err
     assert chainq("records", "0:", "-q", url=url).err == ""
 
 
@@ -70,7 +70,7 @@ def test_lists_without_heights(chainq: Program) -> None:
         ran = chainq("program-transactions", *words, url=url)
         assert ran.code == 0
         assert besides_belief(ran, "program-transactions").err == ""
-        named = re.search(rf"chainTransactionsForProgram rows (\d+) to (\d+) of the list: {BELIEVED}", ran.err)
+        named = re.search(rf"program-transactions rows (\d+) to (\d+) of the list: {BELIEVED}", ran.err)
         assert named is not None
         first, last = map(int, named.groups())
         assert last == len(ran.rows) - 1
@@ -80,7 +80,7 @@ def test_lists_without_heights(chainq: Program) -> None:
         address = Chain(tip=TIP).addresses[0]
         ran = chainq("address-transactions", address, "100:200", url=url)
         assert besides_belief(ran, "address-transactions").err == ""
-        assert f"getPublicTransactionsForAddress heights 100-199: {BELIEVED}" in ran.err
+        assert f"address-transactions heights 100-199: {BELIEVED}" in ran.err
         assert chainq("address-transactions", address, "100:200", "--strict", url=url).code == 6
 
 

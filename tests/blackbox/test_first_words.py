@@ -1,5 +1,7 @@
 """What people type first: help, version, completion; guesses and options in the wrong place get one suggestion."""
 
+import re
+
 import pytest
 
 from chainq import __version__
@@ -125,6 +127,27 @@ def test_help_for_topics(chainq: Program) -> None:
     assert "--format NAME table, jsonl" in output and "--no-details" in output and "--since" not in output
     for topic, option in (("range", "--since"), ("filter", "--program"), ("resume", "--follow"), ("service", "--url")):
         assert option in _help(chainq, topic), topic
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("date time", "--since T"),
+        ("regex jq", "--where EXPRESSION"),
+        ("wallet view-key", "chainq help owned"),
+        ("demo demo:", "--url demo: is a built-in sample chain"),
+        ("tables", "chainq help sql"),
+        ("reorg", "chainq help resume"),
+        ("proof belief", "docs/completeness.md"),
+    ],
+)
+def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) -> None:
+    """Each goes to the help, the command or the page that describes it, and the commands that it names exist."""
+    for word in words.split():
+        said = _help(chainq, word)
+        assert place in said
+        for name in re.findall(r"see chainq help (\w+)", said):
+            assert chainq("help", name).code == 0
 
 
 def test_help_for_charts(chainq: Program) -> None:

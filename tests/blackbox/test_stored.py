@@ -316,7 +316,7 @@ def test_belief_is_told_and_strict_refuses(chainq: Program, lake: str) -> None:
     beside.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
     ran = chainq("records", "2490:2620", "-v", url=lake)
     assert ran.code == 0, ran.err
-    assert "records/all heights 2500-2599: nothing proves that these are all rows" in ran.err
+    assert "records heights 2500-2599: nothing proves that these are all rows" in ran.err
     assert "proof: belief" in ran.err
     ran = chainq("records", "2490:2620", "--strict", "--jsonl", url=lake)
     said(ran, 6, "nothing proves that these are all rows")

@@ -2,7 +2,7 @@
 
 import re
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.methods import BY_NAME
 from harness.program import Ran
 
 UNPROVED = ("program-transactions", "address-transactions")  # no other method names their rows
@@ -18,7 +18,7 @@ def besides_belief(ran: Ran, command: str, *, due: bool | None = None) -> Ran:
         return ran
     heights = r"heights? \d+(-\d+)?"
     rows = rf"( {heights}(, {heights})*( and \d+ more ranges)?| rows \d+ to \d+ of the list| list without rows)"
-    name = BY_COMMAND[command].name if command in BY_COMMAND else command
+    name = BY_NAME[command].command if command in BY_NAME else command
     words = r": nothing proves that these are all rows[^\n]*; --strict makes this an error\r?\n"
     err, count = re.subn(rf"(?m)^chainq: warning: {re.escape(name)}{rows}{words}", "", ran.err)
     assert count == 1, ran.err
