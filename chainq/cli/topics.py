@@ -135,14 +135,26 @@ def write(word: str, formatter: "HelpFormatter") -> None:
     elif topic == "exit-codes":
         write_exit_codes(formatter)
     else:
-        heading = _HEADINGS[topic]
-        found: dict[tuple[str, ...], tuple[str, str, str]] = {}
-        for command, param, context in _options():
-            if command in BY_COMMAND and getattr(param, "rich_help_panel", None) == heading:
-                found.setdefault(tuple(param.opts), (heading, *_record(param, context)))
-        sections(formatter, found.values())
+        _write_heading(_HEADINGS[topic], formatter)
         formatter.write_paragraph()
         wrapped(formatter, "chainq help --OPTION names the commands that have an option.")
+
+
+def _write_heading(heading: str, formatter: "HelpFormatter") -> None:
+    """Write the options under a heading: those of all commands that have its first one, then those of some."""
+    found: dict[tuple[str, ...], tuple[str, str, list[str]]] = {}
+    for command, param, context in _options():
+        if command in BY_COMMAND and getattr(param, "rich_help_panel", None) == heading:
+            found.setdefault(tuple(param.opts), (*_record(param, context), []))[2].append(command)
+    shared, some = [], []
+    first = set(next(iter(found.values()))[2])
+    for name, text, commands in found.values():
+        if first <= set(commands):
+            shared.append((heading, name, text))
+        else:
+            listed = ", ".join(sorted(commands, key=list(BY_COMMAND).index))
+            some.append((f"{heading}: options of some commands", name, f"{text} Commands: {listed}."))
+    sections(formatter, [*shared, *some])
 
 
 def _write_option(option: str, formatter: "HelpFormatter") -> None:

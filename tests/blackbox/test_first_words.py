@@ -160,6 +160,15 @@ def test_help_for_charts(chainq: Program) -> None:
     assert _help(chainq, "charts") == said
 
 
+def test_help_for_a_topic_says_which_commands_have_what_not_all_have(chainq: Program) -> None:
+    """The options of all range commands come first; the others follow with their commands."""
+    shared, some = _help(chainq, "range").split("Range: options of some commands:")
+    assert "--start" in shared and "--until" in shared and "--limit" in shared and "--newest" not in shared
+    assert "--no-verify Skip the check for missing and unlinked blocks. Commands: blocks, full-blocks." in some
+    assert "as many as --limit. Commands: program-transactions." in some
+    assert "options of some" not in _help(chainq, "filter")
+
+
 def test_help_for_other_words(chainq: Program) -> None:
     """A variable, an exit code, the configuration file, a format, and an option behind its command."""
     assert _help(chainq, "CHAINQ_URL") == _help(chainq, "COLUMNS") == _help(chainq, "environment")
