@@ -96,7 +96,7 @@ class Bar(Progress):
         with self._lock:
             if total is not None or unit != self._unit:
                 self._done, self._rows_before, self._counted_from = 0, self._rows, time.monotonic()
-            self._total, self._unit, self._parts = total, unit, ()
+            self._total, self._unit, self._parts, self._ahead = total, unit, (), (0, 0)
             if self._drawing is not None:
                 self._drawing.restart()
 

@@ -81,8 +81,8 @@ class Bookkeeper(Closing):
             return
         if forgotten := book.go_back(hash_of):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
-        self._progress.begin(max(0, stop - book.next))
         start = self._first(book, stop)
+        self._progress.begin(max(0, stop - start), "full blocks")
         announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, "end")
         while start < stop:
             window = HeightRange(start, min(start + WINDOW, stop))
@@ -109,6 +109,7 @@ class Bookkeeper(Closing):
         if book.entries or book.next >= end:
             return book.next
         skipped = HeightRange(book.next, end)
+        self._progress.begin(len(skipped), "heights up to the first record")
         for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), skipped)):
             heights = scanned.batch.heights or skipped
             if scanned.findings.owned or scanned.findings.malformed:
@@ -138,7 +139,7 @@ class Bookkeeper(Closing):
 
     def _ownership(self, heights: HeightRange) -> _Window:
         window = _Window(set(), {})
-        for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights)):
+        for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights), ahead=False):
             rows = scanned.batch.rows
             self._progress.wrote(0, len(rows))
             window.listed.update(map(key_of, rows))

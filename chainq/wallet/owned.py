@@ -109,7 +109,10 @@ class Wallet(Closing):
 
     def _with_spends(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield the batches with the wanted rows and their spends."""
-        found = list(batches)
+        found = []
+        for batch in batches:
+            found.append(batch)
+            self._progress.wrote(len(batch.heights or ()), 0)
         owners = {key_of(row): fields.text_of(_OWNER(row)[0]) for batch in found for row in batch.rows}
         spends = Spends(self._keys, owners)
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)

@@ -48,9 +48,10 @@ class Scanner(Closing):
         self._view_keys.clear()
         self.__dict__.pop("_matcher", None)
 
-    def scan(self, batches: Iterator[Batch]) -> Iterator[Scanned]:
+    def scan(self, batches: Iterator[Batch], *, ahead: bool = True) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
+        `ahead`: the caller reports the heights of each batch as its progress.
         Raises the errors of `batches`, after everything before them is yielded.
         """
         waiting: deque[tuple[Batch, int]] = deque()  # each with the number of its blocks
@@ -60,7 +61,8 @@ class Scanner(Closing):
             parts.append(part)
             batch, blocks = waiting[0]
             heights = len(batch.heights) if batch.heights else 0
-            self._progress.ahead(heights * len(parts) // blocks, len(batch.rows) * len(parts) // blocks)
+            if ahead:
+                self._progress.ahead(heights * len(parts) // blocks, len(batch.rows) * len(parts) // blocks)
             self._count(part, len(batch.rows) * len(parts) // blocks)
             if len(parts) == blocks:
                 self._compared += len(batch.rows)

@@ -11,6 +11,12 @@ from harness.wallet import PUBLISHED
 pytest.importorskip("aleo")
 
 from chainq.client.balances import TokenBalance
+from chainq.fetching.service import Service
+from chainq.process.progress import Progress
+from chainq.transport.base import ServiceOptions
+from chainq.wallet.balance import Bookkeeper
+from chainq.wallet.book import Book
+from chainq.wallet.keys import checked
 
 DUE = [TokenBalance(PUBLISHED.address, "credits.aleo", None, 2, 3_000_000, 1, 1_000_000)]
 
@@ -46,3 +52,40 @@ def test_errors() -> None:
         assert "secret" not in str(raised.value)
         with pytest.raises(IncompleteError, match="no block from height 5000000 on"):
             client.balance(PUBLISHED.text, 5_000_000)
+
+
+class Seen(Progress):
+    """Records what a bar would show: the unit and the heights done, after each report."""
+
+    def __init__(self) -> None:
+        self.shown_as: list[tuple[str, int]] = []
+        self._unit, self._done = "", 0
+
+    def begin(self, total: int | None, unit: str = "heights") -> None:
+        """Begin to count another unit."""
+        del total
+        self._unit, self._done = unit, 0
+
+    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
+        """Count what is done."""
+        del rows, passed
+        self._done += units
+        self.shown_as.append((self._unit, self._done))
+
+    def ahead(self, units: int, rows: int) -> None:
+        """Show what is done of the next."""
+        del rows
+        self.shown_as.append((self._unit, self._done + units))
+
+
+def test_progress_has_two_phases_and_never_goes_back() -> None:
+    """Ownership rows up to the first record, and then full blocks; the rows of a window are no progress yet."""
+    seen, service = Seen(), Service(ServiceOptions(url="demo:", dialect="chain"))
+    with service, Bookkeeper(checked([("key", PUBLISHED.text)]), service, 1, progress=seen) as keeper:
+        keeper.bring_up(Book(30), service.tip(), service.hash_of, 2_500)
+    units = [unit for unit, _ in seen.shown_as]
+    assert [*dict.fromkeys(units)] == ["heights up to the first record", "full blocks"]
+    for unit in {*units}:
+        shown = [done for one, done in seen.shown_as if one == unit]
+        assert shown == sorted(shown)
+    assert seen.shown_as[-1][1] > 1_000
