@@ -15,6 +15,10 @@ _AGE = re.compile(rf"(?:{_PART.pattern})+")  # also as chainq prints ages: `3 mi
 _AGO = r"([0-9]+(?:\.[0-9]+)?|an?)\s*(second|minute|hour|day|week|month|year)s?(?:\s+ago)?"
 _UNIX = r"[0-9]{9,11}"  # eight digits are a date (ISO 8601), fewer a number without its unit
 _UNIT = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86400, "w": 604_800, "mo": 2_629_746, "y": 31_556_952}
+_DATE_TIME = (
+    r"(?P<year>[0-9]{4})-?(?P<month>[0-9]{2})-?(?P<day>[0-9]{2})"
+    r"(?:[t ](?P<hour>[0-9]{2})(?::?(?P<minute>[0-9]{2})(?::?(?P<second>[0-9]{2}))?)?|$)"
+)
 _DAYS = {"today": 0, "yesterday": 1}
 TIMES = "a date (2024-06-02), a time (2024-06-02T11:36), an age (90m, 2h, 7d), '2 days ago', yesterday, today or now"
 """The ways to write a time that messages name."""
@@ -73,9 +77,27 @@ def parse_time(text: str, now: float, parameter: str) -> float:
         time = datetime.fromisoformat(text.strip())
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        raise UsageError(
-            Phrase(f"invalid {{{parameter}}} {{}}: expected {TIMES}, or seconds since 1970", quoted(text))
-        ) from None
+        reason = _beyond_calendar(words) or f"expected {TIMES}, or seconds since 1970"
+        raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {reason}", quoted(text))) from None
+
+
+def _beyond_calendar(text: str) -> str:
+    """Return which part of a date or time is too large or 0; empty if it is not written as one.
+
+    >>> _beyond_calendar("2024-06-31"), _beyond_calendar("2024-13-01")
+    ('2024-06 has 30 days', 'a month is 01 to 12, not 13')
+    """
+    found = re.match(_DATE_TIME, text)
+    if not found:
+        return ""
+    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    for unit, lowest, highest in (("month", 1, 12), ("hour", 0, 23), ("minute", 0, 59), ("second", 0, 59)):
+        if found[unit] and not lowest <= int(found[unit]) <= highest:
+            return f"a {unit} is {lowest:02} to {highest}, not {found[unit]}".replace("a hour", "an hour")
+    from calendar import monthrange
+
+    days = monthrange(max(1, year), month)[1]
+    return "" if 1 <= day <= days else f"{found['year']}-{found['month']} has {days} days"
 
 
 def first_at(time: float, tip_height: int, time_of: Callable[[int], int]) -> int:

@@ -42,6 +42,11 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "5", "https://u:secret@h/x"], "unexpected argument https://***@h/x; the URL"),
     (["latest", "5", "6"], "unexpected arguments 5 6; use chainq block 5 6\n"),
     (["serve", "8545"], "unexpected argument 8545; use --port 8545\n"),
+    (["records", "--since", "2024-06-31"], "invalid --since '2024-06-31': 2024-06 has 30 days\n"),
+    (["records", "--until", "2023-02-29T10:00"], "'2023-02-29T10:00': 2023-02 has 28 days\n"),
+    (["records", "--since", "2024-13-01"], "'2024-13-01': a month is 01 to 12, not 13\n"),
+    (["blocks", "--since", "2024-06-02T25:00"], "'2024-06-02T25:00': an hour is 00 to 23, not 25\n"),
+    (["blocks", "--since", "2024-06-02 11:60"], "a minute is 00 to 59, not 60\n"),
     (
         ["records", "--since", "last week"],
         "invalid --since 'last week': expected a date (2024-06-02), a time (2024-06-02T",

@@ -60,7 +60,6 @@ def test_times_and_ages(text: str, seconds: float) -> None:
         "-2h",
         "2q",
         "2y ago",
-        "2024-13-01",
         "12:00",
         "2h ago",
         "2 eras ago",
@@ -115,3 +114,21 @@ def test_an_age_is_written_as_it_is_read(text: str) -> None:
     """What `format_age` writes is read as the same number of seconds."""
     assert parse_age(format_age(parse_age(text, "deadline")), "deadline") == parse_age(text, "deadline")
     assert format_age(600) == "10m"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("2024-13-01", "a month is 01 to 12, not 13"),
+        ("2024-06-31", "2024-06 has 30 days"),
+        ("20230229", "2023-02 has 28 days"),
+        ("2024-06-00", "2024-06 has 30 days"),
+        ("2024-06-02T25:00Z", "an hour is 00 to 23, not 25"),
+        ("2024-06-02T11:36:60", "a second is 00 to 59, not 60"),
+    ],
+)
+def test_no_dates_of_the_calendar(text: str, reason: str) -> None:
+    """What is written as a date, but does not exist, says which part is wrong."""
+    with pytest.raises(UsageError) as caught:
+        parse_time(text, 0, "since")
+    assert str(caught.value) == f"invalid since '{text}': {reason}"
