@@ -38,11 +38,22 @@ MOST_NAMED = 5  # commands that have an option
 _OPTIONS = {
     "--fields": ("--columns",),
     "--select": ("--columns",),
+    "--cols": ("--columns",),
     "--from": ("--start",),
+    "--begin": ("--start",),
     "--to": ("--end",),
+    "--stop": ("--end",),
     "--tail": ("--last",),
     "--head": ("--limit",),
-    "-n": ("--limit",),
+    "--count": ("--limit", "--last"),
+    "--number": ("--limit", "--last"),
+    "--max": ("--limit",),
+    "-n": ("--limit", "--last"),
+    "--out": ("--output", "-o"),
+    "--outfile": ("--output", "-o"),
+    "--output-file": ("--output", "-o"),
+    "--file": ("--output", "-o"),
+    "--filter": ("--where",),
     "-L": ("--limit",),
     "--reverse": ("--newest",),
     "--desc": ("--reverse",),
@@ -59,7 +70,7 @@ _OPTIONS = {
 }
 _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}
 _OF_ROWS = {"--columns", "--csv", "--jsonl", "--format", "--output", "-o", "--where", "--limit"}
-_BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--to"}
+_BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--begin", "--to", "--stop"}
 _HEIGHT = re.compile(r"[0-9][0-9_.]*[KkMm]?")
 _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
@@ -143,9 +154,10 @@ def _range_of(arguments: Sequence[str]) -> str:
     """
     words = [part for word in arguments for part in word.split("=", 1)]
     given = {name: value for name, value in pairwise(words) if name in _BY_RANGE and _HEIGHT.fullmatch(value)}
-    if last := given.get("--last") or given.get("--tail"):
+    given = {_OPTIONS.get(name, (name,))[0] if name != "--last" else name: value for name, value in given.items()}
+    if last := given.get("--last"):
         return f"-{last}:"
-    start, end = given.get("--start", given.get("--from", "")), given.get("--end", given.get("--to", ""))
+    start, end = given.get("--start", ""), given.get("--end", "")
     return f"{start}:{end}" if start or end else "-100: is the last 100 blocks"
 
 
