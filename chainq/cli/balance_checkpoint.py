@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from chainq.errors import OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
-from chainq.resume.checkpoint import State, other_query
+from chainq.resume.checkpoint import OTHER_URL, State, other_query
 from chainq.resume.kept_file import locked, replace_file
 from chainq.text.sanitize import excerpt, printable, recordable
 from chainq.wallet.book import Book
@@ -113,7 +113,8 @@ class Checkpoint(Closing):
             ) from None
         if kept.chainq_balance != VERSION:
             raise other_query(self._name, "version", kept.chainq_balance, VERSION)
-        for key in sorted(identity.keys() | kept.query.keys()):
+        for key in sorted(identity.keys() | kept.query.keys(), key=lambda key: (key == "url", key)):
             if kept.query.get(key) != identity.get(key):
-                raise other_query(self._name, key, kept.query.get(key), identity.get(key))
+                hint = OTHER_URL if key == "url" else ""
+                raise other_query(self._name, key, kept.query.get(key), identity.get(key), hint)
         return kept

@@ -164,13 +164,16 @@ class Checkpoint(Closing):
             hint: str | Phrase = ""
             if others[0][0] == "url" and len(others) == 1:
                 adopts = Phrase("if it is the same chain, remove {} and resume with {adopt}", self._name, adopt=True)
-                hint = adopts if content.output else "use the first URL, or another checkpoint"
+                hint = adopts if content.output else OTHER_URL
             raise other_query(self._name, *others[0], hint)
         self.content = content
 
     def _write(self) -> None:
         replace_file(self.path, msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n", self._name)
         self._noted = True
+
+
+OTHER_URL = "use the first URL, or another checkpoint"
 
 
 def other_query(name: str, key: str, then: object, now: object, hint: str | Phrase = "") -> UsageError:

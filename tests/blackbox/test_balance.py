@@ -282,6 +282,15 @@ def test_a_checkpoint_of_another_command_is_refused(chainq: Program, tmp_path: P
     assert kept.read_text() == '{"chainq": 2}'
 
 
+def test_a_checkpoint_of_another_url_suggests_the_first_one(chainq: Program, server: Servers, tmp_path: Path) -> None:
+    """As the checkpoints of other commands do."""
+    words = ("--checkpoint", str(tmp_path / "kept"))
+    balance(chainq, *words, url=server("--tip", "40"))
+    message = one_line(balance(chainq, *words, url="demo:", code=2), 2)
+    assert "(url: " in message
+    assert message.endswith("; use the first URL, or another checkpoint\n")
+
+
 def test_several_key_files(chainq: Program) -> None:
     """Each total names its owner, whole in a pipe."""
     other = fresh_key()
