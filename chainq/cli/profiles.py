@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def run(given: "ReportOptions") -> None:
     """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
     settings = profiles.read()
-    if settings.wrong is not None:
-        raise settings.wrong
+    if settings.wrong is not None:  # what is there is what helps to correct it
+        Reporter().warn(settings.wrong.message)
     found = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None

@@ -13,7 +13,13 @@ import httpx
 
 from chainq import tuning
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import BrokenResponseError, DeadlineError, NoConnectionError, UnconnectedError
+from chainq.transport.base import (
+    BrokenResponseError,
+    DeadlineError,
+    NoConnectionError,
+    NoResponseError,
+    UnconnectedError,
+)
 from chainq.transport.http1 import Incoming, exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls
 from chainq.transport.proxies import Route
@@ -139,7 +145,7 @@ def _plain_errors(*, connecting: bool = False) -> Iterator[None]:
     try:
         yield
     except RemoteDisconnected:
-        raise BrokenResponseError("the connection was closed without a response") from None
+        raise NoResponseError("the connection was closed without a response") from None
     except BadStatusLine as error:
         raise BrokenResponseError(f"the response is not HTTP: {excerpt(str(error))}") from None
     except HTTPException as error:

@@ -80,6 +80,10 @@ class BrokenResponseError(ExchangeError):
     """The response ended early, or is not HTTP."""
 
 
+class NoResponseError(BrokenResponseError):
+    """The connection was closed before a response began."""
+
+
 class ServiceOptions(NamedTuple):
     """Which service to call and how: from the command line, or the arguments of a `Client`, down to the connection.
 

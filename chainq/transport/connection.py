@@ -120,7 +120,7 @@ class Connection(Closing):
                 return self._attempt(method, params, decode, where, retries, wider=wider)
             except TransientFailure as failure:
                 if failure.wait is None:
-                    failure.error.again &= self._responded or not failure.connect_waits
+                    failure.error.again &= self._responded
                     raise _located(failure.error, located(method, where, wider=wider), retries.attempts) from None
                 if not failure.rate_limited:  # the limiter has the method wait
                     self._sleep(failure.wait)

@@ -31,6 +31,7 @@ from chainq.transport.base import (
     BrokenResponseError,
     DeadlineError,
     ExchangeError,
+    NoResponseError,
     ProxyRefusedError,
     Response,
     ServiceOptions,
@@ -58,6 +59,7 @@ _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
+_HIDDEN_PATH = Phrase("*** hides what may be an API key: check the path in {url}, CHAINQ_URL or the profile")
 _HINTS = {
     401: _CREDENTIALS,
     403: _CREDENTIALS,
@@ -192,6 +194,9 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
         return UnreachableError(f"invalid URL or header: {reason}")
     if isinstance(error, ProxyRefusedError):
         return UnreachableError(f"could not reach {url}: {reason}", "check the proxy and its login")
+    if isinstance(error, NoResponseError):
+        hint = "check the scheme and the port of the URL, or the log of the server"
+        return TransientFailure(GatewayError(f"{url}: {reason}", hint))
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):
@@ -234,7 +239,9 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
-        return ServiceError(message, _HINTS.get(status, ""), code=f"HTTP {status}")
+        hint = _HINTS.get(status, "")
+        hidden = hint is _PATH and "/***" in mask_url(url)
+        return ServiceError(message, _HIDDEN_PATH if hidden else hint, code=f"HTTP {status}")
     if status == 501 and (page := of_web_page(response, url)):  # of a server that knows no POST
         return ResponseError(page.message, page.hint)
     if status >= 500:

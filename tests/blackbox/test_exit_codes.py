@@ -1,6 +1,7 @@
 """Exit codes 1, 3, 4, 5 and 7, each with one line on stderr that says what happened."""
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,34 @@ def test_4_refused_for_ever(status: int, chainq: Program) -> None:
         ran = chainq("block", "5", "--retries", "1", url=url)
     assert str(status) in one_line(ran, 4)
     assert len(seen) == 2
+
+
+@pytest.mark.parametrize("words", [("block", "5"), ("records", "0:9")])
+def test_4_a_connection_that_is_closed_without_an_answer(words: tuple[str, ...], chainq: Program) -> None:
+    """It is retried like a lost connection, and the message says what to check."""
+    with socket_server(lambda peer, _: peer.shutdown(socket.SHUT_RDWR)) as (url, seen):
+        said = one_line(chainq(*words, "--retries", "1", "-q", url=url), 4)
+    assert "closed without a response (after 2 attempts); check the scheme and the port of the URL" in said
+    assert "resume" not in said
+    assert len(seen) >= 2
+
+
+def test_3_a_hidden_path_says_where_it_comes_from(chainq: Program) -> None:
+    """What may be a key stays hidden, and the message names the places that the URL may come from."""
+    with canned(lambda _: Canned(b"no", 404, "text/plain")) as (url, _):
+        said = one_line(chainq("block", "5", url=f"{url}v1/k3yk3yk3y"), 3)
+        assert "/v1/***: HTTP 404: no; *** hides what may be an API key: check the path in --url, CHAINQ_URL" in said
+        assert "***" not in one_line(chainq("block", "5", url=f"{url}v1/mainnet"), 3)
+
+
+def test_profiles_are_listed_if_the_default_one_is_wrong(chainq: Program) -> None:
+    """A warning names the line; a command that needs the default profile ends with a usage error."""
+    chainq.config.parent.mkdir(parents=True, exist_ok=True)
+    chainq.config.write_text('default-profile = "y"\n[profiles.x]\nurl = "demo:"\n')
+    ran = chainq("profiles")
+    assert (ran.code, ran.out.splitlines()[1].split()) == (0, [b"x", b"demo:", b"auto", b"-"])
+    assert ran.err == f"chainq: warning: {chainq.config} line 1: default-profile: no profile 'y'\n"
+    assert "no profile 'y'; profiles there: x" in one_line(chainq("latest"), 2)
 
 
 def test_4_no_answer_in_time(chainq: Program, silent: str) -> None:
