@@ -354,7 +354,7 @@ _chainq_row any file '[keyfile]...'
 _chainq_for balance
 _chainq_row any file '[keyfile]...'
 _chainq_for show
-_chainq_row any text object...
+_chainq_row any words object... latest 'the block at the tip' - 'one per line on standard input'
 _chainq_for export
 _chainq_row any words 'command... [range]' chain '' blocks '' full-blocks '' records '' ownership '' transitions '' transactions '' calls '' inputs '' outputs '' finalize '' ratifications ''
 _chainq_for sql

@@ -84,6 +84,7 @@ def _words(command: str, name: str, text: str) -> Words:
     known: dict[str, Words] = {
         "url": (("demo:", "the sample chain, with no network"),),
         "heights": (tip, stdin),
+        "objects": (tip, stdin),
         "range": (tip,),
         "ids": (stdin,),
         "shell": _plain(SCRIPTS),

@@ -148,6 +148,7 @@ def shell(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
         ("chainq verify wan", "chainq verify wanted.csv"),
         ("chainq export records --repair wan", "chainq export records --repair wanted.csv"),
         ("chainq block lat", "chainq block latest"),
+        ("chainq show lat", "chainq show latest"),
         ("chainq block 5 lat", "chainq block 5 latest"),
         ("chainq rpc records/a", "chainq rpc records/all"),
         ("chainq export reco", "chainq export records"),
