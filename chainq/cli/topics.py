@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
 from chainq.cli.options import FILTER, OUTPUT, RANGE, RESUME, SERVICE
 from chainq.errors import UsageError, exit_codes
+from chainq.text.spelling import spelled
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -115,6 +116,8 @@ def topic_of(word: str) -> str:
 def write(word: str, formatter: "HelpFormatter") -> None:
     """Write the help of the topic or option that a word names. Raises UsageError, which lists the topics."""
     topic = topic_of(word)
+    if not topic and _write_column(word, formatter):
+        return
     if not topic:
         from chainq.catalog.kinds import shown
         from chainq.cli.guesses import guess_topic
@@ -138,6 +141,20 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         _write_heading(_HEADINGS[topic], formatter)
         formatter.write_paragraph()
         wrapped(formatter, "chainq help --OPTION names the commands that have an option.")
+
+
+def _write_column(name: str, formatter: "HelpFormatter") -> bool:
+    """Write each meaning of a column, and the commands that have it. Return whether there is one of that name."""
+    meanings: dict[str, list[str]] = {}
+    for method in METHODS:
+        for column in method.selectable:
+            if column.path == name:
+                text = f"{spelled(column.note) or column.path}; {column.type}"
+                unit = f", in {column.unit}" if column.unit and column.unit not in text else ""
+                meanings.setdefault(text + unit, []).append(method.command)
+    for text, commands in meanings.items():
+        sections(formatter, [("Column", name, f"{text}. Commands: {', '.join(commands)}.")])
+    return bool(meanings)
 
 
 def _write_heading(heading: str, formatter: "HelpFormatter") -> None:

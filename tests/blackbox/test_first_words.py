@@ -150,6 +150,16 @@ def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) ->
             assert chainq("help", name).code == 0
 
 
+def test_help_for_a_column(chainq: Program) -> None:
+    """What it holds, its type, and the commands whose rows have it."""
+    reward = _help(chainq, "coinbase_reward")
+    assert reward.startswith("Column: coinbase_reward in microcredits; may be null; ")
+    assert reward.endswith("Commands: blocks, block, latest.")
+    assert "index of the output within the transition; number. Commands: records, ownership." in _help(
+        chainq, "output_index"
+    )
+
+
 def test_help_for_charts(chainq: Program) -> None:
     """What each command's chart draws, with its unit, and which columns it draws instead."""
     said = _help(chainq, "chart")
