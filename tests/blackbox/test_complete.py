@@ -198,14 +198,18 @@ def test_program_transactions_where_a_page_is_too_heavy(chainq: Program, server:
 
 @pytest.mark.parametrize("rate", ["0.02", "0.5", "1"])
 def test_answers_to_other_calls_are_never_taken(rate: str, chainq: Program, server: Servers, truth: Truth) -> None:
-    """An answer with a wrong id is exit 5, with a whole prefix before it; never rows of another call."""
+    """An answer with a wrong id is exit 5, with a whole prefix before it; never rows of another call.
+
+    Before the first row nothing is to resume: the same command starts over.
+    """
     for command in ("records", "blocks"):
         ran, due = run(chainq, truth, server("--wrong-id-rate", rate), command, 0, 700)
         assert ran.code in (0, 5)
         assert ran.code == 5 or rate != "1"
         said = re.search(r"resume with --start (\d+) --end 700", ran.err)
-        assert (said is None) == (ran.code == 0)
-        assert difference(ran.rows, due[: int(said[1])] if said else due) == ""
+        assert (said is None) == (ran.code == 0 or not ran.rows)
+        if said or ran.code == 0:
+            assert difference(ran.rows, due[: int(said[1])] if said else due) == ""
 
 
 shares = st.sampled_from([0.0, 0.02, 0.1])

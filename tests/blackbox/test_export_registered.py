@@ -54,7 +54,7 @@ def test_a_reorg_takes_partitions_out_before_they_are_replaced(
                 raise ConnectionError
 
         service.hook = fail
-        assert chainq(*words, "--retries", "0", url=url).code == 5
+        assert chainq(*words, "--retries", "0", url=url).code == 4
         check(read(lake, "records"), truth, "records", [2300], versions=2)
         service.hook = lambda _: None
         assert chainq(*words, url=url).code == 0
