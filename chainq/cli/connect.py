@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
-from chainq.catalog.methods import BY_NAME
 from chainq.cli import log
 from chainq.cli.report import Reporter
 from chainq.config import values as config_values
@@ -84,9 +83,9 @@ def warn_of_belief(
     `limited`: the run ended at its limit, and claims no rows beyond.
     """
     if believed:
-        rows = "; ".join(f"{BY_NAME[method].command} {where}".rstrip() for method, where in believed.items())
-        limit = " up to the limit" if limited else ""
-        reporter.warn(f'{rows}: nothing proves that these are all rows{limit} (docs/completeness.md, "Belief"){hint}')
+        from chainq.fetching.unproved import unproved
+
+        reporter.warn(unproved(believed, limited=limited) + hint)
 
 
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:

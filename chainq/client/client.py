@@ -11,7 +11,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions, one_block
 from chainq.client.boundary import boundary
-from chainq.client.notes import filtered, uncalled
+from chainq.client.notes import complete, filtered, uncalled
 from chainq.client.progress import Progress
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
 from chainq.client.signatures import show_keywords
@@ -282,7 +282,7 @@ class Client(Closing):
                 raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
         found = uncalled(self._service.fetch_pages(Query(method, sent, newest=newest, limit=most)), program, function)
         cut = ("" if most is None else f" limit={most}") + " newest=True" * newest
-        return Rows(method, limited(found, most), typed=self._typed, of=self._of(f"{program} {function}{cut}"))
+        return Rows(method, complete(found, method, most), typed=self._typed, of=self._of(f"{program} {function}{cut}"))
 
     def records(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
@@ -366,7 +366,7 @@ class Client(Closing):
             height = arguments.counted_height("as_of", as_of)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, height)
         # The limit is one of owned rows, and not of those that are compared.
-        compared, service = self._batches(query._replace(limit=None)), self._service
+        compared, service = complete(self._batches(query._replace(limit=None)), query.method), self._service
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count) as wallet:
@@ -455,7 +455,8 @@ class Client(Closing):
                 check_installed("hashes", "hashes")
                 query = query._replace(hash_workers=cores())
         of = self._of(_range_of(query))
-        return Rows(query.method, limited(self._batches(query), query.limit), typed=self._typed, of=of)
+        rows = complete(self._batches(query), query.method, query.limit)
+        return Rows(query.method, rows, typed=self._typed, of=of)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
         with boundary():

@@ -1,8 +1,13 @@
-"""Notes of a client to the logger `chainq`: a name may be mistyped. To the service, that looks like no rows."""
+"""Notes of a client to the logger `chainq`: a name may be mistyped, or nothing proves that rows are all there are."""
 
 from collections.abc import Callable, Iterator
 
-from chainq.query import Batch, matching
+from chainq.catalog.methods import Method
+from chainq.errors import ChainqError
+from chainq.fetching.unproved import unproved
+from chainq.heights.height_set import HeightSet
+from chainq.planning.exchange import Grade
+from chainq.query import Batch, limited, matching
 from chainq.rows.where import Where
 
 
@@ -28,6 +33,38 @@ def _noted(batches: Iterator[Batch], note: Callable[[], str]) -> Iterator[Batch]
         found = found or bool(batch.rows)
         yield batch
     if not found and (text := note()):
-        import logging  # takes time to load
+        _warn(text)
 
-        logging.getLogger("chainq").warning("%s", text)
+
+def complete(batches: Iterator[Batch], method: Method, limit: int | None = None) -> Iterator[Batch]:
+    """Yield batches up to `limit` rows, and note at their end, or at an error, which of them rest on belief.
+
+    Rows that are not read to their end claim nothing. Each call notes its own, as rows of a client may be read in turn.
+    """
+    heights, rows, read = HeightSet(), range(0), 0
+    try:
+        for batch in limited(batches, limit):
+            after = read + len(batch.rows)
+            if batch.proof is not None and batch.proof.grade is Grade.BELIEF:
+                if batch.heights is None:
+                    rows = range(rows.start if rows else read, after)
+                else:
+                    heights.add(batch.heights)
+            read = after
+            yield batch
+    except ChainqError:
+        _note_belief(method, heights, rows, limited=False)
+        raise
+    _note_belief(method, heights, rows, limited=read == limit)
+
+
+def _note_belief(method: Method, heights: HeightSet, rows: range, *, limited: bool) -> None:
+    where = heights or (f"rows {rows.start} to {rows.stop - 1} of the list" if rows else None)
+    if where:
+        _warn(f"{unproved({method.name: where}, limited=limited)}; strict=True makes this an error")
+
+
+def _warn(text: str) -> None:
+    import logging  # takes time to load
+
+    logging.getLogger("chainq").warning("%s", text)

@@ -1,17 +1,22 @@
-"""A client says that a name may be mistyped: to the logger `chainq`, as nothing is wrong with rows that are none."""
+"""A client tells the logger `chainq` that a name may be mistyped, or that nothing proves that rows are all."""
 
 import asyncio
 import logging
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from chainq import AsyncClient, Client
-from harness.program import LONGEST
+from chainq import AsyncClient, Client, IncompleteError
+from chainq.demo.chain import Chain
+from harness.program import LONGEST, Servers
+from harness.services import Blockless, serving
 
+ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
+TIP = 300
+UNPROVED = 'nothing proves that these are all rows{} (docs/completeness.md, "Belief"); strict=True makes this an error'
 MISTYPED: list[tuple[Callable[[Client], Any], str]] = [
     (lambda client: client.records(last=100, program="credits.alo"), "no program_id is 'credits.alo': did you mean '"),
     (lambda client: client.transactions(12345, where="status = acepted"), "no status is 'acepted': did you mean '"),
@@ -43,6 +48,7 @@ QUIET: list[Callable[[Client], Any]] = [
     lambda client: client.blocks(last=3, where="height < 3"),
     lambda client: client.program_transactions("hello_hello.aleo", "hello", limit=1),
     lambda client: client.program_transactions("credits.aleo", "transfer_publc", limit=0),
+    lambda client: client.address_transactions(ADDRESS, 0, 100, limit=0),
 ]
 
 
@@ -74,3 +80,66 @@ def test_a_script_without_settings_sees_the_note() -> None:
     assert ran.stdout == "[]\n"
     assert ran.stderr.startswith("no program_id is 'credits.alo': did you mean 'credits.aleo'")
     assert ran.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def blockless() -> Iterator[str]:
+    """The URL of a service without full blocks, where nothing proves the rows of the tip."""
+    with serving(Blockless(Chain(tip=TIP))) as url:
+        yield url
+
+
+BELIEVED: list[tuple[Callable[[Client], Any], str]] = [
+    (lambda client: client.records(0), f"records height {TIP}: {UNPROVED.format('')}"),
+    (lambda client: client.records(0, where="height < 0"), f"records height {TIP}: {UNPROVED.format('')}"),
+    (
+        lambda client: client.records(0, reverse=True, limit=1),
+        f"records height {TIP}: {UNPROVED.format(' up to the limit')}",
+    ),
+    (
+        lambda client: client.address_transactions(ADDRESS, 0, 100),
+        f"address-transactions heights 0-99: {UNPROVED.format('')}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("read", "note"), BELIEVED)
+def test_rows_that_rest_on_belief_are_noted_once(
+    read: Callable[[Client], Any], note: str, blockless: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One warning at the end of the rows names their command and their heights, as that of the commands does."""
+    with Client(blockless) as client:
+        list(read(client))
+    assert [record.getMessage() for record in caplog.records] == [note]
+    with Client(blockless, strict=True) as client, pytest.raises(IncompleteError):
+        list(read(client))
+    assert len(caplog.records) == 1
+
+
+def test_a_list_that_rests_on_belief_is_noted(server: Servers, caplog: pytest.LogCaptureFixture) -> None:
+    """A list has no heights: the warning names its rows, of which only the last are not proved by those after them."""
+    with Client(server()) as client:
+        count = len(list(client.program_transactions("hello_hello.aleo", "hello")))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("program-transactions rows ")
+    assert f" to {count - 1} of the list: nothing proves that these are all rows (" in record.getMessage()
+
+
+def test_each_range_notes_its_own_heights(blockless: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Rows that are read in turn, or left before their end, are no matter for the others."""
+    with Client(blockless) as client:
+        next(client.address_transactions(ADDRESS, 0, 100))
+        list(zip(client.records(0), client.ownership(0), strict=True))
+        next(client.batches("records", 0))
+    assert sorted(record.getMessage().split()[0] for record in caplog.records) == ["ownership", "records"]
+
+
+def test_an_asynchronous_client_notes_belief_once(blockless: str, caplog: pytest.LogCaptureFixture) -> None:
+    """The note comes from its thread, at the end of the rows."""
+
+    async def read() -> list[Any]:
+        async with AsyncClient(blockless) as client:
+            return [row async for row in client.records(TIP)]
+
+    asyncio.run(read())
+    assert [record.getMessage() for record in caplog.records] == [f"records height {TIP}: {UNPROVED.format('')}"]
