@@ -11,6 +11,7 @@ from typing import ParamSpec, TypedDict, TypeVar, cast
 import msgspec
 
 from chainq.catalog import identifiers
+from chainq.catalog.kinds import TextKind, check_kind
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError
@@ -162,7 +163,8 @@ def counted_height(name: str, value: Height) -> int:
 
 
 def lookup(value: Height, ranges: str = RANGES) -> Height:
-    """Return the height of one block, or LATEST. `ranges`: what reads several. Raises UsageError."""
+    """Return the height of one block, or LATEST. `ranges`: what reads several. Raises UsageError, which says what
+    an ID is and who takes it, as that of the commands does."""
     if isinstance(value, str) and value.strip() == LATEST:
         return LATEST
     try:
@@ -173,6 +175,8 @@ def lookup(value: Height, ranges: str = RANGES) -> Height:
         below = value.strip().startswith("-") if isinstance(value, str) else isinstance(value, int) and value < 0
         if below:
             raise UsageError(error.message, "'latest' is the tip; blocks(-5) reads the newest five") from None
+        if isinstance(value, str):
+            check_kind(value, "height", TextKind.HEIGHT)
         raise
 
 

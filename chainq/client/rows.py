@@ -7,7 +7,7 @@ from decimal import Decimal
 from importlib import import_module
 from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import chain, islice
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -90,6 +90,11 @@ class Rows(Iterator[R], Generic[R]):
 
     def __next__(self) -> R:
         return self.decode(next(self._raws))
+
+    if not TYPE_CHECKING:  # which says so itself. No `__len__` that raises: pandas.Series would call it
+
+        def __getitem__(self, _):
+            raise TypeError("Rows have no index: next(rows) is the first row, list(rows) holds all")
 
     def _part(self) -> list[Raw] | None:
         """Return the rows that one response or more made complete, for `decode`; None at the end."""

@@ -198,6 +198,33 @@ def np_like(value: int) -> Any:
     return Integer()
 
 
+def test_rows_are_no_list() -> None:
+    """An index says how to get rows; what takes any iterator takes rows, which must not seem to have a length."""
+    pandas = pytest.importorskip("pandas")
+    with Client("demo:") as client:
+        rows: Any = client.blocks(0, 3)
+        for index in (0, slice(2)):
+            with pytest.raises(TypeError, match=r"next\(rows\) is the first row, list\(rows\) holds all"):
+                rows[index]
+        assert bool(rows)
+        assert next(rows)["height"] == "0"
+        assert [row["height"] for row in pandas.Series(rows)] == ["1", "2"]
+        assert pandas.DataFrame(client.blocks(0, 3)).height.to_list() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("lookup", ["block", "transactions"])
+def test_an_id_is_no_height(chainq: Program, lookup: str) -> None:
+    """The message about an ID in place of a height is that of the command, and repeats no secret."""
+    with Client("demo:") as client:
+        texts = [client.block(5)["block_hash"], client.transactions(672)[0]["transaction_id"], "credits.aleo"]
+        for text in texts:
+            with pytest.raises(UsageError) as raised:
+                getattr(client, lookup)(text)
+            assert f"chainq {lookup}: {raised.value}\n" == chainq(lookup, text, url="demo:").err
+        with pytest.raises(UsageError, match=r"invalid height: this is a secret key"):
+            client.block("AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX")
+
+
 def test_a_closed_client_says_so() -> None:
     """After close, calls and iterators that are under way raise UsageError; closing twice is fine."""
     with Client("demo:") as client:
