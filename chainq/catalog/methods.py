@@ -134,6 +134,11 @@ class Method(NamedTuple):
         return self.param(Role.START) is not None
 
     @property
+    def listed(self) -> bool:
+        """Return whether the method gives a list of rows for one height."""
+        return self.param(Role.HEIGHT) is not None and self.shape is Shape.ROWS
+
+    @property
     def sized(self) -> bool:
         """Return whether the method takes a page size."""
         return self.param(Role.SIZE) is not None

@@ -39,11 +39,14 @@ def _method_command(method: Method) -> "Command":
 
     positional = {ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS}
     groups = [one for one in options.MethodOptions.__mro__ if issubclass(one, options.Group) and one.of(method)]
+    whole = method.param(Role.ADDRESS) is not None
     own = {
         "where": parameter("where", list[str] | None, options.where(method.condition)),
-        "last": parameter("last", str | None, options.last_blocks(whole=method.param(Role.ADDRESS) is not None)),
+        "last": parameter("last", str | None, options.last_blocks(whole=whole, required=method.listed)),
         "format": parameter("format", str | None, options.output_format(chart=is_charted(method))),
     }
+    if method.listed:  # a range option can take their place
+        own["heights"] = parameter("heights", list[str], options.argument("[HEIGHT]...", options.HEIGHTS_HELP, []))
     declared = [
         own.get(one.name) or (one.replace(default=one.empty) if one.name in positional else one)
         for one in parameters(*groups)

@@ -72,7 +72,9 @@ def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
         return ["tip" if lookup == LATEST and role is Role.HEIGHT else lookup]
     if lookup.fixed and lookup.start is not None and lookup.end is not None:
         return range(lookup.start, lookup.end)
-    start = _word(lookup.start, None, 0)
+    start, end = _words(lookup)
+    if lookup.until is not None:
+        return [f"each height from {start} to below {end}"]
     end = lookup.end - 1 if lookup.end is not None and lookup.end > 0 else _from_tip(lookup.end or 0)
     return [f"each height from {start} to {end}"]
 

@@ -132,7 +132,7 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         file = " > FILE" if option in ("-o", "--output") else ""
         return f"use chainq {command.name} --json{file}"
     meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
-    if meant is None and option in _BY_RANGE and command and command.name in ("block", "transactions"):
+    if meant is None and option in _BY_RANGE and command and command.name == "block":
         return f"use a range: {_range_of(arguments)}"
     if option in _BY_TIME | {"--reverse"} and command and command.name in ("block", "transactions"):
         given = f"{option} {'--last N' if option == '--reverse' else 'TIME'}"

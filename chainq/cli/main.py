@@ -158,7 +158,9 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     if "SHELL" in error.format_message():
         return "expected bash, zsh or fish"
     if "HEIGHT" in error.format_message():
-        return "such as 12345, 5:8, latest, or -10: for the last 10 blocks"
+        from chainq.cli.query import A_HEIGHT
+
+        return A_HEIGHT
     if "--to" in error.format_message():
         return "--to is a folder, or the URL of an object store"
     extra = re.search(r"unexpected extra argument.* \((.+)\)", error.format_message())

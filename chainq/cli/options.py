@@ -19,6 +19,7 @@ from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RET
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
+HEIGHTS_HELP = "Heights, ranges A:B, -100: (the last 100), latest, or - for stdin, one per line."
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
@@ -91,15 +92,17 @@ class Group:
         vars(self).update(parsed)
 
 
-def last_blocks(*, whole: bool = False) -> Any:
-    """Declare `--last`. `whole`: without a range, the command reads the whole chain."""
+def last_blocks(*, whole: bool = False, required: bool = False) -> Any:
+    """Declare `--last`. `whole`: without a range, the command reads the whole chain. `required`: it needs one."""
+    if required:
+        return option("N", "The last N blocks.", names="--last", heading=RANGE)
     # docs/reference.md has the text of `blocks` for all commands.
     others = "Of address-transactions and export: the whole chain."
     default = "the whole chain." if whole else f"the last {DEFAULT_LAST} blocks.\f{others}"
     return option("N", f"The last N blocks. Default: {default}", names="--last", heading=RANGE)
 
 
-class RangeOptions(Group, of=lambda method: method.ranged, heading=RANGE):
+class RangeOptions(Group, of=lambda method: method.ranged or method.listed, heading=RANGE):
     """Which heights."""
 
     start: str | None = option(
@@ -375,9 +378,7 @@ class MethodOptions(
 ):
     """What the command of a method may be given, in the order of its help; what it does not have keeps its default."""
 
-    heights: list[str] = argument(
-        "HEIGHT...", "Heights, ranges A:B, -100: (the last 100), latest, or - for stdin, one per line."
-    )
+    heights: list[str] = argument("HEIGHT...", HEIGHTS_HELP)
     ids: list[str] = argument("ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line.")
     program: str = argument("PROGRAM", "Program ID, such as credits.aleo.", "")
     function: str = argument("FUNCTION", "Function name, such as transfer_public.", "")

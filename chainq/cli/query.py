@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
+A_HEIGHT = "such as 12345, 5:8, latest, or -10: for the last 10 blocks"
 OF_URL = "the URL of a service is the value of --url"
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
@@ -233,6 +234,12 @@ def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Looku
     for role in (Role.HEIGHT, Role.ID):
         if method.param(role):
             words = given.heights if role is Role.HEIGHT else given.ids
+            if method.listed and (others := given.given_bounds()):
+                if words:
+                    raise UsageError(f"{words[0].replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
+                return (read_bounds(given, whole=False),)
+            if not words:
+                raise UsageError("missing argument HEIGHT...", A_HEIGHT)
             return tuple(word if word == STDIN else _lookup(role, word, check) for word in words)
     return None
 

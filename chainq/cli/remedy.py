@@ -61,13 +61,19 @@ def _lookups_left(query: Query, asked: LookupsLeft) -> str:
     left = [
         _word(lookup) for lookup in (*asked.begun, *islice(lookups(query), asked.taken, None)) if lookup is not None
     ]
+    if not all(left):
+        return ""
     return " ".join(left) if len(left) <= MOST_NAMED else f"the last {len(left)} arguments, from {left[0]}"
 
 
 def _word(lookup: Lookup | Bounds | HeightRange) -> str:
-    """Return a lookup as an argument."""
+    """Return a lookup as an argument; empty for a range that block times bound, which none can say."""
     if isinstance(lookup, HeightRange):
         return f"{lookup.start}:{lookup.end}" if len(lookup) > 1 else str(lookup.start)
     if isinstance(lookup, Bounds):
+        if lookup.since is not None or lookup.until is not None:
+            return ""
+        if lookup.last is not None:
+            return f"-{lookup.last}:"
         return f"{lookup.start or 0}:{'' if lookup.end is None else lookup.end}"
     return quote(str(lookup))

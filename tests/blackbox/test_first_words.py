@@ -225,8 +225,8 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("transactions --last 3", "use a range: -3:"),
-        ("transactions --last", "use a range: -100: is the last 100 blocks"),
+        ("block --last 3", "use a range: -3:"),
+        ("block --last", "use a range: -100: is the last 100 blocks"),
         ("block --start=3 --end 1K", "use a range: 3:1K"),
         ("block 5 --from 3", "use a range: 3:"),
         ("records --fields height", "did you mean --columns?"),
@@ -240,7 +240,8 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("blocks --output-file x", "did you mean --output?"),
         ("blocks --filter x", "did you mean --where?"),
         ("blocks --parquet", "use --format parquet"),
-        ("transactions --begin 4 --stop=7", "use a range: 4:7"),
+        ("block --begin 4 --stop=7", "use a range: 4:7"),
+        ("transactions --begin 4", "did you mean --start?"),
         ("records --jq .height", "did you mean --columns?"),
         ("records -H x:1", "did you mean --header?"),
         ("block 5 --rpc-url x", "did you mean --url?"),
@@ -252,8 +253,8 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("blocks --sort", "see --help"),
         ("blocks --append", "see --help"),
         (
-            "transactions 5 --since 1h",
-            "pipe heights: chainq blocks --since TIME --columns height --text | chainq transactions -",
+            "block 5 --since 1h",
+            "pipe heights: chainq blocks --since TIME --columns height --text | chainq block -",
         ),
         (
             "transactions 5 --reverse",

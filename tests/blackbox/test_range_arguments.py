@@ -146,6 +146,32 @@ def test_transactions_and_blocks_of_ranges(chainq: Program, server: Servers, tru
     assert json.loads(chainq("block", "5", "--json", url=url).out)["height"] == "5"
 
 
+@pytest.mark.parametrize(
+    ("words", "heights"),
+    [
+        (("--start", "640", "--end", "643"), (640, 641, 642)),
+        (("--last", "2"), (TIP - 1, TIP)),
+        (("--start", "-1"), (TIP,)),
+        (("--since", "2024-05-13T05:19:45"), (TIP - 1, TIP)),
+    ],
+)
+def test_transactions_take_range_options(
+    words: tuple[str, ...], heights: tuple[int, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """As commands with a range do, instead of heights as arguments."""
+    ran = chainq("transactions", *words, url=server())
+    assert (ran.code, ran.err) == (0, "")
+    assert [json.loads(row) for row in ran.rows] == transactions(truth, *heights)
+
+
+def test_2_transactions_take_arguments_or_options(chainq: Program, nowhere: str) -> None:
+    """Not both, and not neither."""
+    assert "5 cannot be combined with --last" in one_line(chainq("transactions", "5", "--last", "3", url=nowhere), 2)
+    assert "missing argument HEIGHT..." in one_line(chainq("transactions", url=nowhere), 2)
+    calls = [json.loads(row) for row in chainq("transactions", "--last", "3", "--dry-run", url=nowhere).rows]
+    assert [call.get("params") for call in calls] == [None, {"blockId": "each height from tip-2 to tip"}]
+
+
 def test_a_range_of_lookups_ends_with_the_tip(chainq: Program, server: Servers, truth: Truth) -> None:
     """What lies beyond is not looked up one by one, and a warning says so; an empty range says that it is."""
     ran = chainq("block", "2999999:9M", url=server())
