@@ -125,6 +125,8 @@ def check_names(caller: str, options: Iterable[str], known: Sequence[str]) -> No
         if name not in known:
             near = alike(name, known)
             meant = f"; did you mean {near[0]}?" if near else "; rows have all columns" * (name == "columns")
+            if name in ClientOptions.__annotations__:
+                meant = f"; it is an option of the client: Client({name}=...)"
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
 
 

@@ -4,7 +4,7 @@ import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, overload
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
@@ -123,6 +123,9 @@ class Client(Closing):
 
     def __repr__(self) -> str:
         return f"<Client of {mask_url(self._service.url)}>"
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a Client cannot be pickled: make one in each process")
 
     def close(self) -> None:
         """Cancel the requests under way and close the connections. Whatever is called later raises UsageError, and so

@@ -61,7 +61,7 @@ def complete(batches: Iterator[Batch], method: Method, limit: int | None = None)
 def _note_belief(method: Method, heights: HeightSet, rows: range, *, limited: bool) -> None:
     where = heights or (f"rows {rows.start} to {rows.stop - 1} of the list" if rows else None)
     if where:
-        _warn(f"{unproved({method.name: where}, limited=limited)}; strict=True makes this an error")
+        _warn(f"{unproved({method.name: where}, limited=limited)}; Client(strict=True) makes this an error")
 
 
 def _warn(text: str) -> None:

@@ -19,11 +19,12 @@ def checked_number(name: str, value: object) -> float:
 
 
 def shown(value: object) -> str:
-    """Return a value for an error message, or only the type of an int with more digits than Python prints."""
+    """Return a value for an error message, or only the type of a function, or of an int of too many digits."""
     try:
-        return excerpt(repr(value).removesuffix(".0"), 60)
-    except ValueError:
-        return f"of type {type(value).__name__}"
+        text = repr(value)
+    except ValueError:  # more digits than Python prints
+        text = "<int>"
+    return f"of type {type(value).__name__}" if text.startswith("<") else excerpt(text.removesuffix(".0"), 60)
 
 
 def header(text: str) -> tuple[str, str]:

@@ -1,5 +1,6 @@
 """The Python API speaks Python: keywords in the place of options, and the name of the method that was called."""
 
+import pickle
 import re
 from collections.abc import Callable
 from typing import Any
@@ -76,6 +77,28 @@ def test_an_unknown_keyword_names_the_method(name: str, call: Callable[[Client],
     with Client("demo:") as client, pytest.raises(TypeError) as caught:
         call(client)
     assert str(caught.value) == f"{name}() got an unexpected keyword argument 'limt'; did you mean limit?"
+
+
+@pytest.mark.parametrize("name", ["strict", "typed", "timeout"])
+def test_a_keyword_of_the_client_is_named_as_such(name: str) -> None:
+    """What the client takes is no option of a range, and no mistyped one (`strict` is near `start`)."""
+    options: dict[str, Any] = {name: True}
+    with Client("demo:") as client, pytest.raises(TypeError) as caught:
+        client.records(0, 3, **options)
+    assert str(caught.value).endswith(f"{name!r}; it is an option of the client: Client({name}=...)")
+
+
+def test_a_client_stays_in_its_process() -> None:
+    """Pools of processes pickle what they are given; the message says what to do instead."""
+    with Client("demo:") as client, pytest.raises(TypeError, match="make one in each process"):
+        pickle.dumps(client)
+
+
+def test_a_function_in_place_of_a_text_is_named_by_its_type() -> None:
+    """Its representation is an address in memory."""
+    condition: Any = lambda row: row["height"] > 5  # noqa: E731  # as a user writes it
+    with Client("demo:") as client, pytest.raises(UsageError, match=r"^invalid where of type function: expected a str"):
+        client.records(0, 3, where=condition)
 
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"

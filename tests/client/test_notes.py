@@ -16,7 +16,9 @@ from harness.services import Blockless, serving
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
 TIP = 300
-UNPROVED = 'nothing proves that these are all rows{} (docs/completeness.md, "Belief"); strict=True makes this an error'
+UNPROVED = (
+    'nothing proves that these are all rows{} (docs/completeness.md, "Belief"); Client(strict=True) makes this an error'
+)
 MISTYPED: list[tuple[Callable[[Client], Any], str]] = [
     (lambda client: client.records(last=100, program="credits.alo"), "no program_id is 'credits.alo': did you mean '"),
     (lambda client: client.transactions(12345, where="status = acepted"), "no status is 'acepted': did you mean '"),
