@@ -16,7 +16,7 @@ from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
-from chainq.sinks.open import open_sink
+from chainq.sinks.open import has_receipt, open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 from chainq.text.spelling import spelled
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
+_FILTERED = Phrase(
+    "if {where}, {program}, {function} or {limit} left these rows out, nothing is lost: a file of some rows can be"
+    " verified with the receipt of its command ({receipt}), without {full}",
+    receipt=True,
+    full=True,
+)
 _UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
 
 
@@ -79,14 +85,16 @@ def run(given: VerifyCommand) -> None:
         verdict.compared += spelled(Phrase("; {full} shows which rows are wrong", full=True))
     altered = "content" in verdict.findings and not given.full
     named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
-    conclude(verdict, reporter, named + _repair(given, settings))
+    conclude(verdict, reporter, named + _repair(given, settings, verdict))
 
 
-def _repair(given: VerifyCommand, settings: output.OutputSettings) -> str:
+def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict) -> str:
     """Return how to repair a data set or a file, by the findings that are written."""
     name = given.range or ""
     if Path(name).is_file():
-        return LISTED if settings.format == "table" else ""
+        filtered = "missing" in verdict.findings and not has_receipt(Path(name))
+        repairs = LISTED if settings.format == "table" else ""
+        return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs)))
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
     anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
     again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"

@@ -190,6 +190,14 @@ class Service(Closing):
             return highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
         return tip
 
+    @property
+    def origin(self) -> dict[int, str]:
+        """The block that identifies the chain of an export, which may lack its rows; empty for a network."""
+        if self._stored is None:
+            return {}
+        block = self._stored.reader.origin
+        return {block.height: block.hash}
+
     def hash_of(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist; the tip has its own hash and the previous one."""
         tip = self.tip()

@@ -112,7 +112,7 @@ class Export:
         self._reads = reads_of(query.commands, full_blocks=query.full_blocks)
         self._tables = tuple(table for read in self._reads for table in read.tables)
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        self._hashes: dict[int, str | None] = {}
+        self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
         check_installed()

@@ -63,9 +63,11 @@ class Reader:
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination)
         self.label = self._store.label
-        if data_set.read(self._store) is None:
+        found = data_set.read(self._store)
+        if found is None:
             writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
             raise data_set.missing(self._store, writes)
+        self.origin = found.chain
         self._seen = self._store.read(last_run.NAME)
         self._look(listed=not (quick or self._store.lists_slowly))
 

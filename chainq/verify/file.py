@@ -72,7 +72,12 @@ class RowsCheck:
                 self._due = self._due or HeightRange(said.start, said.end)
         try:
             if said is not None and (said.where or said.command not in COMMANDS):
-                raise UsageError(f"{self._path}: its rows are not all rows of a range")
+                filters = ", ".join(f"{{{name}}}" for name in said.where)
+                why = Phrase(f": {filters} left rows out", **said.where) if filters else ""
+                raise UsageError(
+                    Phrase("{}: its rows are not all rows of a range{}", self._path, why),
+                    Phrase("without {full}, its bytes are compared with its receipt", full=True),
+                )
             yield from self._of_rows()
         except UsageError as error:
             if said is None:

@@ -138,6 +138,13 @@ def test_files_that_are_no_whole_range(words: tuple[str, ...], name: str, chainq
     if words[0] != "--limit":
         compared = chainq("verify", str(path), "--full", url=server("--tip", "400"))
         assert compared.code == 2, "nothing was compared, so nothing may say so"
+        if words[0] == "--where":
+            told = "its rows are not all rows of a range: --where height ~ 7$ left rows out; without --full, its bytes"
+            assert told in compared.err
+            beside(path).unlink()
+            ran = chainq("verify", str(path), "--full", "--start", "200", "--end", "220", url=server("--tip", "400"))
+            assert "if --where, --program, --function or --limit left these rows out" in one_line(ran, 6)
+            written(chainq, server, "blocks", name, *words)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     assert "receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
 

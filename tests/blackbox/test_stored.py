@@ -138,6 +138,21 @@ def test_show_reads_tables_of_full_blocks_beside_a_filled_part(chainq: Program, 
     assert (after.code, after.out) == (0, before.out), after.err
 
 
+def test_an_export_of_a_part_can_be_exported(chainq: Program, server: Servers) -> None:
+    """It lacks block 0 but says which chain it is of, so that rows of the service can follow, and no other chain's."""
+    url = server()
+    words = ("export", "blocks", "records", "--partition", "10", "-q")
+    assert chainq(*words, "100:140", "--to", "part", url=url).code == 0
+    assert chainq(*words, "100:120", "--to", "copy", url="part").code == 0
+    assert chainq(*words, "120:140", "--to", "copy", url=url).code == 0
+    assert chainq("verify", "copy", "--full", url=url).code == 0
+    for command in ("blocks", "records"):
+        rows = [chainq(command, "100:140", "--jsonl", url=where).out for where in (url, "copy")]
+        assert rows[0] == rows[1] != b""
+    identity = [json.loads((chainq.home / name / "chainq.json").read_text())["chain"] for name in ("part", "copy")]
+    assert identity[0] == identity[1]
+
+
 def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> None:
     """Without records and transitions, outputs and calls tell what a screen shows; also where full blocks hold them."""
     url = server(*TIP)
