@@ -124,7 +124,7 @@ _chainq_row --network words 'Fail unless the service is on mainnet, or on testne
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
 _chainq_for owned
 _chainq_row --records flag 'Add the record of each row, with its height'
-_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it. Only you can read a new output file'
+_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it'
 _chainq_row --unspent flag 'Only records that are not spent; reads all full blocks up to the tip'
 _chainq_row --spent flag 'Only spent records, with what spends them; reads the same'
 _chainq_row --as-of text 'Count spends up to block H, and read no further'
@@ -330,7 +330,7 @@ _chainq_row --view-key-file flag 'View keys, one per line; - for stdin. Default:
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access.'
 _chainq_row --network flag 'Fail unless the service is on mainnet, or on testnet.'
 _chainq_row --records flag 'Add the record of each row, with its height.'
-_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it. Only you can read a new output file.'
+_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it.'
 _chainq_row --unspent flag 'Only records that are not spent; reads all full blocks up to the tip.'
 _chainq_row --spent flag 'Only spent records, with what spends them; reads the same.'
 _chainq_row --as-of flag 'Count spends up to block H, and read no further.'

@@ -71,7 +71,7 @@ READABLE = (
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
 
 
-SPENT_FIRST = ("height", AMOUNT.path, SPENT_HEIGHT.path, SPENT_TRANSACTION.path)
+SPENT_FIRST = ("height", AMOUNT.path, "program_id", SPENT_HEIGHT.path, SPENT_TRANSACTION.path)
 """Those that are first if it was asked what spends records."""
 
 

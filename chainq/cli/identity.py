@@ -3,15 +3,16 @@
 import hashlib
 import os
 import resource
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from chainq.errors import UsageError
 from chainq.hashes import sdk
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import printable, quoted
 from chainq.wallet import keys
 from chainq.wallet.network import NETWORKS
 
@@ -48,11 +49,22 @@ def read_keys(words: Sequence[str], given: "KeyOptions") -> list[keys.ViewKey]:
 
 
 def prepare(command: str, network: str | None) -> None:
-    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError."""
+    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError.
+
+    Files that the run creates are for its user alone, as they say who owns records: the sinks know no rows, so this is
+    the place.
+    """
     sdk.check_installed(command, "wallet")
     if network is not None and network not in NETWORKS:
         raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    os.umask(os.umask(0o777) | 0o077)
+
+
+def warn_readable(file: Path | None, warn: Callable[[str], None]) -> None:
+    """Warn of a file that exists and that other users can read: rows go there, and its mode stays."""
+    if file is not None and file.is_file() and file.stat().st_mode & 0o044:
+        warn(f"other users can read {quoted(str(file))}; chmod 600 {quote(str(file))}")
 
 
 def owner_hash(addresses: Sequence[str], salt: bytes) -> str:

@@ -7,7 +7,7 @@ from chainq.catalog.methods import Method
 from chainq.catalog.owned import COMMAND, PLAINTEXT, needed, owned_method, readable, with_members
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
-from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key
+from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key, warn_readable
 from chainq.cli.query import is_range, is_url, read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.defaults import DEFAULT_LAST
@@ -42,8 +42,7 @@ def run(given: OwnedOptions) -> None:
     identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
     first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = connect.reporter(given)
-    if wanted.plaintext:  # here, because the sinks know no rows: what the run creates is for its owner alone
-        os.umask(os.umask(0o777) | 0o077)
+    warn_readable(output.file_of(given), reporter.warn)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         method = _method(wanted, given, several=len(found) > 1)
         found.clear()
@@ -59,7 +58,7 @@ def run(given: OwnedOptions) -> None:
             reporter.note(f"{compared}: none is of {named}{later}")
         once = not (given.follow or given.dry_run) and given.checkpoint is None
         if format_name == "table" and given.limit is None and once:
-            for line in totals(wallet.amounts.values()):
+            for line in totals(wallet.amounts, wallet.spent if given.spent and given.unspent else None):
                 reporter.note(printable(line))
         wallet.check()
 

@@ -38,9 +38,7 @@ class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
     records: bool = switch("Add the record of each row, with its height.")
-    decrypt: bool = switch(
-        "Add the record, its plaintext and sender, and check it. Only you can read a new output file."
-    )
+    decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
     unspent: bool = switch("Only records that are not spent; reads all full blocks up to the tip.")
     spent: bool = switch("Only spent records, with what spends them; reads the same.")
     as_of: str | None = option("H", "Count spends up to block H, and read no further.  [default: the tip]")
@@ -58,6 +56,9 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     --columns requests and decrypts what the columns that it names need, also amount and token_id. --spent and
     --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours. With
     both, all records are printed. --lake DEST takes what an export of full-blocks has.
+
+    Plain ownership rows show the service nothing of your keys. A table, --records, --decrypt, --spent and --unspent
+    do: they request the blocks and the transactions of your records.
     """
 
 
@@ -73,9 +74,9 @@ class BalanceCommand(
     """Private balance of view keys, by program and token, as of a block; the keys never leave this machine.
 
     Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
-    is spent. With --checkpoint, later runs read only new blocks; that file holds amounts, but no key and no
-    address. The service has no method for public balances. Needs the aleo-sdk package: pip install
-    'chainq[wallet]'.
+    is spent: the service sees where these begin, and no more of your keys. With --checkpoint, later runs read only new
+    blocks; that file holds amounts, but no key and no address. The service has no method for public balances. Needs
+    the aleo-sdk package: pip install 'chainq[wallet]'.
     """
 
     start: str | None = option("H", "Height before the first record.  [default: 0]")
@@ -289,7 +290,9 @@ def _exported() -> list[Parameter]:
 
 TOOLS = {
     "owned": Tool(
-        OwnedOptions, "chainq owned 0:500\nchainq owned 0:500 --decrypt", declared=lambda: parameters(*_OWNED)
+        OwnedOptions,
+        "chainq owned 0:500\nchainq owned 0:500 --decrypt\nchainq owned 0:500 --spent --unspent --as-of 499",
+        declared=lambda: parameters(*_OWNED),
     ),
     "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --json"),
     "show": Tool(

@@ -14,5 +14,9 @@ def check_network(service: Service, name: str) -> None:
     number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
     if number not in NETWORKS[name]:
         raise UsageError(
-            Phrase("{network}: the service is on another network, its blocks have number {}", number, network=name)
+            Phrase("{network}: the service is on {} (network ID {})", _name_of(number), number, network=name)
         )
+
+
+def _name_of(number: int | None) -> str:
+    return next((name for name, numbers in NETWORKS.items() if number in numbers), "another network")

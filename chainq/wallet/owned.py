@@ -65,6 +65,7 @@ class Wallet(Closing):
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
         self.amounts: dict[Key, Amount] = {}
+        self.spent: set[Key] = set()
         self.compared = 0
         self._owners: set[int] = set()  # numbers of keys that own a row
         self._examiner: Examiner | None = None
@@ -132,6 +133,8 @@ class Wallet(Closing):
             wanted = []
             for row in batch.rows:
                 by = spends.of(key_of(row))
+                if by:
+                    self.spent.add(key_of(row))
                 if self._wanted.spent if by else self._wanted.unspent:
                     wanted.append(_with(row, _spent(by)))
                 else:

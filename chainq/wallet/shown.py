@@ -1,6 +1,6 @@
 """Formats the plaintext of an owned record (as text, on one line, or by its members) and its amount."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from chainq.catalog.owned import AMOUNT, PLAINTEXT, PLAINTEXT_JSON, TOKEN
 from chainq.rows.transaction import CREDITS
 from chainq.text.humanize import counted, in_credits
 from chainq.wallet.plaintext import Members, amount_of, members_of
+from chainq.wallet.records import Key
 
 
 class Style(Enum):
@@ -59,14 +60,22 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
 
 
-def totals(amounts: Iterable[Amount]) -> list[str]:
-    """Return a line per program and token: the number of records and their sum."""
-    groups: dict[tuple[str, str], list[Amount]] = {}
-    for one in amounts:
-        groups.setdefault((one.program, one.token), []).append(one)
+def totals(amounts: Mapping[Key, Amount], spent: Collection[Key] | None = None) -> list[str]:
+    """Return a line per program and token: the number of records and their sum; of those that are not `spent`, too."""
+    groups: dict[tuple[str, str], list[Key]] = {}
+    for key, one in amounts.items():
+        groups.setdefault((one.program, one.token), []).append(key)
     lines = []
     for (program, token), group in sorted(groups.items()):
-        known = [one.amount for one in group if one.amount is not None]
-        total = Amount(program, token, sum(known) if known else None)
-        lines.append(f"{program}{f' {token}' if token else ''}: {counted(len(group), 'record')}, {total}")
+        line = f"{program}{f' {token}' if token else ''}: {counted(len(group), 'record')}, {_sum(group, amounts)}"
+        if spent is not None:
+            left = [key for key in group if key not in spent]
+            line += f"; unspent: {counted(len(left), 'record')}{f', {_sum(left, amounts)}' if left else ''}"
+        lines.append(line)
     return lines
+
+
+def _sum(keys: Sequence[Key], amounts: Mapping[Key, Amount]) -> Amount:
+    """Return the sum of the amounts that are known, of records of one program and token."""
+    known = [amount for key in keys if (amount := amounts[key].amount) is not None]
+    return amounts[keys[0]]._replace(amount=sum(known) if known else None)

@@ -50,8 +50,10 @@ def test_an_altered_record_is_a_finding(chainq: Program, version: int) -> None:
 
 @pytest.mark.parametrize("kept", [(), ("--checkpoint", "kept")])
 def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tuple[str, ...]) -> None:
-    """A new file of --decrypt, or of a column of it, has mode 0600, as has its checkpoint; a file that exists keeps its
-    mode, and a file without plaintexts has the usual one."""
+    """A new file has mode 0600, also without plaintexts, as has its checkpoint; a file that exists keeps its mode.
+
+    A warning says if others can read that.
+    """
     key, home = fresh_key(), chainq.home
     base = ("owned", "--start", "0", "--end", "60", *kept, "--view-key-file", key_file(home, key), "-o")
     (home / "old.jsonl").touch(0o644)
@@ -64,12 +66,14 @@ def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tupl
             assert (home / file).read_bytes()
             return (home / file).stat().st_mode & 0o777
 
-        assert mode("plain.jsonl", "--records") == 0o644
+        assert mode("plain.jsonl") == mode("records.jsonl", "--records") == 0o600
         assert mode("columns.jsonl", "--columns", "height,plaintext") == 0o600
         assert mode("new.jsonl", "--decrypt") == 0o600
         assert not kept or (home / "kept").stat().st_mode & 0o077 == 0
         if not kept:
             assert mode("old.jsonl", "--decrypt") == 0o644
+            ran = chainq(*base, "old.jsonl", url=url)
+            assert "chainq: warning: other users can read 'old.jsonl'; chmod 600 old.jsonl" in ran.err
 
 
 def test_a_sender_that_is_no_address_is_a_finding(chainq: Program) -> None:

@@ -153,7 +153,13 @@ def test_what_spends_a_record_is_first_and_needs_its_option(chainq: Program) -> 
     with serving(Holding(made, 200, first=0)) as url:
         shown = chainq(*spent, "--table", url=url, env={"COLUMNS": "80"})
         named = chainq(*spent, "--columns", "height,spent_height", "--csv", url=url)
-    assert shown.out.decode().split()[:4] == ["height", "amount", "spent_height", "spent_transaction"]
+    assert shown.out.decode().split()[:5] == [
+        "height",
+        "amount",
+        "program_id",
+        "spent_height",
+        "spent_transaction",
+    ]
     assert named.out.decode().splitlines()[0] == "height,spent_height", named.err
     refused = chainq(*FEW, "--columns", "spent_height", url="demo:", env=ENV)
     assert refused.code == 2

@@ -64,10 +64,22 @@ def test_an_amount_is_text_in_other_formats() -> None:
 
 
 def test_totals_of_several_tokens() -> None:
-    """A line for each program and token."""
-    amounts = [Amount("b.aleo", "1field", 5), Amount("credits.aleo", "", 7), Amount("b.aleo", "1field", 6)]
-    assert totals([*amounts, Amount("a.aleo", "", None)]) == [
+    """A line for each program and token; also what is unspent, if it is known what is spent."""
+    keys: list[tuple[str, int | None]] = [("record", number) for number in range(4)]
+    found = [
+        Amount("b.aleo", "1field", 5),
+        Amount("credits.aleo", "", 7),
+        Amount("b.aleo", "1field", 6),
+        Amount("a.aleo", "", None),
+    ]
+    amounts = dict(zip(keys, found, strict=True))
+    assert totals(amounts) == [
         "a.aleo: 1 record, -",
         "b.aleo 1field: 2 records, 11",
         "credits.aleo: 1 record, 0.000007 credits",
+    ]
+    assert totals(amounts, keys[:2]) == [
+        "a.aleo: 1 record, -; unspent: 1 record, -",
+        "b.aleo 1field: 2 records, 11; unspent: 1 record, 6",
+        "credits.aleo: 1 record, 0.000007 credits; unspent: 0 records",
     ]
