@@ -139,11 +139,21 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         return f"pipe heights: chainq blocks {given} --columns height --text | chainq {command.name} -"
     if option in ("--program", "--function") and command and command.name == "transactions":
         return "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM"
-    if command and command.name == "export" and option in _FILTERS | {"--columns"}:
-        what = "columns" if option == "--columns" else "rows of its heights"
-        return f"an export has all {what}; select some of them as you read it, with chainq sql or --url DEST"
+    if command and (instead := _instead_of_filter(command.name or "", option)):
+        return instead
     near = meant or _nearest(option, known)
     return f"did you mean {near}?" if near else _owners(option)
+
+
+def _instead_of_filter(command: str, option: str) -> str:
+    """Return how the rows of a command without filters are selected; empty for other commands and options."""
+    if command == "owned" and option in _FILTERS:
+        columns = "chainq owned --columns height,amount,program_id --jsonl"
+        return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"
+    if command == "export" and option in _FILTERS | {"--columns"}:
+        what = "columns" if option == "--columns" else "rows of its heights"
+        return f"an export has all {what}; select some of them as you read it, with chainq sql or --url DEST"
+    return ""
 
 
 def _range_of(arguments: Sequence[str]) -> str:

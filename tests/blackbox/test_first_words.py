@@ -267,6 +267,11 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
             "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM",
         ),
         (
+            "owned --where amount>2",
+            "filter what it prints: chainq owned --columns height,amount,program_id --jsonl"
+            " | jq 'select(.program_id == \"credits.aleo\")'",
+        ),
+        (
             "export --columns height",
             "an export has all columns; select some of them as you read it, with chainq sql or --url DEST",
         ),
