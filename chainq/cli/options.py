@@ -211,7 +211,9 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
     adopt: bool = switch("Without a checkpoint, resume 10 heights back in -o FILE.")
     max_age: str | None = option("AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
-    follow: bool = switch("Keep running and print new blocks.", names="--follow -f")
+    follow: bool = switch(
+        "Keep running and print new blocks.\fWithout --checkpoint, -o FILE must be new or empty.", names="--follow -f"
+    )
     interval: float | None = option("SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
 
 
@@ -258,7 +260,8 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
     no_trunc: bool = switch("Do not abbreviate values.\fIf they do not fit the terminal, each row is lines of fields.")
     output: str | None = option(
         "FILE",
-        "Output file; its extension selects the format.\fIt is replaced when it is complete.",
+        "Output file; its extension selects the format.\f"
+        "It is replaced when it is complete. Runs that resume or follow append to it.",
         names="--output -o",
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from chainq import tuning
 from chainq.catalog.methods import Method
@@ -115,13 +116,29 @@ def open_journal(
         _check_earlier(journal, checkpoint, output)
     elif checkpoint is not None and sink.owner:
         _check_other(Path(sink.owner), output)
-    if checkpoint is not None and checkpoint.history.last is None and sink.appends and sink.length:
-        name, adopt = printable(str(checkpoint.path)), Phrase(", or {adopt}", adopt=True) if method else ""
+    if journal.history.last is None and sink.appends and sink.length:
+        _refuse_unknown(output, checkpoint, adopts=method is not None and method.height is not None)
+    return journal
+
+
+def _refuse_unknown(output: str, checkpoint: Checkpoint | None, *, adopts: bool) -> NoReturn:
+    """Raise UsageError for an output file with rows that no checkpoint records: a run could write them twice.
+
+    `adopts`: a run can resume after the rows, because they have heights.
+    """
+    if checkpoint is not None:
+        adopt = Phrase(", or {adopt}", adopt=True) if adopts else ""
         raise UsageError(
-            f"{output} has rows of an earlier run, and there is no checkpoint {name}",
+            f"{output} has rows of an earlier run, and there is no checkpoint {printable(str(checkpoint.path))}",
             Phrase("name its checkpoint or another {output}{}", adopt, output="FILE"),
         )
-    return journal
+    after = Phrase("resume after them with {checkpoint} {adopt}, or ", checkpoint="FILE", adopt=True) if adopts else ""
+    raise UsageError(
+        Phrase(
+            "{} has rows already, and without {checkpoint} nothing records how far they go", output, checkpoint=None
+        ),
+        Phrase("{}remove the file, or use another {output}", after, output="FILE"),
+    )
 
 
 def _adopt(
@@ -345,6 +362,8 @@ class _Polls:
             more = "" if left is None else Phrase(" {limit}", limit=left)
             if self.rounds.settings.header and self.rounds.settings.output is None:
                 more += Phrase(" {no_header}", no_header=True)
+            if journal.sink.appends:
+                more += Phrase(" and another {output}", output="FILE")
             error.add_note(Phrase("resume with {start} {follow}{}", more, start=height, follow=True))
         elif not isinstance(error, ReorgError):  # after which the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")

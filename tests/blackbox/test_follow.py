@@ -3,6 +3,7 @@
 The test moves the tip and reads what comes out of the pipe: nothing here waits for a time to pass.
 """
 
+import os
 import signal
 import subprocess
 import threading
@@ -266,29 +267,49 @@ def test_it_survives_its_own_end(chainq: Program, truth: Truth) -> None:
 
 
 def test_a_file_is_appended_to(chainq: Program, truth: Truth) -> None:
-    """--follow -o FILE without a checkpoint appends, each row at once, to what was there."""
+    """--follow -o FILE without a checkpoint begins a new or empty file, and each row is in it at once."""
     service, file = Moving(3), chainq.home / "out"
-    file.write_bytes(b"old\n")
+    file.write_bytes(b"")
     with serving(service) as url:
         process = chainq.start("blocks", "--start", "0", "-o", "out", *SOON, url=url)
         for service.tip in (3, 4, 8):
-            whole = b"old\n" + lines(truth.rows("blocks", 0, service.tip + 1))
+            whole = lines(truth.rows("blocks", 0, service.tip + 1))
             grown(file, process, len(whole))
             assert file.read_bytes() == whole
-        stopped(process, signal.SIGINT, "--start 9")
+        stopped(process, signal.SIGINT, "--start 9 --follow and another -o FILE")
     assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize(("command", "adopts"), [("blocks", True), ("ownership", False)])
+def test_2_a_file_with_rows_needs_a_checkpoint(command: str, adopts: bool, chainq: Program, nowhere: str) -> None:
+    """How far its rows go is recorded nowhere, and they would be there twice: refused before any request."""
+    file = chainq.home / "out.jsonl"
+    file.write_bytes(b'{"height":"7"}\n')
+    ran = chainq(command, "-o", file.name, *SOON, url=nowhere)
+    said(ran, 2, f"{file} has rows already", "remove the file, or use another -o FILE")
+    assert ("--checkpoint FILE --adopt" in ran.err) == adopts
+    assert file.read_bytes() == b'{"height":"7"}\n'
+
+
+def test_a_fifo_needs_no_checkpoint(chainq: Program, truth: Truth) -> None:
+    """Nothing of an earlier run can be in it."""
+    fifo = chainq.home / "out"
+    os.mkfifo(fifo)
+    with serving(Moving(3)) as url:
+        process = chainq.start("blocks", "--start", "0", "--limit", "4", "-o", "out", *SOON, url=url)
+        assert fifo.read_bytes() == lines(truth.rows("blocks", 0, 4))
+        said(finish(process), 0)
 
 
 def test_7_a_full_disk_leaves_whole_rows(chainq: Program, truth: Truth) -> None:
     """Out of room, --follow -o ends with 7 and the place to resume from; neither half a row nor half a header stays."""
     due = truth.rows("blocks", 0, 50)
     with serving(Moving(49)) as url:
-        for flag, size, old in (("--csv", 100, b""), ("--jsonl", 2000, b"old\n")):
+        for flag, size in (("--csv", 100), ("--jsonl", 2000)):
             out = chainq.home / flag
-            out.write_bytes(old)
             words = ("blocks", "--start", "0", flag, *SOON, "-o", str(out), "--url", url)
             said(capped(chainq, size, *words), 7, str(out), "File too large", "resume with --start 0 --follow")
-            assert out.read_bytes() == old
+            assert out.read_bytes() == b""
     assert len(lines(due)) > 2000
 
 
