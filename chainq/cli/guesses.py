@@ -139,14 +139,16 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         return f"pipe heights: chainq blocks {given} --columns height --text | chainq {command.name} -"
     if option in ("--program", "--function") and command and command.name == "transactions":
         return "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM"
-    if command and (instead := _instead_of_filter(command.name or "", option)):
+    if command and (instead := _instead(command.name or "", option)):
         return instead
     near = meant or _nearest(option, known)
     return f"did you mean {near}?" if near else _owners(option)
 
 
-def _instead_of_filter(command: str, option: str) -> str:
-    """Return how the rows of a command without filters are selected; empty for other commands and options."""
+def _instead(command: str, option: str) -> str:
+    """Return what a command without filters or `--lake` has instead; empty for other commands and options."""
+    if command == "sql" and option == "--lake":
+        return "the folder or URL of an export comes before the query: chainq sql DEST QUERY"
     if command == "owned" and option in _FILTERS:
         columns = "chainq owned --columns height,amount,program_id --jsonl"
         return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"

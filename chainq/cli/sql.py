@@ -18,6 +18,7 @@ from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import SqlPrompt
+from chainq.config.server import completed
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
@@ -55,6 +56,7 @@ def run(given: "SqlOptions") -> None:
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "filter heights with WHERE")
+    words = words or _of_url(given, bounds)
     if given.partial and not words:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
@@ -93,6 +95,12 @@ def run(given: "SqlOptions") -> None:
             SqlPrompt(database.schema(), partial(answer, None), database.ends).run()
         else:
             answer(file, query)
+
+
+def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
+    """Return the data set that the URL names, if any: without a range it is queried whole, unlike a service."""
+    url = "" if bounds != Bounds() else completed(connect.service_options(given)).url
+    return [url] if is_data_set(url) else []
 
 
 def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> list[str]:

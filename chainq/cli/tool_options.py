@@ -212,7 +212,8 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
 
     Tables: blocks, full_blocks, records, ownership, transitions; an export also has others that it was written with,
     such as transactions and calls. .tables lists them at the prompt. Without DEST the tables that the query names are
-    fetched into memory, for the range. Without QUERY a terminal gets a prompt.
+    fetched into memory, for the range; --url DEST without a range is the whole export. Without QUERY a terminal gets
+    a prompt.
     """
 
     words: list[str] | None = argument(

@@ -7,7 +7,6 @@ from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value, Wire
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import IncompleteError, LackingError, TooHeavyError
-from chainq.stored.service import NO_TABLE
 from chainq.text.sanitize import excerpt
 
 _LACKING = re.compile(r"a data set has no index.*|(this export|\S+) has no table.*")  # as a served export says it
@@ -103,10 +102,9 @@ class MethodProber:
             return Check(name, "no", f"the server has no {method.name}, the command cannot work", outcome.error)
         if isinstance(outcome.error, TooHeavyError):
             return Check(name, f"{known}, but slow", "chainq will request shorter ranges")
-        lacks = outcome.code == str(NO_TABLE) or isinstance(outcome.error, IncompleteError)
-        if lacks and (lacking := _LACKING.search(str(outcome.error))):
-            return Check(name, "not in this export", lacking[0])
         if isinstance(outcome.error, LackingError | IncompleteError):
+            if lacking := _LACKING.search(str(outcome.error)):
+                return Check(name, "not in this export", lacking[0])
             return Check(name, f"{known}, of some heights", str(outcome.error))
         if outcome.code:
             meaning = f"the command will fail: {outcome.error}"

@@ -157,7 +157,7 @@ def _block(service: Service, height: int | None) -> BlockParts:
         try:
             return own()
         except ServiceError as error:
-            from chainq.stored.service import NO_TABLE
+            from chainq.transport.failures import NO_TABLE
 
             lacks = error.code == str(NO_TABLE) and "no table records" in error.message
             if not lacks:

@@ -20,12 +20,10 @@ from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
 from chainq.stored.reader import Reader, lacking
 from chainq.transport.base import Request, Response
-from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA
+from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA, NO_TABLE
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 """Error codes of JSON-RPC 2.0, section 5.1."""
-NO_TABLE = -32002
-"""Of its range for servers: the data set lacks the table or index that a method needs."""
 PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
 """Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
 _ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
@@ -87,7 +85,8 @@ class StoredService:
             return self._valid_answer(request), "ok"
         except RpcError as refused:
             message = f"this export {refused.message}; {refused.hint}" if refused.hint else refused.message
-            return error(_id(request), refused.code, message), str(refused.code)
+            data = Raw(INCOMPLETE_DATA) if refused.code == NO_TABLE else None
+            return error(_id(request), refused.code, message, data), str(refused.code)
 
     def _valid_answer(self, request: Any) -> bytes | None:
         fields = request if isinstance(request, dict) else {}

@@ -51,8 +51,9 @@ _TRANSIENT_CODES = (
 _LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
 _POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
 _NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
-INCOMPLETE, INCOMPLETE_DATA = -32001, b'{"incomplete":true}'
-"""Code and data of the error of an export that lacks heights; other servers may use the code for something else."""
+INCOMPLETE, NO_TABLE, INCOMPLETE_DATA = -32001, -32002, b'{"incomplete":true}'
+"""Codes of the errors of an export that lacks heights, or the table or index that a method needs, and their data.
+Other servers may use the codes for something else."""
 _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
@@ -139,6 +140,8 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     if code == str(INCOMPLETE) and data == INCOMPLETE_DATA:
         return LackingError(text, "read other heights, or have them exported there", code=code)
+    if code == str(NO_TABLE) and data == INCOMPLETE_DATA:
+        return LackingError(text, code=code)
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)

@@ -518,6 +518,22 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
         assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in chainq(*words, url=url).err
 
 
+def test_an_export_as_url_is_queried_whole(exported: Program) -> None:
+    """By option, environment or profile, as the argument DEST; a range reads that range from it."""
+    counted = ("select count(*) as n, min(height) as h from blocks", "--jsonl")
+    exported.config.parent.mkdir(parents=True)
+    exported.config.write_text('[profiles.own]\nurl = "lake"\n')
+    for ran in (
+        exported("sql", *counted, url="lake"),
+        exported("sql", "--url", "lake", *counted),
+        exported("sql", "--profile", "own", *counted),
+        exported("sql", "lake", *counted),
+    ):
+        assert (ran.code, ran.out, ran.err) == (0, b'{"n":100,"h":2400}\n', "")
+    assert exported("sql", "--last", "5", *counted, url="lake").out == b'{"n":5,"h":2495}\n'
+    assert exported("sql", "2410:2412", *counted, url="lake").out == b'{"n":2,"h":2410}\n'
+
+
 def test_times_and_booleans_in_parquet(exported: Program) -> None:
     """They have types of their own, with every digit; a value that a type does not hold is an error."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -551,6 +567,10 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
     assert "a range cannot be combined with DEST" in one_line(exported("sql", "lake", "5:9", "select 1"), 2)
+    line = one_line(exported("sql", "--lake", "lake", "select 1"), 2)
+    assert line.endswith(
+        "unknown option --lake; the folder or URL of an export comes before the query: chainq sql DEST QUERY\n"
+    )
     assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
     for given in (["lake"], ["lake", "-"], ["-"], []):
         assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
