@@ -182,9 +182,10 @@ def where(condition: str) -> Any:
     """Declare `--where`, with an example."""
     return option(
         "EXPRESSION",
-        f"Rows that meet it (all, if repeated): '{condition}'. "
-        "Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a text or regex, case-sensitive.\f"
-        "(?i) before the text ignores case. !~ is the opposite of ~.",
+        f"Rows that meet it: '{condition}'. "
+        "Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes.\f"
+        "(?i) before the text ignores case. !~ is the opposite of ~. A text with spaces or ( ) needs quotes: "
+        'FIELD ~ "(?i)text". If repeated, rows must meet all.',
         names="--where",
         heading=FILTER,
     )

@@ -53,7 +53,7 @@ _ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=~": "~", "===": "="}
+_MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=~": "~", "~=": "~", "===": "="}
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
 _INSTEAD = {
     "in": "{0} = A or {0} = B",
@@ -68,6 +68,11 @@ _INSTEAD = {
 }
 """What is written in place of words of SQL and of other programs after the field `{0}`."""
 _NUMBERS = (Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.TIME)
+_UNQUOTED = re.compile(r".+?(?=\s+(?:and|or)\s|$)", re.IGNORECASE)
+"""A value without quotes that goes on after its first word."""
+_OTHERS = re.compile(r"[&;]|\s[\w.\[\]]+\s*[=<>!~]|^(and|or|not)\b", re.IGNORECASE)
+"""What is in the rest of an expression if it is another condition that `and` or `or` does not join."""
+_INVALID = (re.error, RecursionError, OverflowError)
 _EXPONENTS = {"K": 3, "M": 6}
 
 
@@ -204,6 +209,7 @@ class _Parser:
         self._expression, self._field, self._sought = expression, field, sought
         self._tokens = self._split()
         self._next = self._depth = 0
+        self._compared = ("", 0, -1)  # of the last value: its field and operator, where it begins, the token after it
 
     def parse(self) -> Test:
         if self._token.kind == "end":
@@ -239,10 +245,33 @@ class _Parser:
         return self._tokens[self._next - 1]
 
     def _expected(self, what: str) -> UsageError:
+        if quote := self._to_quote(self._next):
+            return _wrong(f"unexpected {quoted(self._token.text)} at character {self._token.at + 1}; {quote}")
         if self._token.kind == "other":
             unexpected = f"unexpected {quoted(self._token.text)} at character {self._token.at + 1}"
             return _wrong(f"{unexpected}; join conditions with and, or, not")
         return _wrong(f"expected {what} {self._place()}")
+
+    def _to_quote(self, at: int) -> str:
+        """Return that the last value needs quotes, with the comparison in that form.
+
+        `at`: of the token that is unexpected; empty unless the value goes on there, and is valid in quotes.
+        """
+        compared, start, following = self._compared
+        found = _UNQUOTED.match(self._expression, start)
+        if at != following or self._tokens[at].kind == "end" or found is None or _OTHERS.search(found[0]):
+            return ""
+        text = found[0].rstrip()
+        while text.endswith(")") and text.count(")") > text.count("("):  # of conditions in brackets
+            text = text[:-1].rstrip()
+        mark = '"' if "'" in text else "'"
+        if mark in text or text.count("(") != text.count(")") or len(text) > LONGEST_MEANT:
+            return ""
+        try:
+            _regex(text if compared.endswith("~") else "")
+        except _INVALID:
+            return ""
+        return f"put the text in quotes: {compared} {mark}{text}{mark}"
 
     def _expected_number(self, after: str, field: Field) -> UsageError:
         hint = Phrase("; times are Unix seconds; for blocks by time use {since}", since=None)
@@ -306,10 +335,12 @@ class _Parser:
     def _matcher(self, sign: str, field: Field) -> Callable[[Raw | None], bool]:
         """Return the test of one value, of the value that follows the sign; `!=` and `!~` as `=` and `~`."""
         token = self._token
+        number, matching = self._number(token), sign in ("~", "!~")
+        if token.kind != "text" and (matching or (token.kind == "word" and number is None)):
+            self._compared = (f"{field.name} {sign}", token.at, self._next + (token.kind == "word"))
         if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
             raise self._expected("a value")
         text = token.text[1:-1] if token.kind == "text" else token.text
-        number = self._number(token)
         if sign in _ORDERS:
             if number is None:
                 raise self._expected_number(sign, field)
@@ -317,7 +348,7 @@ class _Parser:
             ordered = Ordered(field.name, sign, number)
             self._sought.append(ordered)
             return ordered
-        if sign in ("~", "!~"):
+        if matching:
             matches = Matches(field.name, text, self._pattern(text))
             self._take()
             if sign == "~":
@@ -349,11 +380,18 @@ class _Parser:
 
     def _pattern(self, text: str) -> re.Pattern[str]:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of patterns that a later Python may read in another way
-                return re.compile(text)
-        except (re.error, RecursionError, OverflowError) as error:
-            raise _wrong(f"invalid regular expression {self._place()}: {quoted(str(error))[1:-1]}") from None
+            return _regex(text)
+        except _INVALID as error:
+            quote = self._to_quote(self._next + 1)
+            problem = f"{quoted(str(error))[1:-1]}{'; ' * bool(quote)}{quote}"
+            raise _wrong(f"invalid regular expression {self._place()}: {problem}") from None
+
+
+def _regex(text: str) -> re.Pattern[str]:
+    """Return the regular expression. Raises one of `_INVALID`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of patterns that a later Python may read in another way
+        return re.compile(text)
 
 
 def _not(test: Test) -> Test:
