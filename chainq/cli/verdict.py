@@ -38,11 +38,15 @@ class Verdict:
     def __str__(self) -> str:
         if not len(self.heights) and not self.rows and not self.findings:
             return self.nothing
-        rows = ", ".join(f"{number:,} {command}" for command, number in self.rows.items()) or "0 rows"
+        counts = (
+            (number, command if number != 1 else command.removesuffix("s")) for command, number in self.rows.items()
+        )
+        rows = ", ".join(f"{number:,} {command}" for number, command in counts)
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         total = counted(sum(self.findings.values()), "finding") if found else "no findings"
         where = f"{self.heights}: " if len(self.heights) else ""
-        return f"{where}{total}{f' ({found})' if found else ''} in {rows}{self._not_listed()}{self.compared}"
+        kinds, read = f" ({found})" if found else "", f" in {rows}" if rows else ""
+        return f"{where}{total}{kinds}{read}{self._not_listed()}{self.compared}"
 
     def _not_listed(self) -> str:
         kinds = sorted(((number, kind) for kind, number in self.unlisted.items() if number), reverse=True)

@@ -81,8 +81,6 @@ def run(given: VerifyCommand) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
-    if "receipt" in verdict.findings and Path(given.range or "").is_file() and not given.full:
-        verdict.compared += spelled(Phrase("; {full} shows which rows are wrong", full=True))
     altered = "content" in verdict.findings and not given.full
     named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
     conclude(verdict, reporter, named + _repair(given, settings, verdict))

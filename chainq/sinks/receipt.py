@@ -46,9 +46,11 @@ class FileReceipt(msgspec.Struct, frozen=True, omit_defaults=True):
     grades: dict[str, int] = {}
 
     @property
-    def whole(self) -> bool:
-        """Return whether the file has all rows of the heights."""
-        return not self.where and self.limit is None and self.page is None
+    def left_out(self) -> dict[str, object]:
+        """The parameters that left rows of the heights out, with their values; empty if the file has all rows."""
+        limited = self.limit is not None and self.rows >= self.limit
+        cut = {**({"limit": self.limit} if limited else {}), **({"page": self.page} if self.page is not None else {})}
+        return {**self.where, **cut}
 
 
 def read_receipt(file: Path) -> FileReceipt | None:

@@ -27,6 +27,7 @@ from chainq.verify.service_rows import COMMANDS
 from chainq.verify.text_rows import CsvRows, JsonlRows, JsonRows
 
 _NOWHERE = HeightRange(0, 0)
+_WITHOUT_FULL = Phrase("without {full}, its bytes and the number of its rows are compared with its receipt", full=True)
 
 
 class RowsCheck:
@@ -56,7 +57,7 @@ class RowsCheck:
         self.heights = heights or HeightRange(0, 0)
         self._rows: FileRows | None = None
         self._said: FileReceipt | None = None  # the receipt beside it, None if missing or damaged
-        self._verdict = ""  # what the receipt proves about the file, in words
+        self._differs = False  # its bytes are not those of its receipt
         self._alone: UsageError | None = None  # why the rows cannot be verified, if only the receipt can
 
     def steps(self) -> Iterator[Step]:
@@ -66,25 +67,21 @@ class RowsCheck:
         """
         yield Step(_NOWHERE, list(self._of_receipt()), {})
         said = self._said
-        if said is not None:
-            self._command = self._command or (said.command if said.command in COMMANDS else None)
-            if said.whole and said.start is not None and said.end is not None and said.start < said.end:
-                self._due = self._due or HeightRange(said.start, said.end)
+        if said is None:
+            yield from self._of_rows()
+            return
+        self._command = self._command or (said.command if said.command in COMMANDS else None)
+        if said.left_out.keys() <= said.where.keys() and said.start is not None and said.end is not None:
+            self._due = self._due or (HeightRange(said.start, said.end) if said.start < said.end else None)
         try:
-            if said is not None and (said.where or said.command not in COMMANDS):
-                filters = ", ".join(f"{{{name}}}" for name in said.where)
-                why = Phrase(f": {filters} left rows out", **said.where) if filters else ""
-                raise UsageError(
-                    Phrase("{}: its rows are not all rows of a range{}", self._path, why),
-                    Phrase("without {full}, its bytes are compared with its receipt", full=True),
-                )
+            if said.command not in COMMANDS:
+                raise UsageError(f"{self._path}: its rows are not all rows of a range", _WITHOUT_FULL)
             yield from self._of_rows()
         except UsageError as error:
-            if said is None:
-                raise
             self._alone, self.heights = error, self._due or self.heights
-            yield Step(self.heights, [], {said.command: said.rows})
-        self.unseen = self._verdict or self.unseen
+            yield from self._counted(said)
+        if self._differs and self._rows is not None and self._rows.method.ranged and not said.left_out:
+            self.unseen = Phrase("{full} shows which rows are wrong", full=True)
 
     def _of_receipt(self) -> Iterator[Finding]:
         """Yield differences between the bytes of the file and its receipt. Raises OutputError if it cannot be read."""
@@ -101,8 +98,9 @@ class RowsCheck:
             return
         except OSError as error:
             raise OutputError(f"cannot read {printable(str(self._path))} or its receipt: {error.strerror}") from None
-        if (size, digest) == (said.bytes, said.sha256):
-            self._verdict = f"the file is as its receipt says (SHA-256, {counted(said.rows, 'row')})"
+        self._differs = (size, digest) != (said.bytes, said.sha256)
+        if not self._differs:
+            self.unseen = f"the file is as its receipt says (SHA-256, {counted(said.rows, 'row')})"
         if size != said.bytes:
             yield Finding(None, said.command, "receipt", f"{said.bytes} bytes", f"{size} bytes", None)
         if digest != said.sha256:
@@ -116,14 +114,16 @@ class RowsCheck:
             file = _open_file(self._path)
         except IncompleteError as error:  # even its columns are unreadable
             self.heights = HeightRange(0, 0)
-            yield Step(self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {})
+            yield Step(
+                self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {"rows": 0}
+            )
             return
         method = BY_COMMAND[self._command] if self._command else _method_of(self._path, file.names)
         names = checked_columns(method, file.names)
         if not names:
             raise UsageError(f"{self._path} has none of the columns that can be verified")
         due = self._due or file.heights
-        check = TableCheck(method, names, due)
+        check = TableCheck(method, names, due, filtered=self._said is not None and bool(self._said.where))
         damages: list[str] = []
 
         def finding(height: int | None, contradiction: Contradiction) -> Finding:
@@ -145,9 +145,8 @@ class RowsCheck:
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
-        if self._said is not None and check.rows != self._said.rows:
-            expected, found = (counted(rows, "row") for rows in (self._said.rows, check.rows))
-            yield Step(_NOWHERE, [Finding(None, self._said.command, "receipt", expected, found, None)], {})
+        if self._said is not None:
+            yield from _difference(self._said, check.rows)
         self.heights = check.heights
         self._rows = FileRows(file, method, self.heights, finding)
         if self._said is not None:  # its row count and hash detect every change
@@ -158,10 +157,33 @@ class RowsCheck:
         if method.ranged:
             self.unseen += Phrase(", {full} compares them with the service")
 
+    def _counted(self, said: FileReceipt) -> Iterator[Step]:
+        """Count the rows, if they cannot be verified otherwise, and compare their number with the receipt's."""
+        damages: list[str] = []
+        rows = 0
+        try:
+            file = _open_file(self._path)
+            rows = sum(table.num_rows for table in file.tables(file.names[:1], damages.append))
+        except UsageError:  # a format whose rows only people read
+            self.unseen = "; ".join(filter(None, (self.unseen, "its rows were not counted")))
+            return
+        except IncompleteError as error:
+            damages.append(error.message)
+        found = [Finding(None, said.command, "invalid", "a readable row", damage, None) for damage in damages]
+        yield Step(self.heights, found, {"rows": rows})
+        yield from _difference(said, rows)
+        if self._differs:
+            self.unseen = "its rows were only counted"
+
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows in the form that `against` compares, after `steps`. Raises UsageError without heights."""
         if self._alone is not None:
             raise self._alone
+        if self._said is not None and (left_out := self._said.left_out):
+            names = Phrase(", ".join(f"{{{name}}}" for name in left_out), **left_out)
+            raise UsageError(
+                Phrase("{}: its rows are not all rows of a range: {} left rows out", self._path, names), _WITHOUT_FULL
+            )
         if self._rows is None:
             return
         if not self._rows.method.ranged:
@@ -173,6 +195,13 @@ class RowsCheck:
     def spans(self) -> list[HeightRange]:
         """Return the heights of what `parts` yields."""
         return [self.heights]
+
+
+def _difference(said: FileReceipt, rows: int) -> Iterator[Step]:
+    """Yield the finding that a file does not have as many rows as its receipt says."""
+    if rows != said.rows:
+        expected, found = (counted(number, "row") for number in (said.rows, rows))
+        yield Step(_NOWHERE, [Finding(None, said.command, "receipt", expected, found, None)], {})
 
 
 def _open_file(path: Path) -> RowsFile:

@@ -49,11 +49,13 @@ class TableCheck:
     """A check of the tables of one command, in order, that yields what is wrong with their rows.
 
     `names`: their columns. `heights`: the heights of the rows; None if unknown (blocks then use their own lowest and
-    highest).
+    highest). `filtered`: a filter left rows out, so no height must have a block.
     """
 
-    def __init__(self, method: Method, names: Iterable[str], heights: HeightRange | None = None) -> None:
-        self._method, self._due = method, heights
+    def __init__(
+        self, method: Method, names: Iterable[str], heights: HeightRange | None = None, *, filtered: bool = False
+    ) -> None:
+        self._method, self._due, self._filtered = method, heights, filtered
         present = set(names)
         self._height = method.height if method.height in present else None
         identity = IDENTITY.get(method.command) or method.identity
@@ -179,11 +181,13 @@ class TableCheck:
                 yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
 
     def _every_block(self) -> Found:
-        """Yield heights that do not have exactly one block."""
+        """Yield heights that do not have exactly one block; none without a block if a filter may have left it out."""
         due, at = self.heights, np.concatenate(self._blocks)
         heights, counts = np.unique(at[(at >= due.start) & (at < due.end)], return_counts=True)
         for height, count in zip(heights[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
             yield height, Contradiction("doubled", f"block {height} once", f"{count} times")
+        if self._filtered:
+            return
         edges = np.concatenate([[due.start - 1], heights, [due.end]])
         for place in np.flatnonzero(np.diff(edges) > 1):
             gap = HeightRange(int(edges[place]) + 1, int(edges[place + 1]))

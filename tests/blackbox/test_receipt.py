@@ -135,18 +135,51 @@ def test_files_that_are_no_whole_range(words: tuple[str, ...], name: str, chainq
     """What a filter, a limit or columns leave out is not missing; a lost row still is."""
     path = written(chainq, server, "blocks", name, *words)
     assert "as its receipt says" in one_line(chainq("verify", str(path)), 0)
-    if words[0] != "--limit":
-        compared = chainq("verify", str(path), "--full", url=server("--tip", "400"))
-        assert compared.code == 2, "nothing was compared, so nothing may say so"
-        if words[0] == "--where":
-            told = "its rows are not all rows of a range: --where height ~ 7$ left rows out; without --full, its bytes"
-            assert told in compared.err
-            beside(path).unlink()
-            ran = chainq("verify", str(path), "--full", "--start", "200", "--end", "220", url=server("--tip", "400"))
-            assert "if --where, --program, --function or --limit left these rows out" in one_line(ran, 6)
-            written(chainq, server, "blocks", name, *words)
+    compared = chainq("verify", str(path), "--full", url=server("--tip", "400"))
+    assert compared.code == 2, "nothing was compared, so nothing may say so"
+    if words[0] in ("--where", "--limit"):
+        told = f"its rows are not all rows of a range: {' '.join(words)} left rows out; without --full, its bytes"
+        assert told in compared.err
+    if words[0] == "--where":
+        beside(path).unlink()
+        ran = chainq("verify", str(path), "--full", "--start", "200", "--end", "220", url=server("--tip", "400"))
+        assert "if --where, --program, --function or --limit left these rows out" in one_line(ran, 6)
+        written(chainq, server, "blocks", name, *words)
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
     assert "receipt" in one_line(chainq("verify", str(path), "--jsonl"), 6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("records", RANGE, "--program", "token_registry.aleo"), "in {} records"),
+        (("blocks", RANGE, "--where", "height ~ 7$"), "in {} blocks"),
+        (("block", "5", "6", "7"), "in {} rows; its rows were only counted"),
+    ],
+)
+def test_rows_are_counted_not_repeated_from_the_receipt(
+    words: tuple[str, ...], said: str, chainq: Program, server: Servers
+) -> None:
+    """Of files that a filter or heights chose the rows of, too; a duplicate of a filtered row is named."""
+    path = chainq.home / "some.jsonl"
+    assert chainq(*words, "-o", str(path), "--receipt", "-q", url=server("--tip", "400")).code == 0
+    lines = path.read_bytes().splitlines(keepends=True)
+    for kept, doubled in ((lines[:-1], False), ([*lines, lines[-1]], words[0] != "block")):
+        path.write_bytes(b"".join(kept))
+        ran = chainq("verify", str(path), "--jsonl")
+        line = one_line(ran, 6)
+        assert line.endswith(f"{said.format(len(kept))}\n"), "no word of --full, which cannot compare it"
+        found = [(one["check"], one["expected"], one["found"]) for one in map(json.loads, ran.rows)]
+        assert ("receipt", f"{len(lines)} rows", f"{len(kept)} rows") in found
+        assert any(check == "doubled" for check, _, _ in found) == doubled
+
+
+def test_rows_that_are_not_counted(chainq: Program, server: Servers) -> None:
+    """The verdict names no number of rows of a format that only people read."""
+    path = written(chainq, server, "blocks", "blocks.txt", "--columns", "round", "--text")
+    assert "no findings; the file is as its receipt says" in one_line(chainq("verify", str(path)), 0)
+    path.write_bytes(path.read_bytes()[:-5])
+    assert one_line(chainq("verify", str(path), "--jsonl"), 6).endswith("(2 receipt); its rows were not counted\n")
 
 
 def test_receipts_that_do_not_fit(chainq: Program, server: Servers) -> None:
