@@ -110,6 +110,18 @@ def in_python(name: str, value: object) -> str:
     return name if value is None else f"{name}={value!r}"
 
 
+def sentences(*parts: str) -> Phrase:
+    """Return the parts of a message as one text: with semicolons between them, but none after a question.
+
+    >>> sentences("no service at http://h/", "is the URL right?", "resume with --start 5")
+    'no service at http://h/; is the URL right? resume with --start 5'
+    """
+    text = Phrase("{}", parts[0])
+    for part in parts[1:]:
+        text = Phrase("{} {}" if text.endswith(("?", "!")) else "{}; {}", text, part)
+    return text
+
+
 class ChainqError(Exception):
     """The base of all errors of chainq.
 
@@ -127,7 +139,7 @@ class ChainqError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return Phrase("{}; {}", self.message, self.hint) if self.hint else self.message
+        return sentences(self.message, self.hint) if self.hint else self.message
 
 
 class NotFoundError(ChainqError):

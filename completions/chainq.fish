@@ -327,30 +327,30 @@ _chainq_row --reorg-at text 'Replace the blocks from H on'
 _chainq_row --reorg-after text 'Calls before --reorg-at takes effect'
 _chainq_row --fault-seed text 'Seed for faults'
 _chainq_for blocks
-_chainq_row 1 words range latest 'the block at the tip'
+_chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for block
 _chainq_row any words height... latest 'the block at the tip' - 'one per line on standard input'
 _chainq_for latest
 _chainq_for full-blocks
-_chainq_row 1 words range latest 'the block at the tip'
+_chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for transactions
 _chainq_row any words '[height]...' latest 'the block at the tip' - 'one per line on standard input'
 _chainq_for transaction
-_chainq_row any words id... - 'one per line on standard input'
+_chainq_row any text id...
 _chainq_for program-transactions
 _chainq_row 1 words program credits.aleo '' token_registry.aleo '' wrapped_credits.aleo '' hello_hello.aleo '' tile_gallery.aleo '' wide_library.aleo ''
 _chainq_row 2 function function transfer_public credits.aleo transfer_private credits.aleo transfer_public_as_signer credits.aleo transfer_private_to_public credits.aleo transfer_public_to_private credits.aleo bond_public credits.aleo bond_validator credits.aleo claim_unbond_public credits.aleo unbond_public credits.aleo set_validator_state credits.aleo mint credits.aleo split credits.aleo join credits.aleo fee_public credits.aleo fee_private credits.aleo mint_public token_registry.aleo transfer_public token_registry.aleo transfer_from_public token_registry.aleo transfer_private token_registry.aleo transfer_public_to_private token_registry.aleo deposit_credits_private wrapped_credits.aleo withdraw_credits_private wrapped_credits.aleo hello hello_hello.aleo claim tile_gallery.aleo show tile_gallery.aleo run wide_library.aleo
 _chainq_for records
-_chainq_row 1 words range latest 'the block at the tip'
+_chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for ownership
-_chainq_row 1 words range latest 'the block at the tip'
+_chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for transitions
-_chainq_row 1 words range latest 'the block at the tip'
+_chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for address-transactions
 _chainq_row 1 text address
-_chainq_row 2 words range latest 'the block at the tip'
+_chainq_row 2 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for owned
-_chainq_row 1 words range latest 'the block at the tip'
+_chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_row any file '[keyfile]...'
 _chainq_for balance
 _chainq_row any file '[keyfile]...'

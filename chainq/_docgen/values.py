@@ -85,8 +85,8 @@ def _words(command: str, name: str, text: str) -> Words:
         "url": (("demo:", "the sample chain, with no network"),),
         "heights": (tip, stdin),
         "objects": (tip, stdin),
-        "range": (tip,),
-        "ids": (stdin,),
+        # Never one alone: a shell would insert it at once.
+        "range": (tip, ("-100:", "the last 100 blocks"), ("0:100", "blocks 0 to 99")),
         "shell": _plain(SCRIPTS),
         "format": _plain(name for name in own_formats() if name in re.findall("[a-z]+", text)),  # nor all formats
         "dialect": _plain(named or DIALECTS),  # not every command takes all

@@ -72,6 +72,7 @@ _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--re
 _OF_ROWS = {"--columns", "--csv", "--jsonl", "--format", "--output", "-o", "--where", "--limit"}
 _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--begin", "--to", "--stop"}
 _HEIGHT = re.compile(r"[0-9][0-9_.]*[KkMm]?")
+_RANGE = re.compile(r"-?(?:[0-9][0-9_.]*[KkMm]?)?:(?:[0-9][0-9_.]*[KkMm]?)?")
 _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
 
@@ -135,8 +136,9 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
     if meant is None and option in _BY_RANGE and command and command.name == "block":
         return f"use a range: {_range_of(arguments)}"
     if option in _BY_TIME | {"--reverse"} and command and command.name in ("block", "transactions"):
-        given = f"{option} {'--last N' if option == '--reverse' else 'TIME'}"
-        return f"pipe heights: chainq blocks {given} --columns height --text | chainq {command.name} -"
+        blocks = f"chainq blocks {option} {_heights_of(arguments) if option == '--reverse' else 'TIME'}"
+        of_each = f"pipe heights: {blocks} --columns height --text | chainq {command.name} -"
+        return f"use {blocks}" if command.name == "block" else of_each
     if option in ("--program", "--function") and command and command.name == "transactions":
         return "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM"
     if command and (instead := _instead(command.name or "", option)):
@@ -162,7 +164,7 @@ def _range_of(arguments: Sequence[str]) -> str:
     """Return the range that unknown range options mean, else an example.
 
     >>> _range_of(["--last", "20"]), _range_of(["--start=5", "--end", "8"]), _range_of(["--last", "x"])
-    ('-20:', '5:8', '-100: is the last 100 blocks')
+    ('-20:', '5:8', '-100: for the last 100 blocks; for the last one use latest')
     """
     words = [part for word in arguments for part in word.split("=", 1)]
     given = {name: value for name, value in pairwise(words) if name in _BY_RANGE and _HEIGHT.fullmatch(value)}
@@ -170,7 +172,18 @@ def _range_of(arguments: Sequence[str]) -> str:
     if last := given.get("--last"):
         return f"-{last}:"
     start, end = given.get("--start", ""), given.get("--end", "")
-    return f"{start}:{end}" if start or end else "-100: is the last 100 blocks"
+    return f"{start}:{end}" if start or end else "-100: for the last 100 blocks; for the last one use latest"
+
+
+def _heights_of(arguments: Sequence[str]) -> str:
+    """Return the range among the arguments, or its option, else an example.
+
+    >>> _heights_of(["block", "5:8", "--reverse"]), _heights_of(["--reverse", "--last=4"]), _heights_of(["block", "5"])
+    ('5:8', '--last 4', '--last N')
+    """
+    ranges = [word for word in arguments if _RANGE.fullmatch(word)]
+    last = _range_of(arguments)
+    return ranges[0] if ranges else f"--last {last[1:-1]}" if _RANGE.fullmatch(last) and last[0] == "-" else "--last N"
 
 
 def _nearest(option: str, known: Collection[str]) -> str:

@@ -20,12 +20,14 @@ def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes; in a pipe one per line."""
     room = terminal_width() if on_terminal(None) else _ENDLESS
     others = {COMMAND: listed(), FINDINGS.command: FINDINGS}
-    columns = (others.get(command) or BY_COMMAND[command]).selectable
+    method = others.get(command) or BY_COMMAND[command]
+    columns = method.selectable
     rows = list(map(_described, columns))
     inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
     text = _listed(rows, room)
     if inside:
-        text += "\nin these arrays, also for --columns and --where:\n" + "".join(f"{path}\n" for path in inside)
+        options = "--columns and --where" if method.filtered else "--columns"
+        text += f"\nin these arrays, also for {options}:\n" + "".join(f"{path}\n" for path in inside)
     if columns == REFERENCE:
         added = [column for column in DETAILED_REFERENCE if column not in REFERENCE]
         text += "\nonly in a table without --columns:\n" + _listed(list(map(_described, added)), room)

@@ -11,7 +11,7 @@ import typer
 from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
-from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError, Phrase, UsageError
+from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys, mask_url
 from chainq.text.spelling import options_in, spelled
@@ -76,7 +76,7 @@ def _advised(arguments: list[str], error: ChainqError) -> str:
         for part in parts
         if lacking.isdisjoint(words := re.findall("[a-z-]+", part)) or not PlainGroup.catalogue.keys().isdisjoint(words)
     ]
-    return str(error) if kept == parts else Phrase("; ".join(["{}"] * (1 + len(kept))), error.message, *kept)
+    return str(error) if kept == parts else sentences(error.message, *kept)
 
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
@@ -143,7 +143,7 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
     bounds = re.search(r" is not (from|at least) ", value)
     hint = _argument_hint(error, arguments) or _digits(error, value) or ("" if bounds else "see --help")
-    return "; ".join(filter(None, (f"{problem[:1].lower()}{problem[1:]}{colon}{value}", hint)))
+    return sentences(*filter(None, (f"{problem[:1].lower()}{problem[1:]}{colon}{value}", hint)))
 
 
 def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
@@ -211,7 +211,7 @@ def _in_order(command: str, arguments: list[str]) -> str:
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
-    parts = abridged("; ".join(map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
+    parts = abridged(sentences(*map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
     parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:
         log.write("error", mask_keys(f"chainq{command}: {' '.join(parts.split())}"))

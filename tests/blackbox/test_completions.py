@@ -150,6 +150,8 @@ def shell(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
         ("chainq block lat", "chainq block latest"),
         ("chainq show lat", "chainq show latest"),
         ("chainq block 5 lat", "chainq block 5 latest"),
+        ("chainq records lat", "chainq records latest"),
+        ("chainq records 0:", "chainq records 0:100"),
         ("chainq rpc records/a", "chainq rpc records/all"),
         ("chainq export reco", "chainq export records"),
         ("chainq export records cha", "chainq export records chain"),
@@ -183,6 +185,14 @@ def test_tab_leaves_alone_what_it_does_not_know(shell: Shell, typed: str) -> Non
     """Where nothing fits, Tab adds nothing; no file is offered where none belongs."""
     line, _ = shell.tab(typed)
     assert line.rstrip() == typed
+
+
+@pytest.mark.parametrize("command", ["records", "block", "verify", "transaction", "show"])
+def test_no_argument_is_inserted_before_it_begins(shell: Shell, command: str) -> None:
+    """Tab after the command inserts nothing; of a range it shows several forms."""
+    line, shown = shell.tab(f"chainq {command} ")
+    assert line.rstrip() == f"chainq {command}"
+    assert command != "records" or all(f"{word} " in shown for word in ("latest", "-100:", "0:100"))
 
 
 def test_commands_are_shown_with_their_purposes(shell: Shell) -> None:

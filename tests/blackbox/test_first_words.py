@@ -226,7 +226,7 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
     ("line", "said"),
     [
         ("block --last 3", "use a range: -3:"),
-        ("block --last", "use a range: -100: is the last 100 blocks"),
+        ("block --last", "use a range: -100: for the last 100 blocks; for the last one use latest"),
         ("block --start=3 --end 1K", "use a range: 3:1K"),
         ("block 5 --from 3", "use a range: 3:"),
         ("records --fields height", "did you mean --columns?"),
@@ -252,16 +252,18 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("blocks --shape", "see --help"),
         ("blocks --sort", "see --help"),
         ("blocks --append", "see --help"),
+        ("block 5 --since 1h", "use chainq blocks --since TIME"),
+        ("block -5: --reverse", "use chainq blocks --reverse -5:"),
         (
-            "block 5 --since 1h",
-            "pipe heights: chainq blocks --since TIME --columns height --text | chainq block -",
+            "transactions --last 7 --reverse",
+            "pipe heights: chainq blocks --reverse --last 7 --columns height --text | chainq transactions -",
         ),
         (
             "transactions 5 --reverse",
             "pipe heights: chainq blocks --reverse --last N --columns height --text | chainq transactions -",
         ),
         ("doctor --verose", "did you mean --verbose?"),
-        ("block 5 --until 1h", "pipe heights: chainq blocks --until TIME --columns height --text | chainq block -"),
+        ("block 5 --until 1h", "use chainq blocks --until TIME"),
         (
             "transactions 5 --program credits.aleo",
             "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM",

@@ -259,6 +259,7 @@ def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> Non
     assert len({line.index(column.type, len(column.path)) for line, column in pairs}) == 1
     assert lines[-1] == "* shown in a table by default"
     assert ("transactions[].status" in lines) is (method.command == "full-blocks")
+    assert method.filtered or "--where" not in ran.out.decode()
 
 
 def test_one_header_above_a_screenful(chainq: Program, server: Servers) -> None:
