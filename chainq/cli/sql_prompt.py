@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chainq.config.paths import state_folder
 from chainq.errors import ChainqError, UsageError, missing_package
+from chainq.text.prose import wrapped
 from chainq.text.sanitize import printable, quoted
 from chainq.text.spelling import spelled
 
@@ -88,12 +89,12 @@ class SqlPrompt:
                 except EOFError:
                     return
                 except ChainqError as error:
-                    sys.stderr.write(f"{printable(spelled(str(error)))}\n")
+                    sys.stderr.write(f"{wrapped(printable(spelled(str(error))))}\n")
 
     def _do(self, text: str, unfinished: str) -> None:
         word, _, table = text.rstrip("; ").partition(" ")
         if _word(text) in _HELP:
-            sys.stdout.write(HELP)
+            sys.stdout.write("".join(f"{wrapped(line)}\n" for line in HELP.splitlines()))
         elif not text.startswith("."):
             if text.strip("; "):
                 self._answer(text)

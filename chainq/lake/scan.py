@@ -130,14 +130,18 @@ class Files:
         return [gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
 
     def _asked(self, where: Any) -> str:
-        """Return in words which heights a filter asks for; "" unless it has a bound on height outside the files."""
+        """Return in words which heights a filter asks for; "" unless it has a bound on height outside the files.
+
+        With one bound it asks for what there is on that side, which is a reason for words only if that is nothing.
+        """
         if where is None or not self._height or not self._entries:
             return ""
         first, end = self._entries[0].spec.start, max(entry.spec.end for entry in self._entries)
         has_low, has_high = not self._may_hold(where, -2, -1), not self._may_hold(where, _HIGHEST, _HIGHEST + 1)
         below = has_low and self._may_hold(where, 0, first - 1)
         above = has_high and self._may_hold(where, end, _HIGHEST)
-        if not below and not above:
+        one_sided = has_low != has_high and self._may_hold(where, 0, _HIGHEST)
+        if not (below or above or (one_sided and not self._may_hold(where, first, end - 1))):
             return ""
         heights = range(_HIGHEST)
         low = bisect_left(heights, True, key=lambda height: self._may_hold(where, 0, height)) if has_low else None

@@ -22,14 +22,14 @@ ENDLESS = "select count(*) from range(100000000000) a, range(1000) b, blocks;"
 class Typist:
     """Types at a prompt, and reads what is shown between its question and the next one."""
 
-    def __init__(self, chainq: Program, *words: str) -> None:
+    def __init__(self, chainq: Program, *words: str, width: int = 120) -> None:
         env = chainq.environment({"PROMPT_TOOLKIT_NO_CPR": "1", "TERM": "xterm", "XDG_STATE_HOME": str(chainq.home)})
         self.child: Any = pexpect.spawn(
             installed(),
             ["sql", *words],
             cwd=chainq.home,
             env=env,
-            dimensions=(40, 120),
+            dimensions=(40, width),
             encoding="utf-8",
             timeout=LONGEST,
         )
@@ -97,6 +97,16 @@ def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     history = Path(chainq.home, "chainq", "sql_history")
     assert "select max(height) as top from blocks;" in history.read_text()
     assert history.stat().st_mode & 0o077 == 0
+
+
+def test_a_narrow_terminal_breaks_no_word(chainq: Program) -> None:
+    """Help and errors are wrapped between words, as messages of commands are."""
+    typist = Typist(chainq, "--url", "demo:", "--last", "1", width=60)
+    for typed, words in ((".help", "Ctrl-C drops or stops it;"), ("select nonsense from blocks;", "not found in FROM")):
+        lines = [line.strip() for line in typist(typed).replace("\r", "").split("\n")]
+        assert words in " ".join(lines)
+        assert all(len(line) <= 60 for line in lines), lines
+    typist.child.close(force=True)
 
 
 def test_the_schema_names_each_column_of_a_result(chainq: Program) -> None:
