@@ -174,7 +174,7 @@ _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_for blocks block full-blocks records ownership transitions owned balance
 _chainq_row --lake text 'Read what an export in DEST contains from there'
 _chainq_for blocks full-blocks records ownership transitions
-_chainq_row --fill flag 'First write what --lake lacks of the range into it'
+_chainq_row --fill flag 'First add missing partitions (10,000 heights) to it'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
@@ -420,7 +420,7 @@ _chainq_row --quiet flag 'Suppress warnings and progress.'
 _chainq_row --verbose flag 'Log every request to stderr.'
 _chainq_row --log-format flag 'Format of the lines on stderr.'
 _chainq_row --lake flag 'Serve the export in this folder or at this URL instead.'
-_chainq_row --fill flag 'First write what --lake lacks of the range into it.'
+_chainq_row --fill flag 'First add missing partitions (10,000 heights) to it.'
 _chainq_row --no-check flag 'Skip argument checks.'
 _chainq_row --strict flag 'Exit with code 6 before rows without proof. That is, before rows that are not proved complete. A few heights are compared with their full blocks, too.'
 _chainq_row --dry-run flag 'Print the requests as JSON Lines and send none.'

@@ -18,7 +18,8 @@ def whole_chain(plan: ExportPlan) -> str:
     if not tables or (starts and plan.todo[0].spec.start >= min(starts)):  # the lowest comes first
         return ""
     extends = f"; {min(starts)}: extends what is there" if starts else ""
-    return f"; no range was given, so it is the whole chain{extends}"
+    what = "all that the source has" if plan.heights.start else "the whole chain"  # if that is an export
+    return f"; no range was given, so it is {what}{extends}"
 
 
 class Progress:

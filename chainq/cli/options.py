@@ -324,7 +324,7 @@ class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
 class FillOptions(Group, of=lambda method: method.stored and method.ranged, heading=SERVICE):
     """What is kept of what was requested."""
 
-    fill: bool = switch("First write what --lake lacks of the range into it.")
+    fill: bool = switch("First add missing partitions (10,000 heights) to it.")
 
 
 class CheckOptions(Group, heading=SERVICE):

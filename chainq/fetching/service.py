@@ -198,6 +198,11 @@ class Service(Closing):
         block = self._stored.reader.origin
         return {block.height: block.hash}
 
+    @property
+    def first_height(self) -> int:
+        """The lowest height of an export; 0 for a network."""
+        return 0 if self._stored is None else self._stored.reader.first
+
     def hash_of(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist; the tip has its own hash and the previous one."""
         tip = self.tip()

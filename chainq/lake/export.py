@@ -333,8 +333,10 @@ class Export:
         return Bounds(min(spec.start for spec in specs), max(spec.end for spec in specs))
 
     def _heights(self, bounds: Bounds) -> HeightRange:
-        """Return the heights to export, up to the tip less `--lag`."""
+        """Return the heights to export, up to the tip less `--lag`; all that the source has if nobody gave a range."""
         heights = self._service.height_range(bounds)
+        if self._query.unbounded:
+            heights = HeightRange(min(self._service.first_height, heights.end), heights.end)
         tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
         top = max(0, tip + 1 - self._query.lag)
         if self._query.bounds.end is not None and heights.start <= tip < heights.end - 1:

@@ -56,6 +56,8 @@ def lacking(message: str, hint: str) -> IncompleteError:
 class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
     everything that is read. Raises UsageError if there is no data set.
+
+    `first`: the lowest height of the blocks in it, 0 for none.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -84,6 +86,7 @@ class Reader:
         for (table, _), names in damaged.items():  # it extends past its last complete partition
             ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
         self._entries: Mapping[str, list[Entry]] = known
+        self.first = min((known[table][0].spec.start for table in some), default=0)
         self._tip = max(ends, default=0) - 1
 
     @property
@@ -208,8 +211,10 @@ class Reader:
                 # Decrypting ownership rows needs the records, too.
                 both = " ".join(one for one in ("records", "ownership") if table == "ownership" and not self.has(one))
                 raise lacking(f"{self.label} has no table {table}", self.export_hint(both or table, heights))
+            first = self._entries[self._source(table)][0].spec.start
+            begins = f" (it begins at height {first})" if missing[0].start < first else ""
             raise lacking(
-                f"{self.label} has no whole partition of {table} for {listed(missing)}",
+                f"{self.label} has no whole partition of {table} for {listed(missing)}{begins}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):
