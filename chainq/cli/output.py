@@ -66,6 +66,10 @@ class OutputSettings(NamedTuple):
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
         spec = self.spec._replace(resumed=resumed, warn=reporter.warn, remark=reporter.remark, **known)
         writer = self.make(reporter.beside(sink), spec)
+        if unsure := [column.path for column in spec.columns if column.type == "unknown" and "[]" not in column.path]:
+            from chainq.formats.absent import NotingAbsent
+
+            writer = NotingAbsent(writer, unsure, reporter.warn)
         if not self.source:
             return writer
         from chainq.formats.derived import WithProgramId

@@ -120,6 +120,20 @@ def test_a_member_is_a_column(chainq: Program, path: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("plaintext.microcredit", " (did you mean plaintext.microcredits?)"),
+        ("plaintext_json.TYPO", "; plaintext_json has _nonce, _version, microcredits, owner"),
+    ],
+)
+def test_a_member_that_no_record_has_is_a_warning(chainq: Program, path: str, meant: str) -> None:
+    """A mistyped member is null in every row; what there is instead is named once."""
+    ran = chainq(*FEW, "--columns", f"height,{path}", url="demo:", env=ENV)
+    assert (ran.code, ran.err) == (0, f"chainq: warning: no row has the column '{path}'{meant}\n")
+    assert json.loads(ran.rows[0])[path] is None
+
+
+@pytest.mark.parametrize(
     ("names", "line"),
     [
         ("plaintext.microcredits", "2000000u64"),
