@@ -172,7 +172,7 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Pr
 def _list(export: Export, query: ExportQuery, service: Service, reporter: Reporter) -> None:
     """Print the partitions to write as lines of JSON, and what they will take."""
     plan = export.plan()
-    found = list(estimates(plan)) if plan else []
+    found = list(estimates(plan, service)) if plan else []
     with open_sink(None) as sink:
         for one in found:
             sink.write(msgspec.json.encode(one) + b"\n")

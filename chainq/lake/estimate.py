@@ -1,14 +1,17 @@
-"""Estimates the cost of the partitions of a plan from existing partitions of the same command."""
+"""Estimates the cost of the partitions of a plan from partitions of the same command, or from a sample of its rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from chainq.catalog.methods import Method
-from chainq.heights.grid import PartitionSpec
+from chainq.fetching.calls import Asked
+from chainq.fetching.service import Service
+from chainq.heights.range import HeightRange
 from chainq.lake.export import ExportPlan
 from chainq.lake.reads import read_method
-from chainq.planning.chunking import first_requests
+from chainq.planning.chunking import Chunker, page_sizes
+from chainq.planning.exchange import NOTHING_KNOWN, Known
 from chainq.query import Query
 
 
@@ -24,20 +27,28 @@ class Estimate(msgspec.Struct, frozen=True):
     bytes: int | None
 
 
-def estimates(plan: ExportPlan) -> Iterator[Estimate]:
+def estimates(plan: ExportPlan, service: Service) -> Iterator[Estimate]:
     """Yield the estimated cost of each partition of a plan.
 
-    Without an earlier partition of a command, calls are estimated from the number of heights: the first chunks of a
-    range and the edges of the partition. The estimate is too high if chunks grow, in wide partitions.
+    Without an earlier partition of a read, its calls are those of a plan for rows as dense as at some heights in the
+    middle, which are requested. Raises ChainqError.
     """
     known: dict[str, tuple[int, int, int]] = {}  # heights, calls and bytes of a command
     for entry in plan.seen.inventory.valid.values():
         heights, calls, total = known.get(entry.spec.command, (0, 0, 0))
         known[entry.spec.command] = (heights + len(entry.spec.heights), calls + entry.calls, total + entry.size)
     reasons = {(todo.spec.command, todo.spec.start): todo for todo in plan.todo}
+    samples: dict[str, Known] = {}
     for task in plan.tasks:
         todos = [reasons[table, task.spec.start] for table in task.tables]
-        calls = _calls(task.spec, [known[table] for table in task.tables if table in known])
+        if earlier := [known[table] for table in task.tables if table in known]:
+            calls = max(max(1, round(len(task.spec.heights) / heights * calls)) for heights, calls, _ in earlier)
+        else:
+            method, name = read_method(task.spec.command), task.spec.command
+            learned = samples.get(name, NOTHING_KNOWN)
+            if name not in samples:
+                samples[name] = _sample(service, method, plan.heights)
+            calls = _chunks(method, len(task.spec.heights), samples[name], learned) + _edge_calls(method)
         for spec, reason, _ in todos:
             heights, _, total = known.get(spec.command, (0, 0, 0))
             size = round(len(spec.heights) / heights * total) if heights else None
@@ -45,12 +56,27 @@ def estimates(plan: ExportPlan) -> Iterator[Estimate]:
             calls = 0  # the same read fills the other tables
 
 
-def _calls(spec: PartitionSpec, known: Sequence[tuple[int, int, int]]) -> int:
-    """Return how many calls a partition of a read takes, from what is known about its tables, if anything."""
-    if known:
-        return max(max(1, round(len(spec.heights) / heights * calls)) for heights, calls, _ in known)
-    method = read_method(spec.command)
-    return sum(1 for _ in first_requests(Query(method), spec.heights)) + _edge_calls(method)
+def _sample(service: Service, method: Method, heights: HeightRange) -> Known:
+    """Return how dense rows are at as many heights in the middle as a first request asks for."""
+    if not method.first_heights:
+        return NOTHING_KNOWN  # the length of requests does not depend on it
+    start = (heights.start + heights.end) // 2
+    learned = [NOTHING_KNOWN]
+    part = HeightRange(start, min(start + method.first_heights, heights.end))
+    for _ in service.fetch_range(Query(method), part, Asked(learned=learned.append)):
+        pass
+    return learned[-1]
+
+
+def _chunks(method: Method, left: int, density: Known, known: Known) -> int:
+    """Return how many chunks some heights have if all rows are as dense. `known`: what the first chunk rests on."""
+    chunker, count = Chunker(method, page_sizes(Query(method))[1], known), 0
+    while left > 0:
+        length, overlap = chunker.choose()
+        rows = round(density.rows_per_height * (length + overlap))
+        chunker.learn(HeightRange(0, length + overlap), rows, round(rows * density.row_bytes), complete=True)
+        left, count = left - length, count + 1
+    return count
 
 
 def _edge_calls(method: Method) -> int:

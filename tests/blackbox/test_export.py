@@ -437,6 +437,16 @@ def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
     assert install_command("parquet") in one_line(ran, 2)
 
 
+@pytest.mark.parametrize("command", ["blocks", "records", "ownership", "transitions", "chain"])
+def test_the_estimate_is_close_to_the_calls_of_a_first_export(chainq: Program, server: Servers, command: str) -> None:
+    """Chunks grow to fill a response, so the number of calls depends on how dense rows are: a sample shows that."""
+    words, url = ("export", command, "10K:14K", "--partition", "2K", "--to", "lake", "-w", "1"), server("--tip", "30000")
+    estimated, made = (
+        int(re.findall(r"([0-9]+) calls", chainq(*words, *more, url=url).err)[-1]) for more in (["--dry-run"], [])
+    )
+    assert abs(made - estimated) <= 2 + made * 0.2, (made, estimated)
+
+
 def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers) -> None:
     """Without a range: partitions to write, and those that are complete; nothing where all are."""
     words = ("export", "records", "--partition", "100", "--to", "lake", "-w", "1")
