@@ -163,6 +163,7 @@ def test_an_export_of_a_part_can_be_exported(chainq: Program, server: Servers) -
     assert identity[0] == identity[1]
 
 
+@pytest.mark.search
 def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> None:
     """Without records and transitions, outputs and calls tell what a screen shows; also where full blocks hold them."""
     url = server(*TIP)
