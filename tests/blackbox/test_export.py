@@ -440,7 +440,8 @@ def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["blocks", "records", "ownership", "transitions", "chain"])
 def test_the_estimate_is_close_to_the_calls_of_a_first_export(chainq: Program, server: Servers, command: str) -> None:
     """Chunks grow to fill a response, so the number of calls depends on how dense rows are: a sample shows that."""
-    words, url = ("export", command, "10K:14K", "--partition", "2K", "--to", "lake", "-w", "1"), server("--tip", "30000")
+    words = ("export", command, "10K:14K", "--partition", "2K", "--to", "lake", "-w", "1")
+    url = server("--tip", "30000")
     estimated, made = (
         int(re.findall(r"([0-9]+) calls", chainq(*words, *more, url=url).err)[-1]) for more in (["--dry-run"], [])
     )
