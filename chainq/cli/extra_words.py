@@ -1,10 +1,11 @@
 """What to do about arguments that a command does not take. Loaded only if there are some."""
 
+import os
 import re
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.help import PlainGroup
-from chainq.cli.query import OF_URL, is_range, is_url
+from chainq.cli.query import OF_EXPORT, OF_URL, is_range, is_url
 from chainq.errors import UsageError
 from chainq.heights.bounds import LATEST, as_range, parse_height
 
@@ -40,6 +41,8 @@ def _about_range(command: str, start: str, extra: list[str]) -> str:
             for heights, other in ((start, word), (word, start)):
                 if other in PlainGroup.catalogue and is_range(heights):
                     return f"use chainq verify {heights} --commands {other}"
+        if command == "verify" and os.path.isdir(start):  # noqa: PTH112  # it bears a name that is too long
+            return OF_EXPORT
         if (bounds := re.fullmatch(r"([0-9_.KkMm]*):([0-9_.KkMm]*)", word)) and not is_range(start):
             named = [
                 f"--{name} {bound}" for name, bound in zip(("start", "end"), bounds.groups(), strict=True) if bound

@@ -34,6 +34,7 @@ _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 A_HEIGHT = "such as 12345, 5:8, latest, or -10: for the last 10 blocks"
 OF_URL = "the URL of a service is the value of --url"
+OF_EXPORT = "an export is verified as a whole, without a range"
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
 

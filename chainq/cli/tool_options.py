@@ -177,12 +177,12 @@ class VerifiedOptions(Group, heading=RANGE):
     witness: str | None = option("URL", "Second service to compare with, as far as its chain goes.")
     sample: int | None = option(
         "N",
-        "Compare N random heights of a data set or file with the service. Of a service: compare the transactions of "
-        "N heights. Default there: 64.",
+        "Compare N random heights of an export or a file with the service. Of a service: compare the transactions "
+        "of N heights. Default there: 64.",
         min=1,
     )
     full: bool = switch("Compare all heights instead of a sample.")
-    workers: int | None = processes("Processes that read a data set, or recompute hashes. Default: one per core.")
+    workers: int | None = processes("Processes that read an export, or recompute hashes. Default: one per core.")
     hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
     anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
 
@@ -192,12 +192,22 @@ class VerifyCommand(
 ):
     """Find missing, duplicate, altered and misplaced rows.
 
-    Of a service: reads the full blocks of a height range and compares all other rows with them. Of a data set or a
-    file: reads it, without a network. Exits with code 6 if anything is wrong.
+    RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
+    verifies the last 10 blocks.
+
+    DEST: compares the partitions of an export with their receipts and with each other, without a network. It verifies
+    the whole export and takes no range.
+
+    FILE: checks the order, links, checksums and duplicates of the rows of a file, without a network. Lost and changed
+    rows show only with --full, or with a receipt beside it (chainq records ... -o FILE --receipt writes one). --start
+    and --end give the heights that the file should have.
+
+    --full and --sample N also compare an export or a file with a service. verify exits with code 0 if nothing is
+    wrong, with code 6 if anything is, and with other codes if it could not verify everything.
     """
 
     range: str | None = argument(
-        "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or a data set of chainq export, or a file of -o.", None
+        "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or the folder or URL of an export, or a file of rows.", None
     )
 
 
@@ -311,7 +321,11 @@ TOOLS = {
         StatusCommand,
         "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",
     ),
-    "verify": Tool(VerifyCommand, "chainq verify --last 100 --url http://127.0.0.1:8545", columns=_findings),
+    "verify": Tool(
+        VerifyCommand,
+        "chainq verify --last 100 --url http://127.0.0.1:8545\nchainq verify DEST\nchainq verify records.csv --full",
+        columns=_findings,
+    ),
     "sql": Tool(
         SqlOptions,
         "chainq sql --last 1000 'select program_id, count(*) from records group by 1'",

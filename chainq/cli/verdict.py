@@ -67,15 +67,13 @@ def write_findings(
     """Write the findings as they come, count them in the verdict, and record how far they go."""
     gc.enable()
     for step in steps:
-        first = verdict.heights.start if journal else 0  # of the block before, an earlier run has said what is wrong
-        findings = [one for one in step.findings if one.height is None or one.height >= first]
         with signals_deferred():
-            if findings:
+            if step.findings:
                 if journal is not None:
                     journal.expect_rows()
-                writer.write([finding.encode() for finding in findings])
-            verdict.findings.update(finding.check for finding in findings)
-            verdict.repairable |= any(finding.repair for finding in findings)
+                writer.write([finding.encode() for finding in step.findings])
+            verdict.findings.update(finding.check for finding in step.findings)
+            verdict.repairable |= any(finding.repair for finding in step.findings)
             verdict.rows.update(step.rows)
             verdict.unlisted = step.unlisted
             verdict.reached = step.heights.end

@@ -83,12 +83,20 @@ def run(given: VerifyCommand) -> None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
         else:
             writer = begin(sink)
-        heights = _overlapping(verdict.heights, journal)
+        linked = journal is not None and bool(journal.position.hash) and len(heights) > 0
         listed = _listed(given, heights, commands)
         repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)
         try:
             audit = Audit(
-                service, heights, commands, repair, listed=listed, witness=witness, progress=reporter, hashes=hashes
+                service,
+                heights,
+                commands,
+                repair,
+                listed=listed,
+                witness=witness,
+                progress=reporter,
+                hashes=hashes,
+                linked=linked,
             )
             write_findings(audit.steps(), writer, verdict, journal)
         except UsageError:
@@ -206,12 +214,6 @@ def _heights(
         if now is not None and (reorg := difference(known, now)):
             raise IncompleteError(reorg, "delete the checkpoint and verify again from below it")
     return HeightRange(start, max(start, end))
-
-
-def _overlapping(heights: HeightRange, journal: Journal | None) -> HeightRange:
-    """Return the heights to read: with the block before, which a resumed run links to."""
-    resumed = journal is not None and journal.position.hash and len(heights)
-    return HeightRange(heights.start - 1, heights.end) if resumed else heights
 
 
 def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | None) -> str:

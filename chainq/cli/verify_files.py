@@ -8,7 +8,7 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from chainq.cli import connect, output, verify
-from chainq.cli.query import read_bounds
+from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
@@ -18,7 +18,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.sinks.open import has_receipt, open_sink
 from chainq.text.humanize import counted
-from chainq.text.sanitize import quoted
+from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, Repair, Step, by_height
 from chainq.verify.service_rows import BLOCKS, COMMANDS
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 _FILTERED = Phrase(
-    "if {where}, {program}, {function} or {limit} left these rows out, nothing is lost: a file of some rows can be"
-    " verified with the receipt of its command ({receipt}), without {full}",
+    "if {where}, {program}, {function} or {limit} left these rows out, nothing is lost: write a file of some rows"
+    " with {output} FILE {receipt}, and verify compares it with its receipt",
     receipt=True,
-    full=True,
 )
 _UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
 
@@ -108,6 +107,8 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
 
     check_packages()
     name, path = given.range or "", Path(given.range or "")
+    if is_url(name):
+        raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", OF_URL)
     if ":" not in name and not _there(path.exists):
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)
@@ -117,8 +118,9 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     allowed = ("--workers",) if lake else ("--start", "--end", "--commands", *["--workers"] * given.hashes)
     for option in (*given.given_bounds(), *(f"--{name}" for name in others)):
         if option not in allowed:
-            what = "a data set, which is verified as a whole" if lake else "a file"
-            raise UsageError(f"{option} cannot be combined with {what}")
+            ranged = lake and option in given.given_bounds()
+            hint = OF_EXPORT if ranged else ""
+            raise UsageError(f"{option} cannot be combined with {'an export' if lake else 'a file'}", hint)
     if lake:
         found = DataSetCheck(name, given.workers, reporter)
         for words in found.partitions.uneven() if len(found.heights) else ():

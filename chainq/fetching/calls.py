@@ -69,7 +69,8 @@ class Asked(NamedTuple):
     `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from earlier ranges of the
     same method; `learned` is called at the end with the value for the next range. `hashes`: returns the block hashes
     by height that rows must match; called once the first requests are sent. `compared`: heights whose rows must match
-    their full blocks, if the service has these. `edges`: heights that no batch spans.
+    their full blocks, if the service has these. `edges`: heights that no batch spans. `notes`: warn about faults that
+    rows are passed on with, for callers that do not look for them.
     """
 
     concurrency: int | None = None
@@ -78,6 +79,7 @@ class Asked(NamedTuple):
     hashes: Callable[[], Mapping[int, str]] = dict
     compared: HeightRange = HeightRange(0, 0)
     edges: Sequence[int] = ()
+    notes: bool = True
 
 
 ROWS = Asked()

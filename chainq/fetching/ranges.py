@@ -93,7 +93,7 @@ def fetch_range(
                 hung.take(number, outcome)
                 plan.receive(number, outcome)
                 del outcome  # a response is large, and the next wait may be long
-            warned = calls.tell(query.method, plan.facts.notes, warned)
+            warned = calls.tell(query.method, plan.facts.notes if asked.notes else (), warned)
         asked.learned(plan.known)
     except ChainqError as error:
         if not error.message.startswith((query.method.name, call.name)):  # planning has at most the published name

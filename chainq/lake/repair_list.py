@@ -31,7 +31,8 @@ def read_findings(path: Path) -> frozenset[tuple[str, HeightRange]]:
             finding = msgspec.json.decode(line, type=_Finding)
         except msgspec.DecodeError:
             raise UsageError(
-                f"{printable(str(path))}: line {number} is not a finding", "chainq verify writes them with --jsonl"
+                f"{printable(str(path))}: line {number} is not a finding as JSON",
+                "chainq verify DEST -o findings.jsonl writes the file that --repair reads",
             ) from None
         if finding.height is not None and finding.repair is not None:
             heights = HeightRange(finding.height, max(finding.height + 1, finding.end or 0))

@@ -207,6 +207,10 @@ class Reader:
             self._look(listed=True)
             return self._places(table, heights)
         if missing:
+            own = span(entry.spec for entries in self._entries.values() for entry in entries)
+            if own is not None and heights.start < own.start:
+                outside = HeightRange(heights.start, min(heights.end, own.start))
+                raise lacking(f"{self.label} has {own}, not {outside}", self.export_hint(table, outside, "writes them"))
             if not self.has(table):
                 # Decrypting ownership rows needs the records, too.
                 both = " ".join(one for one in ("records", "ownership") if table == "ownership" and not self.has(one))

@@ -1,5 +1,6 @@
 """One pass over a service compares the rows of each height with its full block, and with a witness."""
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ class Audit:
     `commands`: what to verify besides blocks. `listed`: the heights whose transaction lists are compared (one request
     each), None for all. `witness`: a service that is expected to have the same rows, up to its own tip. `hashes`
     recomputes block hashes, up to its anchor. `progress` counts the heights read per command. Raises UsageError for an
-    anchor below the range.
+    anchor below the range. `linked`: the range is linked to the block before it, which an earlier pass has verified.
     """
 
     def __init__(
@@ -41,7 +42,11 @@ class Audit:
         witness: Service | None,
         progress: Progress,
         hashes: "BlockHashes | None",
+        linked: bool = False,
     ) -> None:
+        self._first = heights.start
+        if linked:
+            heights = HeightRange(heights.start - 1, heights.end)
         if hashes is not None:
             hashes.begin(heights.start)
         wanted = {*BLOCKS, *commands}
@@ -67,16 +72,18 @@ class Audit:
         for heights in self._source.windows():
             if self._witness:
                 self._witness.read(min(heights.end, self._witnessed.end))
-            findings = list(chain.from_iterable(map(self._height, range(*heights.edges))))
-            counts = dict(self._source.counts)
-            self._source.counts.clear()
+            counts: Counter[str] = Counter()
+            found = chain.from_iterable(self._height(height, counts) for height in range(*heights.edges))
+            findings = [one for one in found if one.height is None or one.height >= self._first]
             yield Step(heights, findings, counts, self._chains["full-blocks"].last_hash, self._unlisted.counts)
         if self._hashes is not None:
             yield from self._hashes.above(self._service, self._heights.end, self._repair, self._progress)
 
-    def _height(self, height: int) -> Iterator[Finding]:
-        """Yield what is wrong at one height, and discard its rows."""
+    def _height(self, height: int, counts: Counter[str]) -> Iterator[Finding]:
+        """Yield what is wrong at one height, count its rows, and discard them."""
         rows = {command: self._source.take(command, height) for command in self._commands}
+        if height >= self._first:
+            counts.update({command: len(here) for command, (here, _) in rows.items()})
         for command in sorted(self._commands, key="full-blocks".__ne__):  # first: it explains the others
             here, doubt = rows[command]
             found = list((self._block if command in BLOCKS else self._explained)(command, height, here))
@@ -155,10 +162,11 @@ class Audit:
     def _expected(self, facts: BlockFacts, there: Iterable[Key]) -> dict[Key, Texts]:
         """Return the transitions of a block that the server returned, or that it lost."""
         there = set(there)
+        counted = facts.height >= self._first
         for key in facts.kinds.keys() & there:
             self._lost += self._unlisted.listed(facts.kinds[key])
         return {
             key: fields
             for key, fields in facts.due["transitions"].items()
-            if key in there or self._unlisted.is_lost(Missing(facts.height, key, facts.kinds[key]))
+            if key in there or (counted and self._unlisted.is_lost(Missing(facts.height, key, facts.kinds[key])))
         }

@@ -153,7 +153,7 @@ class RowsCheck:
             return
         self.range_known = due is not None or not method.ranged
         lost = "" if method.linked else "rows that are missing and "
-        self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file"
+        self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file without a receipt"
         if method.ranged:
             self.unseen += Phrase(", {full} compares them with the service")
 

@@ -5,7 +5,6 @@ height, and the rows of one response for that height are used unproved, so that 
 named. Reading then continues as before.
 """
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
@@ -52,15 +51,16 @@ class Part(NamedTuple):
 class CommandRows:
     """The rows of a command with a height range, or with `derived` of a table that full blocks contain.
 
-    Raises ChainqError if the service fails.
+    `notes`: warn about missing and doubled blocks, for callers that do not look for them. Raises
+    ChainqError if the service fails.
     """
 
-    def __init__(self, service: Service, command: str, *, derived: bool = False) -> None:
+    def __init__(self, service: Service, command: str, *, derived: bool = False, notes: bool = True) -> None:
         self._service, self._method = service, SOURCE if derived else BY_COMMAND[command]
         self._table = command if derived else None
         height = TABLES[command].height if derived else self._method.height
         self._height = Picker([height]) if height else None
-        self._concurrency = None if self._method is SOURCE else FEW
+        self._asked = Asked(None if self._method is SOURCE else FEW, notes=notes)
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, in order, as parts that adjoin and cover all of the heights."""
@@ -75,6 +75,8 @@ class CommandRows:
                     yield Part(HeightRange(at, part.end), [])  # the chain ends here for this command
                 at, width = part.end, width * 2
             except IncompleteError as error:
+                if not error.again:  # an export lacks the rows: no single height is wrong
+                    raise
                 if len(part) > 1:
                     width = min(WINDOW, max(1, (part.end - at) // 2))
                     continue
@@ -101,7 +103,7 @@ class CommandRows:
 
     def _proved(self, part: HeightRange) -> Iterator[Part]:
         query = Query(self._method, verify=False)
-        for batch in self._service.fetch_range(query, part, Asked(self._concurrency)):
+        for batch in self._service.fetch_range(query, part, self._asked):
             if batch.heights is not None:
                 rows = self._read(batch.rows)
                 heights = (integer_of(self._height(row)[0]) if self._height else None for row in rows)
@@ -141,7 +143,7 @@ class ServiceRows:
 
     For a full block, only its facts and the SHA-256 of its row are kept, because these rows are by far the largest.
     `rows`: rows not yet taken, by command and height. `facts`: of their blocks; a witness gets the facts of another
-    service. `row_ids`: of the blocks. `counts`: rows read, by command. `listed`: the heights whose transaction lists
+    service. `row_ids`: of the blocks. `listed`: the heights whose transaction lists
     are read. `hashes` checks the full blocks. Rejected: one command after the other, which would fetch the full blocks
     once per command.
     """
@@ -161,8 +163,8 @@ class ServiceRows:
         self._heights, self._commands, self._learns = heights, tuple(commands), facts is None
         self.facts = {} if facts is None else facts
         self.row_ids: dict[int, int] = {}
-        self.counts: Counter[str] = Counter()
-        self._ranged = {name: CommandRows(service, name) for name in COMMANDS if BY_COMMAND[name].ranged}
+        ranged = [name for name in COMMANDS if BY_COMMAND[name].ranged]
+        self._ranged = {name: CommandRows(service, name, notes=name not in BLOCKS) for name in ranged}
         self._parts = {name: self._ranged[name].parts(heights) for name in self._ranged if name in self._commands}
         self._explained: dict[str, CommandRows | ListedRows] = {
             "transactions": ListedRows(service, self.row_ids, listed),
@@ -216,7 +218,6 @@ class ServiceRows:
 
     def _take(self, command: str, part: Part) -> None:
         self._read[command] = part.heights.end
-        self.counts[command] += len(part.rows)
         self._progress.wrote(len(part.heights), len(part.rows))
         if part.doubt:
             self._doubts[command, part.heights.start] = part.doubt

@@ -222,6 +222,19 @@ def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
     assert chainq("block", "99999", url=lake).code == 1
 
 
+def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server: Servers) -> None:
+    """The error says which heights the export has, and the whole range that is missing; also that of `verify`."""
+    assert chainq("export", "blocks", "200:250", "--partition", "50", "--to", "lake", "-q", url=server(*TIP)).code == 0
+    for words, table, below in (
+        (("blocks", "100:210"), "blocks", "100-199"),
+        (("records", "100:110"), "records", "100-109"),
+        (("verify", "100:210"), "ownership", "100-199"),
+    ):
+        line = one_line(chainq(*words, url="lake"), 6)
+        export = f"chainq export {table} 100:{int(below[4:]) + 1} --to lake writes them"
+        assert f"lake has heights 200-249, not heights {below}; {export}" in line
+
+
 def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
     """The heights of the query, or those of the export for an ID, with all tables that it needs; nothing to resume."""
     assert chainq("export", "records", "0:50", "--to", "lake", "-q", url=server(*TIP)).code == 0

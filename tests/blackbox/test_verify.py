@@ -235,6 +235,7 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
     checks = {(int(row["height"]), row["check"]) for row in findings(ran)}
     if faults[0] == "--missing-height":
         assert checks == {(41, "missing")}
+        assert "finding" in one_line(ran, 6), "no warning of what the findings say"
     if faults[0] == "--broken-link":
         assert checks == {(41, "link")}
     if faults[0] in ("--row-cap", "--clamp-heights", "--fault"):

@@ -1,6 +1,8 @@
 """`chainq verify --checkpoint`: a run resumes where the last one ended, and the findings of all are in one file."""
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,23 @@ def test_runs_add_to_one_file_what_one_run_would_find(
         codes.append(program("verify", *arguments, url=url).code)
     assert codes == [6, 0, 6, 6, 0]
     assert parts.read_text() == whole.read_text()
+
+
+def test_parts_add_up_to_the_rows_of_one_run(program: Program, server: Servers, tmp_path: Path) -> None:
+    """The block that a resumed run links to is not counted again, nor what the server does not list of it."""
+    url, words = server("--tip", "330", "--deployed-lists"), ("--full", "-o", str(tmp_path / "found.jsonl"))
+
+    def numbers(said: str) -> dict[str, int]:
+        """The numbers of rows in a verdict."""
+        return {word: int(number.replace(",", "")) for number, word in re.findall(r"([0-9,]+) ([a-z-]+)", said)}
+
+    first, second = (
+        one_line(program("verify", f"100:{end}", *words, "--checkpoint", str(tmp_path / "c"), url=url), 0)
+        for end in (150, 200)
+    )
+    whole = numbers(one_line(program("verify", "100:200", *words[:1], url=url), 0))
+    assert (whole["blocks"], "transitions" in whole) == (100, True)
+    assert Counter(numbers(first)) + Counter(numbers(second)) == Counter(whole)
 
 
 def test_a_run_that_failed_resumes_and_finds_everything_once(program: Program, server: Servers, tmp_path: Path) -> None:
@@ -75,7 +94,7 @@ def test_what_a_checkpoint_is_not_for(program: Program, server: Servers, tmp_pat
     url, checkpoint = server("--tip", "330"), ("--checkpoint", str(tmp_path / "c"))
     ran = program("verify", "--last", "5", *checkpoint, url=url)
     assert "--checkpoint cannot be combined with --last" in one_line(ran, 2)
-    assert "--checkpoint cannot be combined with a data set" in one_line(
+    assert "--checkpoint cannot be combined with an export" in one_line(
         program("verify", str(tmp_path), *checkpoint), 2
     )
     assert program("verify", "100:120", *checkpoint, "--commands", "records", url=url).code == 0

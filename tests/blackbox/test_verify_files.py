@@ -186,7 +186,10 @@ def test_a_file_as_it_was_written_has_no_finding(
     assert (ran.code, ran.out) == (0, b""), ran.err
     assert f" {command}; " in ran.err
     assert ran.err.count("\n") == 1
-    assert "changes in fields without a checksum leave no trace in a file, --full compares them" in ran.err
+    assert (
+        "changes in fields without a checksum leave no trace in a file without a receipt, --full compares them"
+        in ran.err
+    )
     assert ("rows that are missing" in ran.err) == (command not in ("blocks", "full-blocks"))
 
 

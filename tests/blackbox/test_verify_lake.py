@@ -441,7 +441,7 @@ def test_findings_that_cannot_be_repaired(program: Program, server: Servers, exp
         return one_line(program("export", "--to", str(exported), "--repair", str(findings), *words, url=url), 2)
 
     finding = '{"command":"records","height":150}'
-    assert "line 2 is not a finding" in refused(f"{finding}\n5\n")
+    assert "line 2 is not a finding as JSON; chainq verify DEST -o findings.jsonl" in refused(f"{finding}\n5\n")
     assert "has no finding that an export can repair" in refused('{"command":"transaction","height":5}')
     assert "has no finding that an export can repair" in refused('{"command":"blocks","height":5,"repair":null}')
     assert "'records' cannot be combined with --repair FILE" in refused(finding, "records")
@@ -469,7 +469,14 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     nothing = program("verify", str(tmp_path / "nothing"))
     assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
     assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
-    assert "--last cannot be combined with a data set" in one_line(program("verify", str(tmp_path), "--last", "5"), 2)
+    whole = "an export is verified as a whole, without a range"
+    ranged = one_line(program("verify", str(tmp_path), "--last", "5"), 2)
+    assert f"--last cannot be combined with an export; {whole}" in ranged
+    assert f"unexpected argument 5:9; {whole}" in one_line(program("verify", str(tmp_path), "5:9"), 2)
+    assert "unexpected argument 5:9; use --start 5 --end 9" in one_line(program("verify", "rows.csv", "5:9"), 2)
+    for url in ("demo:", "http://127.0.0.1:9/"):
+        line = one_line(program("verify", url), 2)
+        assert line.endswith("nor a file or folder; the URL of a service is the value of --url\n")
 
 
 def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program, server: Servers) -> None:
