@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Gaps that a line names."""
+RUNNING = "an export is running"
 
 
 class Status(NamedTuple):
@@ -43,7 +44,7 @@ class Status(NamedTuple):
     from and below, that are not there although later ones are or were, or an export began to write them.
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
     of a data set, those of later heights than the first gap. `start`: of a data set, the first height of a table with
-    partitions.
+    partitions. `running`: of a data set, whether an export has its lock now.
     """
 
     target: str
@@ -64,6 +65,7 @@ class Status(NamedTuple):
     unspent: int | None = None
     rows_above: int | None = None
     start: int | None = None
+    running: bool | None = None
 
 
 METRICS = {
@@ -112,11 +114,12 @@ def run(given: "StatusCommand") -> None:
     with open_sink(None) as sink:
         sink.write(text.encode())
         sink.keep()
-    for status in found:
+    alike = _alike(found)
+    for status in alike:
         _check_age(status, limit)
-    for status in found if limit is not None else ():
+    for status in alike if limit is not None else ():
         if status.missing:
-            raise IncompleteError(f"{status.target}: {status.command}: {_missing(status)}")
+            raise IncompleteError(f"{status.target}: {_names(status)}: {_missing(status)}")
 
 
 def statuses(target: str, now: float) -> list[Status]:
@@ -188,6 +191,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     from chainq.stored import last_run, manifest
     from chainq.stored.inventory import gaps, span, take_inventory
 
+    running = store.is_locked()
     listed = list(store.listing())
     written = {one.name for one in listed}
     last = last_run.read(store) if last_run.NAME in written else last_run.of_receipts(listed)
@@ -204,6 +208,9 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         entries = tables[command]
         entries.sort(key=lambda entry: entry.spec)
         heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
+        first = HeightRange(*last.begun) if last.begun and command in last.pending else heights
+        if first.start <= heights.start and heights.end <= first.end:
+            heights = first  # of an export that has not written all of them
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
@@ -225,6 +232,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
             missing=missing,
             rows_above=sum(entry.rows for entry in entries if entry.spec.end > end),
             start=heights.start if entries else None,
+            running=running,
         )
 
 
@@ -252,6 +260,7 @@ def _table(found: Sequence[Status]) -> str:
         every = found[0]._replace(command=" ".join(one.command for one in found))
         ended = "no run went well yet" if every.failure else "no run has ended"
         rest = f"; {_missing(every)}" if every.missing else ""
+        ended = RUNNING if every.running else ended
         return "".join(f"{line}\n" for line in [f"{every.target}: no partition yet, {ended}{rest}", *_failure(found)])
     lines = [("table", "from", "through", "lag", "rows", "size", "age")]
     for one in found:
@@ -262,17 +271,37 @@ def _table(found: Sequence[Status]) -> str:
     lanes = [Lane(cells[0], max(map(len, cells)), number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
     drawn = render([grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)], ENDLESS, color=False)
     notes = []
-    for one in found:
+    for one in _alike(found):
         above = f"{_above(one)}, " if one.rows_above else ""
-        notes += [f"{one.command}: {above}{_missing(one)}"] if one.missing else []
+        notes += [f"{_names(one)}: {above}{_missing(one)}"] if one.missing else []
     success = "" if any(one.success for one in found) else ", no run went well yet"
     printed = [
-        f"{found[0].target}, tip {found[0].tip}{success}",
+        f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}",
         drawn.decode().rstrip("\n"),
         *notes,
         *_failure(found),
     ]
     return "".join(f"{line}\n" for line in printed)
+
+
+def _alike(found: Sequence[Status]) -> list[Status]:
+    """Return tables with the same gaps and success as one status, since one export writes them; others as they are."""
+    groups: dict[tuple[object, ...], list[Status]] = {}
+    for one in found:
+        key = (one.target, one.success, one.missing) if one.missing else (one.target, one.command)
+        groups.setdefault(key, []).append(one)
+    return [
+        some[0]._replace(
+            command=" ".join(one.command for one in some), rows_above=sum(one.rows_above or 0 for one in some)
+        )
+        for some in groups.values()
+    ]
+
+
+def _names(status: Status) -> str:
+    from chainq.stored.inventory import export_words
+
+    return ", ".join(export_words(status.command.split()))
 
 
 def _above(status: Status) -> str:
@@ -335,9 +364,9 @@ def _escaped(label: str) -> str:
 def _check_age(status: Status, limit: float | None) -> None:
     if limit is None or (status.age is not None and status.age <= limit):
         return
-    name = f"{status.target}: {status.command}"
+    name = f"{status.target}: {_names(status)}"
     wanted = Phrase("{max_age}", max_age=format_age(limit))
     if status.age is None:
-        hint = f"{status.command}: {_missing(status)}" if status.missing else ""
+        hint = f"{_names(status)}: {_missing(status)}" if status.missing else ""
         raise IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
     raise IncompleteError(Phrase("{}: the last success was {} ago, longer than {}", name, duration(status.age), wanted))

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -127,13 +128,27 @@ class FolderStore:
         descriptor = self._guarded("write", opened)
         try:
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BusyError(f"another export is writing to {self.label}") from None
+                if not _taken(descriptor, fcntl.LOCK_EX):
+                    time.sleep(0.05)  # perhaps from `is_locked`, which has it for a moment
+                    if not _taken(descriptor, fcntl.LOCK_EX):
+                        raise BusyError(f"another export is writing to {self.label}")
             except OSError as error:
                 advice = Phrase("{lock} does without", lock=False)
                 raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
             yield lambda: None  # a kernel lock cannot be lost
+        finally:
+            os.close(descriptor)
+
+    def is_locked(self) -> bool:
+        """Return whether an export has the kernel lock, which is taken for a moment if not."""
+        try:
+            descriptor = os.open(self._root / LOCK, os.O_RDWR | os.O_CLOEXEC)  # over NFS, a lock needs a writer
+        except OSError:
+            return False
+        try:
+            return not _taken(descriptor, fcntl.LOCK_SH)
+        except OSError:  # a file system without locks
+            return False
         finally:
             os.close(descriptor)
 
@@ -233,6 +248,15 @@ class FolderUpload:
         size = os.fstat(self.file.fileno()).st_size
         move()
         return size
+
+
+def _taken(descriptor: int, kind: int) -> bool:
+    """Take a kernel lock until the file is closed; return False if another process has it. Raises OSError."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _begun(folder: Path) -> tuple[BinaryIO, Path]:

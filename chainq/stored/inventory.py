@@ -132,8 +132,17 @@ def export_command(tables: Iterable[str], heights: HeightRange | None, label: st
     >>> export_command([*CHAIN, "records"], None, "lake")
     'chainq export chain records RANGE --to lake'
     """
+    bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
+    return f"chainq export {' '.join(export_words(tables))} {bounds} --to {shlex.quote(label)}"
+
+
+def export_words(tables: Iterable[str]) -> list[str]:
+    """Return what `chainq export` calls some tables.
+
+    >>> export_words([*CHAIN, "records"])
+    ['chain', 'records']
+    """
     named = [*tables]
     if {*CHAIN} <= {*named}:
-        named = ["chain", *(table for table in named if table not in CHAIN)]
-    bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
-    return f"chainq export {' '.join(named)} {bounds} --to {shlex.quote(label)}"
+        return ["chain", *(table for table in named if table not in CHAIN)]
+    return named

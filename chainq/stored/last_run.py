@@ -46,7 +46,7 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return that an export into the data set with a label failed, was killed or is still running; empty if
         it succeeded.
 
-        Rejected: to ask for the lock, because an export that starts at that moment would find it taken.
+        Rejected: to look at the lock, because exports with `--no-lock` have none; `chainq status` says if one has it.
         """
         if self.pending or self.begun is not None:
             how_far = f"chainq status {shlex.quote(label)} shows its heights"

@@ -51,6 +51,14 @@ class _Holder(msgspec.Struct):
     expires: float  # seconds since 1970
 
 
+def is_held(found: Content | None) -> bool:
+    """Return whether the content of a lock is of an export that has not let it expire."""
+    try:
+        return found is not None and msgspec.json.decode(found.data, type=_Holder).expires > time.time()
+    except msgspec.DecodeError:
+        return False
+
+
 class Lease:
     """A lock that expires; a context manager. Raises BusyError if another export holds it."""
 

@@ -20,7 +20,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.errors import OutputError, Phrase, UsageError, needed
-from chainq.stored.lease import Content, Lease
+from chainq.stored.lease import NAME as LOCK
+from chainq.stored.lease import Content, Lease, is_held
 from chainq.stored.object_errors import cause, endpoint
 from chainq.stored.store import Change, Listed, Only
 from chainq.text.sanitize import excerpt, mask_url, quoted
@@ -137,6 +138,10 @@ class ObjectStore:
             )
         with Lease(self) as lease:
             yield lease.check
+
+    def is_locked(self) -> bool:
+        """Return whether the lock object has not expired."""
+        return is_held(self.content(LOCK))
 
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""

@@ -77,6 +77,9 @@ class Store(Protocol):
         The context yields a function that raises BusyError once the lock is lost.
         """
 
+    def is_locked(self) -> bool:
+        """Return whether an export has the lock now; False also if that cannot be determined."""
+
     def clean(self) -> None:
         """Remove leftovers of killed runs, which readers and listings ignore."""
 

@@ -105,7 +105,10 @@ def test_a_lock_that_another_export_holds(chainq: Program, bucket: Bucket, serve
     assert "expires in" in line
     assert bucket.names("records/") == []
     assert export(chainq, server(), bucket, *WORDS, "--no-lock").code == 0
-    bucket.write(LOCK, holder(-1))
+    for seconds, running in ((50, True), (-1, False)):
+        bucket.write(LOCK, holder(seconds))
+        (found,) = json.loads(chainq("status", bucket.url, "--json", env=bucket.environment()).out)
+        assert found["running"] == running
     assert export(chainq, server(), bucket, *WORDS).code == 0
     assert LOCK not in bucket.names()
 

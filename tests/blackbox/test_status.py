@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from chainq.catalog.tables import CHAIN
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, held, serving
@@ -313,6 +314,8 @@ def killed(chainq: Program, when: Callable[[str], bool], *words: str) -> None:
         with chainq.executed():
             run = chainq.start("export", *words, "--to", "lake", "-w", "1", "-j", "1", url=url)
         assert begun.wait(LONGEST)
+        assert ", an export is running" in chainq("status", "lake").out.decode().splitlines()[0]
+        assert {one["running"] for one in json.loads(chainq("status", "lake", "--json").out)} == {True}
         run.kill()
         finish(run)
 
@@ -322,7 +325,25 @@ def test_a_first_export_that_was_killed(chainq: Program) -> None:
     receipts = chainq.home / "lake/_chainq/receipts/records"
     killed(chainq, lambda _: receipts.exists(), "records", "0:400", "--partition", "100")
     assert "no run went well yet" in chainq("status", "lake").out.decode()
+    assert {one["running"] for one in json.loads(chainq("status", "lake", "--json").out)} == {False}
     assert chainq("status", "lake", "--max-age", "1d").code == 6
+
+
+def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers) -> None:
+    """One line and one command for all, as far as the first export was to go; one that has other gaps has its own."""
+    receipts = chainq.home / "lake/_chainq/receipts/blocks"
+    killed(chainq, lambda _: receipts.exists(), "chain", "records", "0:400", "--partition", "100")
+    _, _, *lines = chainq("status", "lake").out.decode().splitlines()
+    assert lines[len(CHAIN) + 1 :] == [
+        "chain: missing heights 100-399 (chainq export chain 100:400 --to lake writes them)",
+        "records: missing heights 0-399 (chainq export records 0:400 --to lake writes them)",
+    ]
+    assert "lake: chain: no run went well yet" in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+    assert chainq("export", "chain", "records", "0:400", "--to", "lake", "-q", url=server("--tip", "400")).code == 0
+    (chainq.home / "lake/outputs/start=000000200/data.parquet").unlink()
+    (chainq.home / "lake/calls/start=000000200/data.parquet").unlink()
+    line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+    assert "lake: calls, outputs: missing heights 200-299 (chainq export calls outputs 200:300 --to lake " in line
 
 
 def test_prometheus(chainq: Program) -> None:

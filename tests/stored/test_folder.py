@@ -1,6 +1,8 @@
 """A data set in a folder: without hard links, and its listing."""
 
+import fcntl
 import os
+import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,3 +47,18 @@ def test_a_listing_of_the_files_that_matter(tmp_path: Path) -> None:
     assert {listed[:2] for listed in store.listing(file_in)} == {
         (name, 5) for name in names - {"records/start=000000000/x"}
     }
+
+
+def test_a_look_at_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It shows whether an export has the lock, and keeps no export out that begins at that moment."""
+    store, other = FolderStore(tmp_path), FolderStore(tmp_path)
+    assert not other.is_locked()
+    assert list(tmp_path.iterdir()) == []
+    with store.lock():
+        assert other.is_locked()
+    assert not other.is_locked()
+    descriptor = os.open(tmp_path / "_chainq/lock", os.O_RDWR)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    monkeypatch.setattr(time, "sleep", lambda _: os.close(descriptor))  # the look ends
+    with store.lock():
+        assert other.is_locked()
