@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import wraps
 from types import MappingProxyType
-from typing import ParamSpec, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar, cast
 
 import msgspec
 
@@ -21,6 +21,9 @@ from chainq.query import Query
 from chainq.rows.where import Where
 from chainq.text.alike import alike
 from chainq.text.sanitize import excerpt
+
+if TYPE_CHECKING:
+    from chainq.wallet.keys import ViewKey
 
 Time = date | timedelta | float | str  # a datetime is a date
 Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
@@ -279,3 +282,19 @@ def _seconds(name: str, value: Time) -> float:
             " 1970 or a text"
         )
     return float(value)
+
+
+def processes(workers: int | None) -> int:
+    """Return how many processes compare rows. Raises UsageError."""
+    from chainq.process.pool import cores
+    from chainq.wallet.scan import MOST_WORKERS
+
+    return cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)
+
+
+def view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
+    """Return valid view keys. Raises UsageError, which repeats none."""
+    from chainq.wallet import keys
+
+    texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    return keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))

@@ -150,6 +150,13 @@ class AsyncClient:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    if not TYPE_CHECKING:  # which says so itself
+
+        def __enter__(self):
+            raise TypeError("use async with: async with AsyncClient(...) as client")
+
+        __exit__ = __enter__  # `with` looks for both
+
     async def close(self) -> None:
         """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""
         self.client.close()

@@ -1,37 +1,24 @@
 """`Client`: one service for Python code; `chainq.client` describes what its methods share."""
 
 import inspect
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions, one_block
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, filtered, uncalled
-from chainq.client.progress import Progress
+from chainq.client.notes import complete, uncalled
+from chainq.client.opened import Opened, range_of
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
 from chainq.client.signatures import show_keywords
-from chainq.config import values
-from chainq.config.server import completed
-from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
-from chainq.fetching.lookups import with_height
-from chainq.fetching.service import Service
-from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.heights.range import HeightRange
-from chainq.process import Closing
+from chainq.heights.bounds import HIGHEST
 from chainq.query import Batch, Query, limited
-from chainq.rows.where import Where
-from chainq.text.sanitize import mask_url
-from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.client.balances import Balance
-    from chainq.client.fill import Fill
     from chainq.client.row_types import (
         AddressTransactionsRow,
         BlockRow,
@@ -45,12 +32,9 @@ if TYPE_CHECKING:
         TransactionsRow,
         TransitionsRow,
     )
-    from chainq.wallet.keys import ViewKey
-
-MOST_REQUESTS = 64  # at a time
 
 
-class Client(Closing):
+class Client(Opened):
     """A service at a URL; `demo:` is the built-in sample chain. A context manager; not to be shared between threads.
 
     Without `url` and `profile`, CHAINQ_URL, CHAINQ_PROFILE or the default profile of `config.toml` name the service, as
@@ -73,59 +57,6 @@ class Client(Closing):
         (5, '2023-06-01T00:00:57+00:00')
         >>> client.close()
     """
-
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        profile: str | None = None,
-        dialect: str | None = None,
-        timeout: float | None = None,
-        retries: int = RETRIES,
-        rate: float | None = None,
-        headers: Mapping[str, str] | None = None,
-        cert: str | None = None,
-        lake: str | None = None,
-        fill: bool = False,
-        concurrency: int = CONCURRENCY,
-        max_memory: int = MAX_MEMORY,
-        strict: bool = False,
-        typed: bool = False,
-        progress: bool = False,
-    ) -> None:
-        named = None if profile is None else arguments.text("profile", profile)
-        if url is None and named is None:
-            url, named = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
-        with boundary():
-            given = ServiceOptions(
-                url="" if url is None else identifiers.url(arguments.text("URL", url)),
-                profile=named,
-                dialect=None if dialect is None else arguments.text("dialect", dialect),
-                rate=None if rate is None else values.checked_number("rate", rate),
-                timeout=None if timeout is None else values.checked_number("timeout", timeout),
-                headers=arguments.headers(headers),
-                cert=None if cert is None else arguments.text("cert", cert),
-                retries=arguments.integer("retries", retries, 0, HIGHEST),
-                concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
-                max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
-                strict=strict,
-                lake="" if lake is None else arguments.text("lake", lake),
-            )
-            complete = completed(given)
-            if not complete.url:
-                raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
-            self._fill = _filling(complete._replace(headers=given.headers)) if fill else None
-            if self._fill:
-                complete = complete._replace(lake=self._fill.begun)
-        self._typed = typed
-        self._progress = Progress() if progress else None
-        self._service = Service(complete, report=self._progress.count if self._progress else lambda _: None)
-
-    def __repr__(self) -> str:
-        return f"<Client of {mask_url(self._service.url)}>"
-
-    def __getstate__(self) -> NoReturn:
-        raise TypeError("a Client cannot be pickled: make one in each process")
 
     def close(self) -> None:
         """Cancel the requests under way and close the connections. Whatever is called later raises UsageError, and so
@@ -232,22 +163,6 @@ class Client(Closing):
         if arguments.of_one_block(heights, options):
             return self._transactions_of(*heights, **options)
         return self._range_of_transactions(*heights, **options)
-
-    def _transactions_of(self, height: Height, where: Texts | None = None) -> "list[TransactionsRow]":
-        with boundary():
-            condition = arguments.condition(BY_COMMAND["transactions"], where)
-        return list(self._lookup("transactions", self._height(height, arguments.TRANSACTIONS), condition))
-
-    def _range_of_transactions(
-        self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
-    ) -> "list[TransactionsRow] | Rows[TransactionsRow]":
-        with boundary():
-            query = arguments.range_query("transactions", "transactions", start, end, options)
-            heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=True)
-        wanted = reversed(range(*heights.edges)) if query.reverse else [heights]
-        found = filtered(self._service.fetch_lookups(query.method, wanted), query.where)
-        rows = map(with_height, limited(self._followed(found, heights), query.limit))
-        return Rows(query.method, rows, typed=self._typed, of=self._of(_range_of(query)))
 
     def transaction(self, transaction_id: str) -> "TransactionRow":
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
@@ -363,7 +278,7 @@ class Client(Closing):
         from chainq.catalog.owned import owned_method
         from chainq.wallet.owned import Wallet, Wanted
 
-        found, count = _view_keys(view_key), _processes(workers)
+        found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
             height = arguments.counted_height("as_of", as_of)
@@ -378,7 +293,7 @@ class Client(Closing):
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
-        return Rows(method, batches(), typed=self._typed, of=self._of(_range_of(query)))
+        return Rows(method, batches(), typed=self._typed, of=self._of(range_of(query)))
 
     def balance(
         self, view_key: str | Sequence[str], start: Height = 0, end: Height | None = None, *, workers: int | None = None
@@ -396,7 +311,7 @@ class Client(Closing):
         """
         from chainq.client.balances import find_balance
 
-        found, count = _view_keys(view_key), _processes(workers)
+        found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
             balance = find_balance(self._service, found, first, last, count)
@@ -437,88 +352,6 @@ class Client(Closing):
         with boundary():
             return decode(self._service.call(arguments.text("method", method), arguments.encoded(params)))
 
-    def _range(
-        self,
-        command: str,
-        start: Height | None,
-        end: Height | None,
-        options: RangeOptions,
-        sent: Mapping[Role, int | str] = MappingProxyType({}),
-        *,
-        verify: bool = True,
-        hashes: bool = False,
-    ) -> Rows[Any]:
-        with boundary():
-            caller = command.replace("-", "_")
-            query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-            if hashes:
-                from chainq.hashes.sdk import check_installed
-                from chainq.process.pool import cores
 
-                check_installed("hashes", "hashes")
-                query = query._replace(hash_workers=cores())
-        of = self._of(_range_of(query))
-        rows = complete(self._batches(query), query.method, query.limit)
-        return Rows(query.method, rows, typed=self._typed, of=of)
-
-    def _batches(self, query: Query) -> Iterator[Batch]:
-        with boundary():
-            if self._fill:
-                self._fill.run(self._service, query)
-            heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
-        batches = filtered(self._service.fetch_range(query, heights), query.where)
-        return self._followed(batches, heights)
-
-    def _followed(self, batches: Iterator[Batch], heights: HeightRange) -> Iterator[Batch]:
-        return self._progress.follow(batches, len(heights)) if self._progress else batches
-
-    def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
-        with boundary():
-            height = arguments.lookup(given, ranges)
-            return height if isinstance(height, int) else self._service.latest_height()
-
-    def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
-        method = BY_COMMAND[command]
-        found = filtered(self._service.fetch_lookups(method, [lookup]), where)
-        return Rows(method, found, typed=self._typed, of=self._of(str(lookup)))
-
-    def _of(self, what: str) -> str:
-        return f"{what} of {mask_url(self._service.url)}"
-
-
-def _range_of(query: Query) -> str:
-    """Return the bounds of a query as its caller gave them, in the form of the commands, and what limits its rows."""
-    bounds = (query.bounds or Bounds())._asdict()
-    others = [f"{name}={bounds[name]}" for name in ("last", "since", "until") if bounds[name] is not None]
-    start, end = ("" if bounds[name] is None else str(bounds[name]) for name in ("start", "end"))
-    heights = f"{start}:{end}" if start or end or not others else ""
-    filters = {} if query.where is None else query.where.given
-    given = {"reverse": query.reverse or None, "limit": query.limit, **filters}
-    others += [f"{name}={value!r}" for name, value in given.items() if value is not None]
-    return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *others)))
-
-
-def _filling(options: ServiceOptions) -> "Fill":
-    from chainq.client.fill import Fill
-
-    return Fill(options)
-
-
-def _processes(workers: int | None) -> int:
-    """Return how many processes compare rows. Raises UsageError."""
-    from chainq.process.pool import cores
-    from chainq.wallet.scan import MOST_WORKERS
-
-    return cores() if workers is None else arguments.integer("workers", workers, 1, MOST_WORKERS)
-
-
-def _view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
-    """Return valid view keys. Raises UsageError, which repeats none."""
-    from chainq.wallet import keys
-
-    texts = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
-    return keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
-
-
-show_keywords(vars(Client).values(), {"reverse": False})
+show_keywords([*vars(Opened).values(), *vars(Client).values()], {"reverse": False})
 Client.transactions.__signature__ = inspect.signature(Client._range_of_transactions)  # type: ignore[attr-defined]

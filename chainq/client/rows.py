@@ -48,7 +48,7 @@ class Rows(Iterator[R], Generic[R]):
     `chunks` cuts it into parts of a limited size; `to_arrow`, `to_pandas` and `to_polars` take all that is left, or all
     of a part. Raises ChainqError as it is read, after every row that was complete. One that was partly read goes on
     where it was; one that was read to its end gives nothing more to `next`, and whatever reads it anew raises
-    UsageError. Take parts with `islice` from one iterator, `it = iter(rows)`.
+    UsageError. Take parts with `islice` from one iterator, `it = iter(rows)`. Not to be shared between threads.
     """
 
     def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
@@ -95,6 +95,10 @@ class Rows(Iterator[R], Generic[R]):
 
         def __getitem__(self, _):
             raise TypeError("Rows have no index: next(rows) is the first row, list(rows) holds all")
+
+        def __getattr__(self, name):
+            hint = "" if name.startswith("_") else "; list(islice(rows, 5)) is the first rows, to_pandas() a table"
+            raise AttributeError(f"Rows have no {name!r}{hint}", name=name, obj=self)
 
     def _part(self) -> list[Raw] | None:
         """Return the rows that one response or more made complete, for `decode`; None at the end."""

@@ -84,6 +84,14 @@ def test_the_same_rows() -> None:
     assert asyncio.run(asked()) == due
 
 
+def test_with_names_async_with() -> None:
+    """The plain form has no effect but an error that has the other one."""
+    client: Any = AsyncClient("demo:")
+    with pytest.raises(TypeError, match="use async with"), client:
+        pass
+    asyncio.run(client.close())
+
+
 def test_rows_are_read_once() -> None:
     """Rows that were read to their end are refused when they are read anew."""
 

@@ -206,6 +206,8 @@ def test_rows_are_no_list() -> None:
         for index in (0, slice(2)):
             with pytest.raises(TypeError, match=r"next\(rows\) is the first row, list\(rows\) holds all"):
                 rows[index]
+        with pytest.raises(AttributeError, match=r"no 'head'; list\(islice\(rows, 5\)\) is the first rows"):
+            rows.head()
         assert bool(rows)
         assert next(rows)["height"] == "0"
         assert [row["height"] for row in pandas.Series(rows)] == ["1", "2"]
