@@ -79,6 +79,7 @@ class Rounds:
     unrecorded: Unrecorded = field(init=False)
     looked: int = -1  # the end of the chain at the last look at unsettled rows
     behind: bool = False  # the service is behind what it showed before; the user was warned
+    lacked: int | None = None  # the block at which the last rows ended, because the service lacks it below its tip
     written: int = 0  # rows
     begun: bool = False  # the first round has said how far it goes
     density: tuple[int, Later[Known]] | None = None  # of the rows up to a height, before the first round
@@ -185,11 +186,8 @@ class Rounds:
             self._lack_known(top - 1)
             return
         self.behind = False
-        if there < end:
-            more = self._raise_lag(self._lag + end - there)
-            height = self.service.tip_height()
-            self._warn_behind(f"it does not have block {end - 1}, although its tip is {height}{more}")
-            end = there
+        self._note_lacked(there, end)
+        end = there
         heights, method = history.unsettled, self.query.method
         together = self.query.limit is None  # one request may show late rows and new ones
         middle = max(heights.end, min(deep, end))
@@ -212,6 +210,20 @@ class Rounds:
             if part.start < part.end and not self._write_range(writer, batches, part, end, settled=part.end == middle):
                 self.unrecorded.record_all()
                 return
+
+    def _note_lacked(self, there: int, end: int) -> None:
+        """Warn, and leave out more blocks, if the service has only the blocks below `there` of those below `end`.
+
+        Not again for the same block: it may never come, and then later blocks show that it is missing.
+        """
+        if there < end:
+            if there != self.lacked:
+                more, height = self._raise_lag(self._lag + end - there), self.service.tip_height()
+                if more or self.lacked is None:
+                    self._warn_behind(f"it does not have block {end - 1}, although its tip is {height}{more}")
+            self.lacked = there
+        elif self.lacked is not None and self.lacked < end:
+            self.lacked = None
 
     def _passing(self, rows: list[Raw]) -> list[Raw]:
         """Return the rows to write. Rows that the filter leaves out still count as evidence."""

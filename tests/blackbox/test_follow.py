@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Job, assassin, capped, lines, said
 from harness.program import LONGEST, Program, Servers, finish, side_by_side
@@ -178,6 +179,30 @@ def test_a_service_that_falls_behind_is_told_once(chainq: Program, truth: Truth)
     assert ran.out == b""
     assert ran.err.count("behind") == 1
     assert ran.err.count("\n") == 2
+
+
+@pytest.mark.parametrize("polls", [1, 3])  # while the tip stays the same
+def test_a_block_that_never_comes_is_told_once(polls: int, chainq: Program, truth: Truth) -> None:
+    """One warning while it is near the tip, and one more when later blocks show that it is missing."""
+    service, looks = Moving(5, faults=Faults(missing_height=9)), threading.Event()
+
+    def grow(method: str) -> None:
+        service.tip += method == "latest/block" and service.calls.count(method) % polls == 0
+        if service.tip >= 20:
+            looks.set()
+
+    service.hook = grow
+    with serving(service) as url:
+        process = chainq.start("blocks", "--start", "0", "-o", "out", *SOON, url=url)
+        assert looks.wait(LONGEST)
+        process.send_signal(signal.SIGINT)
+        ran = finish(process)
+    first, second, _ = ran.err.splitlines()
+    assert first.endswith(
+        "it does not have block 9, although its tip is 9; from now on runs stay 1 block below the tip"
+    )
+    assert "missing height 9, though the tip is 11" in second
+    assert (chainq.home / "out").read_bytes() == lines(truth.rows("blocks", 0, 9))
 
 
 def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
