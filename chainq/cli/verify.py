@@ -4,7 +4,8 @@ What is compared is in `chainq.verify`.
 """
 
 import os
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -16,8 +17,9 @@ from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
-from chainq.errors import IncompleteError, OutputError, UsageError
+from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.pool import cores
@@ -73,6 +75,7 @@ def run(given: VerifyCommand) -> None:
             sink = journal.sink
         else:
             sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
+        opened.enter_context(_failure_recorded(journal))
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         heights = _heights(service, witness, bounds, journal, reporter)
@@ -99,6 +102,7 @@ def run(given: VerifyCommand) -> None:
                 linked=linked,
             )
             write_findings(audit.steps(), writer, verdict, journal)
+            tip = journal and service.tip()
         except UsageError:
             raise
         except BaseException as error:
@@ -109,10 +113,31 @@ def run(given: VerifyCommand) -> None:
             raise
         with signals_deferred():
             writer.close()
-            if journal is not None:
-                journal.end()
+            if journal and tip:
+                _end(journal, verdict, tip)
     verdict.compared = _sampled(listed) + (hashes.verdict("the server", verdict.rows) if hashes else "")
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
+
+
+@contextmanager
+def _failure_recorded(journal: Journal | None) -> Iterator[None]:
+    """Record in the checkpoint, if there is one, why a run fails, for `chainq status`."""
+    try:
+        yield
+    except ChainqError as error:
+        if journal is not None and not isinstance(error, UsageError):
+            with suppress(OutputError):
+                journal.failed(error.message)
+        raise
+
+
+def _end(journal: Journal, verdict: Verdict, tip: Tip) -> None:
+    """Record that a run has ended; it was a success if it found nothing. Raises OutputError."""
+    if verdict.findings:
+        journal.failed(str(verdict))
+    else:
+        journal.succeeded(tip.height, tip.time)
+    journal.end()
 
 
 def _bounds(given: VerifyCommand) -> Bounds:
