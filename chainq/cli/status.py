@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from chainq.cli.balance_checkpoint import Kept
 from chainq.cli.output import on_terminal
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, recorded
@@ -83,14 +83,15 @@ METRICS = {
 def run(given: "StatusCommand") -> None:
     """Print how far checkpoints and data sets have come.
 
-    Raises UsageError if there is none, and with `--max-age` IncompleteError if it is older or lacks heights.
+    After those that can be read, raises a ChainqError that names the others, and with `--max-age` IncompleteError if
+    one is older or lacks heights.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.json and given.prometheus:
         raise UsageError("--json and --prometheus cannot be combined")
     now = time.time()
-    groups = [statuses(target, now) for target in given.targets]
-    found = [status for group in groups for status in group]
+    groups, unread = _read(given.targets, now)
+    found = [status for group in groups.values() for status in group]
     if given.prometheus:
         text = _prometheus(found)
     elif given.json:
@@ -103,23 +104,39 @@ def run(given: "StatusCommand") -> None:
             }
             for status in found
         ]
-        alone = len(groups) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
+        alone = len(given.targets) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
         text = msgspec.json.encode(tables[0] if alone else tables).decode() + "\n"
     else:
-        texts = [
-            _line(group[0]) if Path(target).is_file() else _table(group)
-            for target, group in zip(given.targets, groups, strict=True)
-        ]
+        texts = [_line(group[0]) if Path(target).is_file() else _table(group) for target, group in groups.items()]
         text = "".join(texts)
     with open_sink(None) as sink:
         sink.write(text.encode())
         sink.keep()
+    if unread is not None:
+        raise unread
     alike = _alike(found)
     for status in alike:
         _check_age(status, limit)
     for status in alike if limit is not None else ():
         if status.missing:
             raise IncompleteError(f"{status.target}: {_names(status)}: {_missing(status)}")
+
+
+def _read(targets: Sequence[str], now: float) -> tuple[dict[str, list[Status]], ChainqError | None]:
+    """Return the statuses of the targets that can be read, and one error for all others; raise it if there are none."""
+    groups: dict[str, list[Status]] = {}
+    unread: ChainqError | None = None
+    for target in dict.fromkeys(targets):
+        try:
+            groups[target] = statuses(target, now)
+        except ChainqError as error:
+            if unread is None:
+                unread = error
+            else:
+                unread.add_note(str(error))
+    if unread is not None and not groups:
+        raise unread
+    return groups, unread
 
 
 def statuses(target: str, now: float) -> list[Status]:

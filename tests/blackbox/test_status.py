@@ -227,7 +227,10 @@ def test_several_targets(chainq: Program, server: Servers) -> None:
     assert len([line for line in gauges if line.startswith("chainq_rows{")]) == 4
     assert chainq("status", *names, "--max-age", "1h").code == 0
     assert "lake: blocks: the last success was" in chainq("status", "lake", "a.ckpt", "--max-age", "0s").err
-    assert one_line(chainq("status", "a.ckpt", "nothere"), 2)
+    some = chainq("status", "nothere", "a.ckpt", "gone", "b.ckpt", "--json", "--max-age", "1h")
+    assert [one["target"] for one in json.loads(some.out)] == ["a.ckpt", "b.ckpt"]
+    assert re.search(r"no data set at nothere\b.*no data set at gone\b", one_line(some, 2))
+    assert chainq("status", "nothere", "gone", "--json").out == b""
 
 
 def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
