@@ -215,10 +215,8 @@ class Reader:
                 # Decrypting ownership rows needs the records, too.
                 both = " ".join(one for one in ("records", "ownership") if table == "ownership" and not self.has(one))
                 raise lacking(f"{self.label} has no table {table}", self.export_hint(both or table, heights))
-            first = self._entries[self._source(table)][0].spec.start
-            begins = f" (it begins at height {first})" if missing[0].start < first else ""
             raise lacking(
-                f"{self.label} has no whole partition of {table} for {listed(missing)}{begins}",
+                f"{self.label} has no whole partition of {table} for {listed(missing)}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),
             )
         for (one, _), (other, _) in pairwise(found):

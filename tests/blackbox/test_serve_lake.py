@@ -121,15 +121,16 @@ def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Pat
     shutil.copytree(lake, chainq.home / "lake")
     (chainq.home / "lake" / partition_name("records", 2450)).unlink()
     with mirror(chainq, chainq.home / "lake") as url:
-        for start, end, heights in (
-            (2400, 2460, "heights 2450-2459"),
-            (2450, 2451, "height 2450"),
-            (2499, 2600, "height 2499"),
-            (0, 2410, "heights 0-2399"),
+        no_whole = "no whole partition of records for"
+        for start, end, lacks in (
+            (2400, 2460, f"{no_whole} heights 2450-2459"),
+            (2450, 2451, f"{no_whole} height 2450"),
+            (2499, 2600, f"{no_whole} height 2499"),
+            (0, 2410, "lake has heights 2400-2599, not heights 0-2399"),
         ):
             status, body = post(url, rpc("records/all", start=start, end=end))
             assert (status, body["error"]["code"]) == (200, -32001)
-            assert f"no whole partition of records for {heights}" in body["error"]["message"]
+            assert lacks in body["error"]["message"]
         for words in (("records", "2430:2520"), ("blocks", "2390:2410"), ("block", "17")):
             said(chainq(*words, "-q", *CHAIN, url=url), 6, "-32001: ")
         assert chainq("records", "2500:2580", *CHAIN, url=url).code == 0
