@@ -120,10 +120,16 @@ class SingleRun:
             batches = _begun_together(batches)
         found = self._copy(batches, writer, sink)
         self._warn_uncalled(found=found)
+        self._note_no_lookups()
         if whole and query.bounds is not None and (self.limit != 0 or (query.reverse and len(self.read))):
             self._warn_unreached(query.bounds, self.read)
         if whole and query.bounds == Bounds() and self.limit and self.read.start:
             self.reporter.note(f"only the last {DEFAULT_LAST} blocks were read; --last N reads more")
+
+    def _note_no_lookups(self) -> None:
+        """Tell the user that standard input was empty. It is a success: a filter before it may find nothing."""
+        if STDIN in (self.query.lookups or ()) and not self.asked.taken and self.limit != 0:
+            self.reporter.note(f"standard input had no {'IDs' if self.query.method.param(Role.ID) else 'heights'}")
 
     def _screenful(self) -> Iterator[Batch]:
         """Yield the first rows of the list, or its newest ones; request one more to see whether the list goes on."""

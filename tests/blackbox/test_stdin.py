@@ -20,6 +20,19 @@ def test_2_a_closed_standard_input(words: tuple[str, ...], chainq: Program) -> N
     assert (ran.out, calls) == (b"", [])
 
 
+@pytest.mark.parametrize(
+    ("command", "what"), [("transaction", "IDs"), ("block", "heights"), ("transactions", "heights")]
+)
+@pytest.mark.parametrize("given", [b"", b"\n \n"])
+def test_an_empty_standard_input(command: str, what: str, given: bytes, chainq: Program) -> None:
+    """A list without lines is a success without rows, as a filter may find none; a note says so, unless --quiet."""
+    with witnessed() as (url, calls):
+        ran = chainq(command, "-", url=url, stdin=given)
+        assert (ran.code, ran.out, ran.err) == (0, b"", f"chainq: standard input had no {what}\n")
+        assert chainq(command, "-", "-q", url=url, stdin=given).err == ""
+        assert not {"chainTransaction", "block", "transactions"}.intersection(calls)
+
+
 def test_2_a_line_of_many_megabytes(chainq: Program) -> None:
     """A line that came in hundreds of pieces is one line, and is not repeated in the message."""
     ran = chainq("block", "-", url="demo:", stdin=b"7" * 30_000_000 + b"\n")
