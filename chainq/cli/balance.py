@@ -183,7 +183,7 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
     lines = [_HEADER[first:]]
     for total in totals:
         received, unspent = (str(Amount(total.program, "", one)) for one in (total.sum, total.unspent))
-        owner, token = (_short(text, scope) for text in (addresses[total.owner], printable(total.token)))
+        owner, token = (_short(text, scope) for text in (addresses[total.owner], printable(total.token) or "-"))
         texts = owner, printable(total.program), token
         lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
     columns = list(enumerate(zip(*lines, strict=True), first))

@@ -200,7 +200,7 @@ def _owners(option: str) -> str:
     """Return which commands have an option, or help if none has it."""
     names = _having(option)
     if len(names) > MOST_NAMED + 1:  # the last one is no longer than "1 more"
-        names[MOST_NAMED:] = [f"{len(names) - MOST_NAMED} more"]
+        names[MOST_NAMED:] = [f"{len(names) - MOST_NAMED} more (chainq help {option})"]
     *first, last = names or [""]
     return f"it is an option of {', '.join(first)}{' and ' if first else ''}{last}" if names else "see --help"
 

@@ -170,7 +170,9 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     from chainq.cli.extra_words import advice
 
     taken = context.params
-    return advice(arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"))
+    return advice(
+        arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"), where=taken.get("where")
+    )
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

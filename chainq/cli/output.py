@@ -163,7 +163,7 @@ def settings(
     shown = columns(method, requested, no_check)
     file = file_of(given)
     stated = _stated_format(given)
-    name = stated or _default_format(file)
+    name = _default_format(file) if stated is None else stated
     if stated is None and file is not None and _unwritable(file):
         raise UsageError(_writes_no(file), _instead(file, name, binary=False))
     make = registry.load(name)
@@ -238,6 +238,8 @@ def _stated_format(given: "OutputOptions") -> str | None:
     flags = [name for name, stated in switches.items() if stated]
     if len(flags) > 1:
         raise UsageError(f"{' and '.join('--' + name for name in flags)} cannot be combined")
+    if flags and given.format is not None and given.format != flags[0]:
+        raise UsageError(f"--{flags[0]} and --format {printable(given.format)} cannot be combined")
     return flags[0] if flags else given.format
 
 
@@ -314,7 +316,12 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
             f"column {names[0]} is only in the table without --columns",
             "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
         )
-    meanings = {name: " (did you mean all?)" if name == "*" else meant(name, columns) for name in names}
+    if {*(words := names[0].split())} <= {column.path for column in columns}:
+        return UsageError(f"unknown column {quoted(names[0])}", f"separate columns with commas: {','.join(words)}")
+    meanings = {
+        name: " (did you mean all?)" if name.lower() in ("*", "all") else meant(name.removesuffix(".*"), columns)
+        for name in names
+    }
     guessed = [f"{quoted(name)}{text}" for name, text in meanings.items() if text.startswith(" (")]
     others = [name for name, text in meanings.items() if not text.startswith(" (")]
     listed = [", ".join(map(quoted, others)) + meanings[others[-1]]] if others else []

@@ -52,7 +52,7 @@ def by_word(words: Mapping[str, str]) -> dict[str, str]:
 
 _WORDS = by_word(
     {
-        "range": "ranges heights height date dates time times",
+        "range": "ranges heights height date dates time times pagination paging",
         "filter": "filters filtering condition conditions expression expressions regex regexp jq",
         "resume": "resuming checkpoints following incremental",
         "output": "outputs formats files parquet tsv",

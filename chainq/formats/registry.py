@@ -52,8 +52,9 @@ def load(name: str) -> Format:
 
     found = list(entry_points(group=GROUP, name=name))
     if not found:
-        if name.lower() in BUILT_IN:
-            raise UsageError(f"unknown format {quoted(name)}", f"did you mean {name.lower()}?")
+        near = EXTENSIONS.get(f".{name.lower()}", name.lower())
+        if near in BUILT_IN:
+            raise UsageError(f"unknown format {quoted(name)}", f"did you mean {near}?")
         raise UsageError(f"unknown format {quoted(name)}", f"the formats are {', '.join(names())}")
     try:
         return cast("Format", found[0].load())

@@ -90,9 +90,8 @@ class Where:
         if column is None and (self._check or not name.isprintable()):
             unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.sent)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
-        return Field(
-            name, self._reader(column.path if column else name), column.kind if column and self._check else None
-        )
+        path = column.path if column else name
+        return Field(path, self._reader(path), column.kind if column and self._check else None)
 
     def _reader(self, path: str) -> Read:
         place = self._paths.setdefault(path, len(self._paths))

@@ -32,8 +32,9 @@ RANGES = ((0, TIP + 1, 60), (87, 171, 25))  # start, end, page size; no height o
 
 class Kind(NamedTuple):
     """Servers of one kind. `floor`: the runs that must end in the truth, of one for each command and range.
-    `most_calls`: of any of them; the server answers no more. `believed`: of these runs may end in other rows, with the
-    warning that they rest on belief."""
+    `most_calls`: of any of them; the server answers no more. A run's number depends on the order in which concurrent
+    responses come: 94 to 298 in 150 runs against `nothing after a long transition`. `believed`: of these runs may end
+    in other rows, with the warning that they rest on belief."""
 
     faults: Faults = Faults()
     commands: tuple[str, ...] = RANGED
@@ -78,9 +79,9 @@ KINDS = {
     "nothing after a long row": wrong("long-row-ends:629", commands=("records",), floor=2, most=500),
     "no long row": wrong("long-row-hides:629", commands=("records",), most=500),
     "nothing after a long transition": wrong(
-        "long-row-ends:1930", commands=("transitions",), most=300, believed=("transitions",)
+        "long-row-ends:1930", commands=("transitions",), most=500, believed=("transitions",)
     ),
-    "no long transition": wrong("long-row-hides:1930", commands=("transitions",), most=300, believed=("transitions",)),
+    "no long transition": wrong("long-row-hides:1930", commands=("transitions",), most=500, believed=("transitions",)),
     "nothing after a long transaction": wrong("long-row-ends:8000", commands=("program-transactions",)),
     "no long transaction": wrong("long-row-hides:8000", commands=("program-transactions",)),
     "first block": wrong("first-block", floor=6, most=700),
