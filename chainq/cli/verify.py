@@ -115,7 +115,9 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal and tip:
                 _end(journal, verdict, tip)
-    verdict.compared = _sampled(listed) + (hashes.verdict("the server", verdict.rows) if hashes else "")
+    verdict.compared = (
+        _sampled(listed) + _singles(audit) + (hashes.verdict("the server", verdict.rows) if hashes else "")
+    )
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 
 
@@ -185,6 +187,12 @@ def _sampled(listed: frozenset[int] | None) -> str:
     if listed is None:
         return ""
     return f"; transactions compared at {counted(len(listed), 'random height')} (--full: at all)"
+
+
+def _singles(audit: Audit) -> str:
+    """Return what the verdict says of blocks that responses for several heights left out; empty for none."""
+    found = ", ".join(f"{number:,} {command}" for command, number in audit.singles.items() if number)
+    return f"; left out of responses for several heights, and found by a request for each: {found}" if found else ""
 
 
 def _identity(

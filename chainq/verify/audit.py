@@ -29,6 +29,7 @@ class Audit:
     each), None for all. `witness`: a service that is expected to have the same rows, up to its own tip. `hashes`
     recomputes block hashes, up to its anchor. `progress` counts the heights read per command. Raises UsageError for an
     anchor below the range. `linked`: the range is linked to the block before it, which an earlier pass has verified.
+    `singles`: how many blocks only a request for one height returned, by command.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Audit:
         # Identities of missing rows, with their heights: they may appear at another height.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
+        self.singles: Counter[str] = Counter()
         self._lost: list[Missing] = []  # earlier transitions of kinds that turned out to be listed
 
     def steps(self) -> Iterator[Step]:
@@ -82,6 +84,11 @@ class Audit:
     def _height(self, height: int, counts: Counter[str]) -> Iterator[Finding]:
         """Yield what is wrong at one height, count its rows, and discard them."""
         rows = {command: self._source.take(command, height) for command in self._commands}
+        for command in BLOCKS:
+            here, doubt = rows[command]
+            if not here and (single := self._source.single(command, height)):  # a truncated response, no missing block
+                rows[command] = single, doubt
+                self.singles[command] += height >= self._first
         if height >= self._first:
             counts.update({command: len(here) for command, (here, _) in rows.items()})
         for command in sorted(self._commands, key="full-blocks".__ne__):  # first: it explains the others
@@ -114,7 +121,6 @@ class Audit:
     def _block(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
         """Yield what is wrong with the full block of a height, or with its summary."""
         name, facts = command.removesuffix("s").replace("-", " "), self._source.facts.get(height)
-        rows = rows or self._source.single(command, height)  # a truncated response does not mean a missing block
         if not rows:
             yield Contradiction("missing", f"{name} {height}", None)
             return

@@ -238,6 +238,9 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
         assert "finding" in one_line(ran, 6), "no warning of what the findings say"
     if faults[0] == "--broken-link":
         assert checks == {(41, "link")}
+    if faults[0] == "--clamp-heights":
+        assert " in 60 blocks, 60 full-blocks" in ran.err
+        assert "; left out of responses for several heights, and found by a request for each: 10 blocks\n" in ran.err
     if faults[0] in ("--row-cap", "--clamp-heights", "--fault"):
         assert checks == set()
 
