@@ -106,7 +106,7 @@ def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> I
     """Run jobs concurrently in `size` threads, and yield their results in the order of the jobs.
 
     At most `ahead` jobs are in progress or finished and not yet yielded. A job of None means that there is none yet:
-    the jobs in progress are finished first. Raises the exception of a job in its turn.
+    the jobs in progress are finished first. Raises the exception of a job, or of `jobs`, in its turn.
     """
     pool: Pool[int] = Pool(size)
     finished: dict[int, object] = {}
@@ -119,6 +119,10 @@ def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> I
                     job = next(jobs)
                 except StopIteration:
                     more = False
+                    break
+                except Exception as error:
+                    finished[sent] = error
+                    sent, more = sent + 1, False
                     break
                 if job is None:
                     break

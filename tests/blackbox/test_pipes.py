@@ -90,13 +90,10 @@ def test_the_same_id_in_many_rows_is_one_call(chainq: Program) -> None:
         ("block", '{"block_hash":"ab"}', "has no height or header.metadata.height"),
         ("block", '{"height":[1]}', "has no height or header.metadata.height"),
         ("block", '{"height":5', "line 1 of standard input: it is not valid JSON"),
-        ("block", '5\n\n{"height":6', "line 3 of standard input: it is not valid JSON"),
-        ("block", "5\nsix\n", "line 2 of standard input: invalid height 'six'"),
         ("block", '{"height":-5}', "invalid height '-5'"),
         ("transaction", '{"transaction_id":"at1x\\u001b"}', "at1x"),
         ("block", "[5]", "looks like csv or a JSON array"),
         ("block", "height  timestamp             block_hash", "looks like a table; pipe --jsonl, or bare values"),
-        ("block", "5\n\n# c", "line 3 of standard input: invalid line '# c': expected one value per line"),
         ("block", "5 6", "line 1 of standard input: invalid line '5 6': expected one value per line"),
         ("block", "5\t6", "looks like a table"),
         ("transaction", "at1tkjag…695ac3  12345", "looks like a table; pipe --jsonl, or bare values"),
@@ -107,6 +104,22 @@ def test_2_a_line_without_what_is_looked_for(
 ) -> None:
     """The message says what the line lacks."""
     assert words in one_line(chainq(command, "-", url=nowhere, stdin=lines(line)), 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"height":6', "it is not valid JSON"),
+        ("six", "invalid height 'six'"),
+        ("# c", "invalid line '# c': expected one value per line"),
+    ],
+)
+def test_2_what_is_before_such_a_line_is_printed(line: str, words: str, chainq: Program) -> None:
+    """So who mends the line can go on there."""
+    sent = [*map(str, range(30)), "", line, "31"]
+    ran = chainq("block", "-", "--columns", "height", "--text", url="demo:", stdin="\n".join(sent).encode())
+    assert (ran.code, ran.rows) == (2, [b"%d" % height for height in range(30)])
+    assert f"line 32 of standard input: {words}" in ran.err
 
 
 def test_text_is_values_only(chainq: Program, server: Servers, truth: Truth) -> None:

@@ -37,6 +37,19 @@ def test_an_error_is_raised_when_its_turn_comes() -> None:
         next(results)
 
 
+def test_an_error_of_what_makes_the_jobs_has_its_turn_too() -> None:
+    """After the results of all jobs before it."""
+
+    def jobs() -> Iterator[Callable[[], int]]:
+        yield from (lambda: 1, lambda: 2)
+        fail()
+
+    results = in_order(4, jobs(), 4)
+    assert [next(results), next(results)] == [1, 2]
+    with pytest.raises(ValueError, match="no"):
+        next(results)
+
+
 def test_no_more_jobs_are_begun_than_wanted() -> None:
     """A job is taken when there is room for its result."""
     taken: list[int] = []
