@@ -78,8 +78,8 @@ function _chainq_row
     switch $argv[2]
         case flag
             set switches
-        case file
-            set switches -r -F
+        case 'path*'
+            set switches -r -F -k -a "$words"
         case 'words*'
             set switches -x -k -a "$words"
         case 'list*'
@@ -134,7 +134,7 @@ _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one p
 _chainq_for blocks
 _chainq_row --where text+ 'Rows that meet it: '"'"'coinbase_reward != null and height ~ 0$'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes. (?i) before the text ignores case. !~ is the opposite of ~. A text with spaces or ( ) needs quotes: FIELD ~ "(?i)text". If repeated, rows must meet all'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
-_chainq_row --checkpoint file 'Resume the last run; a first run starts at height 0. With --start, at that height'
+_chainq_row --checkpoint path 'Resume the last run; a first run starts at height 0. With --start, at that height'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
 _chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks block full-blocks transactions records transitions owned sql verify
@@ -147,7 +147,7 @@ _chainq_row --csv flag 'CSV with a header (RFC 4180)'
 _chainq_row --text flag 'Values only, separated by tabs, one row per line'
 _chainq_row --no-header flag 'csv or tsv without its header'
 _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the terminal, each row is lines of fields'
-_chainq_row '--output -o' file 'Output file; its extension selects the format. It is replaced when it is complete. Runs that resume or follow append to it'
+_chainq_row '--output -o' path 'Output file; its extension selects the format. It is replaced when it is complete. Runs that resume or follow append to it'
 _chainq_for blocks block
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target string proof_target string last_coinbase_target string last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'in microcredits; may be null' finalize_root string network 'network identifier' ratifications_root string solutions_root string subdag_root string cumulative_weight string cumulative_proof_target string total_supply_in_microcredits 'in older blocks only, in microcredits' all 'every column' help 'list the columns'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
@@ -156,7 +156,7 @@ _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It c
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colors' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
-_chainq_row --url words 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network'
+_chainq_row --url path 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network' http://127.0.0.1:8545 'the default of chainq serve'
 _chainq_row --profile profile 'Profile from config.toml'
 _chainq_row --dialect words 'chain, aleo, or auto to detect it' chain '' aleo '' auto ''
 _chainq_row --timeout text 'Seconds per request'
@@ -166,13 +166,13 @@ _chainq_row '--concurrency -j' text 'Parallel requests'
 _chainq_row --max-memory text 'Memory for responses: 512M, 2G. Units are powers of 1,024, as in messages'
 _chainq_row --rate text 'Maximum requests per second'
 _chainq_row --header text+ 'HTTP header for every request. Keep secrets in a profile'
-_chainq_row --cert file 'Client certificate (PEM). KEY is its key, if that is not in FILE'
+_chainq_row --cert path 'Client certificate (PEM). KEY is its key, if that is not in FILE'
 _chainq_row '--quiet -q' flag 'Suppress warnings and progress'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify serve
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_for blocks block full-blocks records ownership transitions owned balance
-_chainq_row --lake text 'Read what an export in DEST contains from there'
+_chainq_row --lake path 'Read what an export in DEST contains from there'
 _chainq_for blocks full-blocks records ownership transitions
 _chainq_row --fill flag 'First add missing partitions (10,000 heights) to it'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
@@ -222,7 +222,7 @@ _chainq_for address-transactions
 _chainq_row --columns list+ 'Columns, separated by commas; `help` lists them. Also a.b[].c of the items of an array, or `all`' transaction_id 'bech32, prefix at' all 'every column' help 'list the columns'
 _chainq_row --no-details flag 'Do not look up the transactions of a table'
 _chainq_for owned balance
-_chainq_row --view-key-file file+ 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
+_chainq_row --view-key-file path+ 'View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt'
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access'
 _chainq_row --network words 'Fail unless the service is on mainnet, or on testnet' mainnet '' testnet ''
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
@@ -245,16 +245,16 @@ _chainq_row --last text 'Newest blocks to look at. Default: 500K for an address,
 _chainq_row --json flag 'All parts as one JSON object'
 _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for export
-_chainq_row --to text 'Folder, or s3://, gs:// or az:// URL'
+_chainq_row --to path 'Folder, or s3://, gs:// or az:// URL'
 _chainq_row --partition text 'Heights in a partition'
 _chainq_row --no-full-blocks flag 'With chain: leave out the table of the full blocks themselves'
 _chainq_row --lag text 'Leave out the last N blocks'
 _chainq_row '--workers -w' text 'Worker processes. Default: one per core'
-_chainq_row --engine text 'Who does the work: local or dask'
+_chainq_row --engine words 'Who does the work' local '' dask ''
 _chainq_row --scheduler text 'Dask scheduler, such as tcp://host:8786'
 _chainq_row --delta flag 'Commit full partitions to a Delta table for each command'
 _chainq_row --iceberg flag 'Commit full partitions to an Iceberg table for each command'
-_chainq_row --repair file 'Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range'
+_chainq_row --repair path 'Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range'
 _chainq_row --hashes flag 'Recompute block hashes before partitions of blocks and full-blocks are written'
 _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
 _chainq_row --dry-run flag 'List the partitions to write, write none'
@@ -287,7 +287,7 @@ _chainq_row --owner text 'Plant records of this address, not of the published te
 _chainq_row --sealed text 'A chain of N blocks with true hashes; making 50 takes about a second'
 _chainq_row '--shuffle --no-shuffle' flag 'Shuffle the rows inside each height'
 _chainq_row --gzip flag 'Compress responses for clients that accept it'
-_chainq_row --lake text 'Serve the export in this folder or at this URL instead'
+_chainq_row --lake path 'Serve the export in this folder or at this URL instead'
 _chainq_row --latency text 'Seconds before each response'
 _chainq_row --drip text 'Seconds between single bytes of a response'
 _chainq_row --rate-limit text 'HTTP 429 after N calls of a method'
@@ -351,23 +351,23 @@ _chainq_row 1 text address
 _chainq_row 2 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for owned
 _chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
-_chainq_row any file '[keyfile]...'
+_chainq_row any path '[keyfile]...'
 _chainq_for balance
-_chainq_row any file '[keyfile]...'
+_chainq_row any path '[keyfile]...'
 _chainq_for show
 _chainq_row any words object... latest 'the block at the tip' - 'one per line on standard input'
 _chainq_for export
 _chainq_row any words 'command... [range]' chain '' blocks '' full-blocks '' records '' ownership '' transitions '' transactions '' calls '' inputs '' outputs '' finalize '' ratifications ''
 _chainq_for sql
-_chainq_row any text '[range|dest] [query]'
+_chainq_row any path '[range|dest] [query]' latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for rpc
 _chainq_row 1 words method getBlocks 'block summaries for a height range' block 'block summaries by height' latest/block 'block summary of the latest block' getChainBlocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' chainTransaction 'full details of one transaction by ID' chainTransactionsForProgram 'transactions that call a program'"'"'s function, once for each call' records/all 'records produced in a height range' records/isOwner 'minimal ownership data of records in a height range' transitionsWithoutRecordInputs 'transitions that have no record inputs, in a height range' getPublicTransactionsForAddress 'IDs of public transactions of an address in a height range'
 _chainq_row 2 text params
 _chainq_for doctor
 _chainq_for verify
-_chainq_row 1 file 'range|dest|file'
+_chainq_row 1 path 'range|dest|file' latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for status
-_chainq_row any text 'checkpoint|dest...'
+_chainq_row any path 'checkpoint|dest...'
 _chainq_for profiles
 _chainq_for serve
 _chainq_for completion
@@ -442,7 +442,7 @@ _chainq_row --watch flag 'Keep running and print each change.'
 _chainq_row --to flag 'Folder, or s3://, gs:// or az:// URL.'
 _chainq_row --partition flag 'Heights in a partition.'
 _chainq_row --no-full-blocks flag 'With chain: leave out the table of the full blocks themselves.'
-_chainq_row --engine flag 'Who does the work: local or dask.'
+_chainq_row --engine flag 'Who does the work.'
 _chainq_row --scheduler flag 'Dask scheduler, such as tcp://host:8786.'
 _chainq_row --delta flag 'Commit full partitions to a Delta table for each command.'
 _chainq_row --iceberg flag 'Commit full partitions to an Iceberg table for each command.'

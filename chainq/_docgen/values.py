@@ -26,6 +26,8 @@ _CREDITS = (
     *("bond_public", "bond_validator", "claim_unbond_public", "unbond_public", "set_validator_state"),
 )
 
+_PATH = re.compile("FILE|DEST|CHECKPOINT")
+"""What stands for a path in the name of a value."""
 ASKS = "help"
 """The command whose argument may be an option of any command."""
 Words = tuple[tuple[str, str], ...]
@@ -34,8 +36,9 @@ Words = tuple[tuple[str, str], ...]
 class Values(NamedTuple):
     """What a value is, and the words to offer, each with a note that can be empty.
 
-    `kind`: flag (no value), text (free), words (one of these), list (some of these with commas between), file, profile
-    (of the configuration file), function (one of those whose note is the first argument).
+    `kind`: flag (no value), text (free), words (one of these), list (some of these with commas between), path (a file
+    or folder, or one of these), profile (of the configuration file), function (one of those whose note is the first
+    argument).
     """
 
     kind: str
@@ -49,8 +52,6 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
         return Values("flag")
     if choices:
         return Values("words", _plain(map(str, choices)))
-    if "FILE" in metavar:
-        return Values("file")
     if param.name == "columns" and command in BY_COMMAND:
         columns = ((column.path, spelled(column.note) or column.type) for column in BY_COMMAND[command].selectable)
         return Values("list", (*columns, ("all", "every column"), ("help", "list the columns")))
@@ -62,6 +63,8 @@ def values_of(command: str, param: Any, metavar: str, text: str) -> Values:
     if param.name == "commands":
         return Values("list", _plain(VERIFIED))
     words = _words(command, param.name, text)
+    if _PATH.search(metavar) or param.name == "url":
+        return Values("path", words)
     return Values("words" if words else "text", words)
 
 
@@ -79,14 +82,18 @@ def _plain(words: Iterable[str]) -> Words:
 
 def _words(command: str, name: str, text: str) -> Words:
     tip, stdin = ("latest", "the block at the tip"), ("-", "one per line on standard input")
+    heights = (tip, ("-100:", "the last 100 blocks"), ("0:100", "blocks 0 to 99"))
     dialects = dict.fromkeys((*DIALECTS, *DEMO_DIALECTS, "auto"))
     named = dict.fromkeys(word for word in re.findall(r"[a-z]+", text) if word in dialects)
     known: dict[str, Words] = {
-        "url": (("demo:", "the sample chain, with no network"),),
+        # Never one alone: a shell would insert it at once.
+        "url": (
+            ("demo:", "the sample chain, with no network"),
+            ("http://127.0.0.1:8545", "the default of chainq serve"),
+        ),
         "heights": (tip, stdin),
         "objects": (tip, stdin),
-        # Never one alone: a shell would insert it at once.
-        "range": (tip, ("-100:", "the last 100 blocks"), ("0:100", "blocks 0 to 99")),
+        "range": heights,
         "shell": _plain(SCRIPTS),
         "format": _plain(name for name in own_formats() if name in re.findall("[a-z]+", text)),  # nor all formats
         "dialect": _plain(named or DIALECTS),  # not every command takes all
@@ -94,7 +101,7 @@ def _words(command: str, name: str, text: str) -> Words:
         "program": _plain(PROGRAMS),
         "method": tuple((method.name, method.purpose) for method in METHODS),
         "command": (*((one, purpose) for one, (_, purpose, _) in COMMANDS.items()), *_plain(TOPICS)),
-        "words": _plain(EXPORTED) if command == "export" else (),
+        "words": _plain(EXPORTED) if command == "export" else heights,  # of sql
         "fault": tuple((f"{name}:" if kind.number else name, kind.text) for name, kind in KINDS.items()),
     }
     return known.get(name, ())

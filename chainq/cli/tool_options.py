@@ -127,7 +127,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     no_full_blocks: bool = switch("With chain: leave out the table of the full blocks themselves.")
     lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
     workers: int | None = option("N", "Worker processes. Default: one per core.", names="--workers -w", min=1)
-    engine: str = option("NAME", "Who does the work: local or dask.", "local")
+    engine: str = option("local|dask", "Who does the work.", "local")
     scheduler: str | None = option(
         "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
     )

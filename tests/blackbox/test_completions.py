@@ -110,6 +110,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         program.write_text(f"#!/bin/sh\necho {name} >> {home}/started\n")
         program.chmod(0o755)
     (home / "wanted.csv").touch()
+    (home / "exported").mkdir()
     return home
 
 
@@ -146,6 +147,18 @@ def shell(request: pytest.FixtureRequest, home: Path) -> Iterator[Shell]:
         ("chainq records --url dem", "chainq records --url demo:"),
         ("chainq records -o wan", "chainq records -o wanted.csv"),
         ("chainq verify wan", "chainq verify wanted.csv"),
+        ("chainq verify lat", "chainq verify latest"),
+        ("chainq status wan", "chainq status wanted.csv"),
+        ("chainq status wanted.csv exp", "chainq status wanted.csv exported/"),
+        ("chainq sql exp", "chainq sql exported/"),
+        ("chainq sql ./exp", "chainq sql ./exported/"),
+        ("chainq export records --to exp", "chainq export records --to exported/"),
+        ("chainq records --lake exp", "chainq records --lake exported/"),
+        ("chainq serve --lake exp", "chainq serve --lake exported/"),
+        ("chainq records --url exp", "chainq records --url exported/"),
+        ("chainq records --url=exp", "chainq records --url=exported/"),
+        ("chainq records --url http://127", "chainq records --url http://127.0.0.1:8545"),
+        ("chainq export records --engine da", "chainq export records --engine dask"),
         ("chainq export records --repair wan", "chainq export records --repair wanted.csv"),
         ("chainq block lat", "chainq block latest"),
         ("chainq show lat", "chainq show latest"),
@@ -187,7 +200,7 @@ def test_tab_leaves_alone_what_it_does_not_know(shell: Shell, typed: str) -> Non
     assert line.rstrip() == typed
 
 
-@pytest.mark.parametrize("command", ["records", "block", "verify", "transaction", "show"])
+@pytest.mark.parametrize("command", ["records", "block", "verify", "transaction", "show", "sql", "records --url"])
 def test_no_argument_is_inserted_before_it_begins(shell: Shell, command: str) -> None:
     """Tab after the command inserts nothing; of a range it shows several forms."""
     line, shown = shell.tab(f"chainq {command} ")

@@ -172,6 +172,13 @@ def test_the_table_means_the_same_in_every_shell() -> None:
     assert "\\" not in completion.table(PROGRAM)
 
 
+@COMMANDS
+def test_no_word_is_offered_alone_for_a_path(command: surface.Command) -> None:
+    """In an empty folder, a shell would insert a single word before anything is typed."""
+    for param in (*command.arguments, *command.options):
+        assert param.values.kind != "path" or len(param.values.words) != 1, param
+
+
 def test_examples_use_what_there_is() -> None:
     """Every command line that the pages show names a command of the app, and only options that this command has."""
     shown = [line for block in fences("chainq.1", "sh") for line in block.splitlines()]
