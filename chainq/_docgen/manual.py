@@ -93,7 +93,7 @@ def _columns(method: Method) -> str:
         (f"`{column.path}`{' *' if column.brief else ''}", column.type, spelled(column.note))
         for column in method.selectable
     )
-    return "A star marks what a table shows by default.\n\n" + rows(("column", "type", "note"), cells)
+    return f"A star marks what is shown {method.starred}.\n\n" + rows(("column", "type", "note"), cells)
 
 
 def _cross(command: Command) -> str:

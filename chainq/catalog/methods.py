@@ -124,6 +124,11 @@ class Method(NamedTuple):
         """Return the columns that --columns takes."""
         return self.sent + self.derived
 
+    @property
+    def starred(self) -> str:
+        """Return when only columns with a place (`brief`) are shown: one object shows all."""
+        return f"in a table{' of several rows' * (self.shape is not Shape.ROWS)} by default"
+
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
         return next((p for p in self.params if p.role is role), None)
@@ -330,11 +335,11 @@ REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, br
 
 DETAILED_REFERENCE = (
     *REFERENCE,
-    Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=2),
+    Column("finalizedAt", "string", "time of the block", Kind.TIME, brief=2),
     Column("type", "string", "such as execute", brief=6),
     Column("program", "string", "program that was called, or deployed", brief=3),
     Column("function", "string", "function that was called", brief=4),
-    Column("credits", "string", "amount of a call of credits.aleo, in microcredits", Kind.CREDITS, brief=5),
+    Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=5),
     Column("status", "string", "such as accepted", brief=7),
 )
 """A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""

@@ -1,7 +1,7 @@
 """Builds a command for Typer from plain parts: its arguments and options, what it calls, and its texts."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
@@ -14,7 +14,7 @@ from chainq.text.sanitize import abridged
 if TYPE_CHECKING:
     from typer._click import Command
 
-    from chainq.catalog.methods import Column
+    from chainq.catalog.methods import Method
 
 Options = TypeVar("Options", bound=Group)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
@@ -26,13 +26,13 @@ def build(
     call: Callable[[Options], None],
     examples: str,
     text: str = "",
-    columns: tuple[str, ...] = (),
+    listed: "Method | None" = None,
     declared: list[inspect.Parameter] | None = None,
 ) -> "Command":
     """Build one command; `call` gets an instance of `options` with the parsed values.
 
-    `examples`: command lines. `text`: the help; by default the docstring of `options`. `declared`: the parameters of
-    `options` that the command has; by default its own, and then those of its groups.
+    `examples`: command lines. `text`: the help; by default the docstring of `options`. `listed`: whose columns it
+    lists. `declared`: the parameters of `options` that the command has; by default its own, then those of its groups.
     """
 
     def command(**parsed: Any) -> None:
@@ -47,7 +47,7 @@ def build(
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
-    built.columns = columns
+    built.listed = listed
     return built
 
 
@@ -75,8 +75,3 @@ def parameter(name: str, kind: Any, declared: Declared) -> inspect.Parameter:
     """Return an attribute of that type as a parameter that Typer can read."""
     annotation = Annotated[kind, declared.info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)
-
-
-def marked(columns: "Iterable[Column]") -> tuple[str, ...]:
-    """Return names of columns for the help, with a mark at those that a table shows by default."""
-    return tuple(column.path + ("*" if column.brief else "") for column in columns)

@@ -10,7 +10,7 @@ import typer
 from chainq._version import __version__
 from chainq.catalog.methods import METHODS, Kind, Method, Role, is_charted
 from chainq.cli import options
-from chainq.cli.build import CONTEXT, build, marked, parameter, parameters
+from chainq.cli.build import CONTEXT, build, parameter, parameters
 from chainq.cli.help import PlainGroup
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _method_command(method: Method) -> "Command":
         method.example,
         f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}."
         f"{_filters(method)}{_computed(method)}",
-        marked(method.columns),
+        method,
         declared,
     )
 
@@ -93,7 +93,7 @@ def _tool(name: str) -> "Command":
 
     tool = TOOLS[name]
     declared = tool.declared and tool.declared()
-    return build(name, tool.options, call, tool.examples, columns=tool.columns(), declared=declared)
+    return build(name, tool.options, call, tool.examples, listed=tool.listed(), declared=declared)
 
 
 def _serve_command() -> "Command":
@@ -116,8 +116,8 @@ class HelpOptions(options.Group):
 
     command: str | None = options.argument(
         "[COMMAND]",
-        "Command, option such as --since, or range, filter, resume, output, service, environment or exit-codes. "
-        "Default: chainq itself.",
+        "Command, option such as --since, column, environment variable, exit code, or a topic: range, filter, resume, "
+        "output, service, chart, environment or exit-codes. Default: chainq itself.",
         None,
     )
 

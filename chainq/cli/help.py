@@ -14,6 +14,8 @@ from chainq.errors import UsageError, exit_codes
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
+    from chainq.catalog.methods import Method
+
 MAX_WIDTH = 100  # of the lines of help, in characters
 MORE = "\f"
 """Before what the manual pages and docs/reference.md say of an option, and help does not."""
@@ -36,9 +38,9 @@ class _Described:
 
 
 class PlainCommand(_Described, TyperCommand):
-    """A command with its options under the headings of their groups; `columns` are names to list after them."""
+    """A command with its options under the headings of their groups; `listed` has the columns to list after them."""
 
-    columns: tuple[str, ...] = ()
+    listed: "Method | None" = None
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Parse the command line. A range that counts back from the tip, such as `-100:`, is not taken for options."""
@@ -71,9 +73,9 @@ class PlainCommand(_Described, TyperCommand):
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the names of the columns."""
-        if self.columns:
-            with formatter.section("Columns (*: shown in a table by default)"):
-                wrapped(formatter, " ".join(self.columns))
+        if self.listed:
+            with formatter.section(f"Columns (*: shown {self.listed.starred})"):
+                wrapped(formatter, " ".join(f"{one.path}{'*' * bool(one.brief)}" for one in self.listed.columns))
 
 
 class PlainGroup(_Described, TyperGroup):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from chainq.catalog.columns import members
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, REFERENCE, Column, Kind
+from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, REFERENCE, Column, Kind, Method
 from chainq.catalog.owned import COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
@@ -19,8 +19,7 @@ _ENDLESS = 1_000_000  # characters of a line in a pipe
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes; in a pipe one per line."""
     room = terminal_width() if on_terminal(None) else _ENDLESS
-    others = {COMMAND: listed(), FINDINGS.command: FINDINGS}
-    method = others.get(command) or BY_COMMAND[command]
+    method = _methods()[command]
     columns = method.selectable
     rows = list(map(_described, columns))
     inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
@@ -28,19 +27,31 @@ def list_columns(command: str) -> None:
     if inside:
         options = "--columns and --where" if method.filtered else "--columns"
         text += f"\nin these arrays, also for {options}:\n" + "".join(f"{path}\n" for path in inside)
-    if columns == REFERENCE:
-        added = [column for column in DETAILED_REFERENCE if column not in REFERENCE]
+    if added := _of_tables(method):
         text += "\nonly in a table without --columns:\n" + _listed(list(map(_described, added)), room)
     if command == FINDINGS.command:
         text += "\nvalues of check:\n" + aligned(list(CHECKS.items()), [max(map(len, CHECKS))], room)
     # Its table decrypts, so it needs no option for these columns.
     star = (
-        "in a table by default, also without the option it names"
-        if command == COMMAND
-        else "shown in a table by default"
+        "in a table by default, also without the option it names" if command == COMMAND else f"shown {method.starred}"
     )
     with open_sink(None, pager=True) as sink:
         sink.write(f"{text}\n* {star}\n".encode())
+
+
+def columns_by_command() -> dict[str, tuple[Column, ...]]:
+    """Return all columns of each command, also those that only its table has."""
+    return {command: (*method.selectable, *_of_tables(method)) for command, method in _methods().items()}
+
+
+def _methods() -> dict[str, Method]:
+    """Return what describes the rows of each command that has columns."""
+    return {**BY_COMMAND, COMMAND: listed(), FINDINGS.command: FINDINGS}
+
+
+def _of_tables(method: Method) -> list[Column]:
+    """Return the columns that lookups add to a table."""
+    return [column for column in DETAILED_REFERENCE if column not in REFERENCE] * (method.selectable == REFERENCE)
 
 
 def _described(column: Column) -> tuple[str, str, str]:

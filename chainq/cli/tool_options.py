@@ -7,12 +7,15 @@ here: Typer reads the annotations.
 from collections.abc import Callable
 from inspect import Parameter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.cli import options
-from chainq.cli.build import marked, parameter, parameters
+from chainq.cli.build import parameter, parameters
 from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
 from chainq.defaults import INTERVAL
+
+if TYPE_CHECKING:
+    from chainq.catalog.methods import Method
 
 WALLET, EXPORT = "Wallet", "Export"
 
@@ -256,13 +259,13 @@ class ProfilesCommand(options.ReportOptions):
 class Tool(NamedTuple):
     """A command that a module of the same name runs, by its `run`: what that is given, whose docstring is the help.
 
-    `examples`: command lines, one per line. `columns`: returns those to list; `declared`: returns the parameters, if
-    they are not those of all groups.
+    `examples`: command lines, one per line. `listed`: returns whose columns help lists; `declared`: returns the
+    parameters, if they are not those of all groups.
     """
 
     options: type[Group]
     examples: str
-    columns: Callable[[], tuple[str, ...]] = tuple
+    listed: Callable[[], "Method | None"] = lambda: None
     declared: Callable[[], list[Parameter]] | None = None
 
 
@@ -288,10 +291,10 @@ _OWNED = (
 """In the order of its help."""
 
 
-def _findings() -> tuple[str, ...]:
+def _findings() -> "Method":
     from chainq.verify.findings import FINDINGS
 
-    return marked(FINDINGS.columns)
+    return FINDINGS
 
 
 def _exported() -> list[Parameter]:
@@ -324,7 +327,7 @@ TOOLS = {
     "verify": Tool(
         VerifyCommand,
         "chainq verify --last 100 --url http://127.0.0.1:8545\nchainq verify DEST\nchainq verify records.csv --full",
-        columns=_findings,
+        listed=_findings,
     ),
     "sql": Tool(
         SqlOptions,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
 from chainq.cli.options import FILTER, OUTPUT, RANGE, RESUME, SERVICE
 from chainq.errors import UsageError, exit_codes
@@ -26,7 +26,7 @@ ENVIRONMENT = {
     "CHAINQ_PROFILE": "Name of the profile to use, like `--profile`.",
     "CHAINQ_URL": "URL of the service, like `--url`.",
     "CHAINQ_VIEW_KEY": "View key for `chainq owned` and `balance`, unless you pass a file of keys.",
-    "COLUMNS": "Width of tables, screens and help in characters. Default: the width of the terminal.",
+    "COLUMNS": "Width of tables, screens and help in characters. Default: the width of the terminal, else 80.",
     "FORCE_COLOR": "If not empty, use color in tables and screens even if the output is not a terminal.",
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl: http, https and socks5.",
     "NO_COLOR": "If not empty, do not use color on the terminal, unless you pass `--color always`.",
@@ -77,6 +77,15 @@ _PLACES = {
     "proof": "chainq prints rows only if later rows, another method or repeated responses show that none is missing; "
     "-v names the proof. The last one is called belief: chainq warns, and --strict makes it an error. See "
     "docs/completeness.md, and chainq help verify.",
+    "version": "chainq --version, -V and chainq version print the version.",
+    "python": "In Python, chainq.Client has a method for each command, and returns rows as Arrow tables or data "
+    "frames of pandas, Polars and Spark: see Python in README.md, and docs/cookbook.md.",
+    "object-store": "chainq export writes to s3://, gs:// and az:// URLs, and --url and --lake read exports there: see "
+    "docs/export.md, and chainq help export.",
+    "rate-limit": "If a server limits requests (HTTP 429), chainq waits and sends them again; --rate N and -j N send "
+    "fewer. chainq doctor names a rate that the server accepts. See Rate limits in docs/protocol.md.",
+    "extra": "The last column of Parquet files and exports: fields that have no column, and values that do not fit "
+    "theirs, as JSON. See docs/tables.md.",
 }
 """What is said of words without options of their own to list."""
 _PLACE_OF = by_word(
@@ -87,6 +96,10 @@ _PLACE_OF = by_word(
         "tables": "schema lake",
         "reorg": "reorgs fork forks",
         "proof": "proofs belief witness completeness grade",
+        "version": "--version -V",
+        "python": "client pandas polars arrow spark pyspark jupyter notebook dataframe",
+        "object-store": "s3 gs gcs az azure minio bucket",
+        "rate-limit": "429 rate-limits rate-limiting throttling",
     }
 )
 
@@ -105,7 +118,7 @@ def topic_of(word: str) -> str:
         return "environment"
     if word in exit_codes() or (word.isdecimal() and 128 < int(word[:4]) < 160):
         return "exit-codes"
-    if place := name if name in _PLACES else _PLACE_OF.get(name):
+    if place := name if name in _PLACES else _PLACE_OF.get(word if word.startswith("-") else name):
         return place
     option = word if word.startswith("-") else f"--{name}"
     if any(option in param.opts for _, param, _ in _options()):
@@ -124,7 +137,7 @@ def write(word: str, formatter: "HelpFormatter") -> None:
 
         near = guess_topic(word)
         named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
-        raise UsageError(named, f"expected a command, an option, {', '.join(TOPICS[:-1])} or {TOPICS[-1]}")
+        raise UsageError(named, f"expected a command, an option, a column, {', '.join(TOPICS[:-1])} or {TOPICS[-1]}")
     if topic.startswith("-"):
         _write_option(topic, formatter)
     elif topic in _PLACES:
@@ -145,13 +158,17 @@ def write(word: str, formatter: "HelpFormatter") -> None:
 
 def _write_column(name: str, formatter: "HelpFormatter") -> bool:
     """Write each meaning of a column, and the commands that have it. Return whether there is one of that name."""
+    from chainq.catalog.columns import known_column
+    from chainq.cli.list_columns import columns_by_command
+
     meanings: dict[str, list[str]] = {}
-    for method in METHODS:
-        for column in method.selectable:
-            if column.path == name:
-                text = f"{spelled(column.note) or column.path}; {column.type}"
-                unit = f", in {column.unit}" if column.unit and column.unit not in text else ""
-                meanings.setdefault(text + unit, []).append(method.command)
+    for command, columns in columns_by_command().items():
+        if column := known_column(name, columns):
+            array = name.rpartition("[]")[0]
+            described = (f"in each item of {array}",) if array else (spelled(column.note), column.type)
+            text = "; ".join(filter(None, described))
+            unit = f", in {column.unit}" if column.unit and column.unit not in text else ""
+            meanings.setdefault(text + unit, []).append(command)
     for text, commands in meanings.items():
         sections(formatter, [("Column", name, f"{text}. Commands: {', '.join(commands)}.")])
     return bool(meanings)

@@ -139,6 +139,11 @@ def test_help_for_topics(chainq: Program) -> None:
         ("tables", "chainq help sql"),
         ("reorg", "chainq help resume"),
         ("proof belief", "docs/completeness.md"),
+        ("--version -V", "chainq --version"),
+        ("python pandas spark", "chainq.Client"),
+        ("s3 object-store", "docs/export.md"),
+        ("429 rate-limit", "--rate N"),
+        ("extra", "docs/tables.md"),
     ],
 )
 def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) -> None:
@@ -155,7 +160,15 @@ def test_help_for_a_column(chainq: Program) -> None:
     reward = _help(chainq, "coinbase_reward")
     assert reward.startswith("Column: coinbase_reward in microcredits; may be null; ")
     assert reward.endswith("Commands: blocks, block, latest.")
-    assert "index of the output within the transition; number. Commands: records, ownership." in _help(
+    assert _help(chainq, "plaintext_json").endswith(
+        "members of the record, with --decrypt; null or object. Commands: owned."
+    )
+    assert "transactions[].type in each item of transactions. Commands: full-blocks." in _help(
+        chainq, "transactions[].type"
+    )
+    assert "in credits; string. Commands: address-transactions." in _help(chainq, "credits")
+    assert "Column: block_hash string. Commands: records." in _help(chainq, "block_hash")
+    assert "index of the output within the transition; number. Commands: records, ownership, owned." in _help(
         chainq, "output_index"
     )
 
@@ -202,7 +215,10 @@ def test_help_for_other_words(chainq: Program) -> None:
 def test_2_help_for_an_unknown_topic(word: str, near: str, chainq: Program) -> None:
     """The message suggests the nearest one, if one is near, and lists the topics."""
     said = one_line(chainq("help", word), 2)
-    assert f"unknown help topic {word!r}{f' (did you mean {near}?)' if near else ''}; expected a command, an op" in said
+    assert (
+        f"unknown help topic {word!r}{f' (did you mean {near}?)' if near else ''}; expected a command, an option, a col"
+        in said
+    )
     assert "filter, resume, output, service, chart, environment or exit-codes" in said
 
 
