@@ -39,8 +39,9 @@ def run(given: ShowCommand) -> None:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
     use_color(given.color, terminal=False)  # before any request
     missing: list[NotFoundError] = []
+    reporter, number = connect.reporter(given), -1
     with (
-        connect.open_service(connect.service_options(given), connect.reporter(given)) as service,
+        connect.open_service(connect.service_options(given), reporter) as service,
         open_sink(None, pager=True) as sink,
     ):
         for number, name in enumerate(_names(words)):
@@ -53,6 +54,8 @@ def run(given: ShowCommand) -> None:
             output = _drawn(given, found, hashed=not made_up)
             with signals_deferred():
                 sink.write(output if given.json or number == len(missing) else b"\n" + output)
+        if number < 0:
+            reporter.note("standard input had no heights or IDs")
         failure = _not_found(missing)
         if failure is not None:
             connect.note_tip(failure, service)

@@ -21,7 +21,8 @@ def test_2_a_closed_standard_input(words: tuple[str, ...], chainq: Program) -> N
 
 
 @pytest.mark.parametrize(
-    ("command", "what"), [("transaction", "IDs"), ("block", "heights"), ("transactions", "heights")]
+    ("command", "what"),
+    [("transaction", "IDs"), ("block", "heights"), ("transactions", "heights"), ("show", "heights or IDs")],
 )
 @pytest.mark.parametrize("given", [b"", b"\n \n"])
 def test_an_empty_standard_input(command: str, what: str, given: bytes, chainq: Program) -> None:
