@@ -207,6 +207,11 @@ def test_what_tls_means_depends_on_the_url(url: str, finding: str, word: str) ->
     assert word in check.meaning
 
 
+def test_the_tip_of_the_sample_chain_is_not_behind() -> None:
+    """The age of its tip says nothing of a server."""
+    assert found(examined(Odd(), "demo:"), "tip").meaning == "the sample chain has no new blocks"
+
+
 def test_secrets_of_the_url_are_masked() -> None:
     """User, password and query do not come back."""
     assert examined(Odd(), "http://me:pw@h/x?key=k").url == "http://***@h/x?key=***"
