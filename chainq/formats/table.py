@@ -50,21 +50,21 @@ class Candidate:
         self.items = max(self.items, *(width_of(", ".join(cell.items)) for cell in cells))
 
     @property
-    def turn(self) -> int:
-        """Return when it gets the room that is left: IDs that other commands take, other IDs, times for
-        their age, others, and last arrays."""
+    def turn(self) -> tuple[int, int]:
+        """Return when it gets the room that is left: IDs that other commands take, other IDs, the short ones first,
+        times for their age, others, and last arrays."""
         if self.field.kind is Kind.ID:
-            return 0 if self.header in ("transaction_id", "transaction.id") else 1
+            return 0 if self.header in ("transaction_id", "transaction.id") else 1, self.whole
         if self.field.kind is Kind.TIME:
-            return 2
-        return 4 if self.items else 3
+            return 2, 0
+        return 4 if self.items else 3, 0
 
 
 def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]:
     """Return how columns are drawn in `room` cells; those that do not fit are left out from the end, none with `keep`.
 
     Before that, columns that fold share what the others leave, if that is enough for each. Room that is left goes to
-    columns that can then show their values whole, then to arrays for more items. IDs of one kind are all whole or all
+    columns that can then show their values whole, then to arrays for more items. IDs of one length are all whole or all
     abbreviated, so that equal ones look equal.
     """
     shown = list(columns)
@@ -75,7 +75,7 @@ def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]
             shown.pop()
             widths = [column.short for column in shown]
     spare = room + GAP - sum(width + GAP for width in widths)
-    for turn in range(5):
+    for turn in sorted({column.turn for column in shown}):
         grown = [column.whole if column.turn == turn else width for column, width in zip(shown, widths, strict=True)]
         if (more := sum(grown) - sum(widths)) <= spare:
             widths, spare = grown, spare - more

@@ -139,6 +139,13 @@ def test_equal_ids_look_equal() -> None:
         assert drawn(spec("blocks", width=width), found).split().count(shown) == 2
 
 
+def test_short_ids_are_whole_if_longer_ones_do_not_fit() -> None:
+    """An ID that fits does not wait for two longer ones that share its table."""
+    row = {"nonce_x": "7" * 77, "owner_x": "8" * 77, "transition_id": HASH, "output_index": 1}
+    for width, shown in ((100, False), (120, True), (200, True)):
+        assert (HASH in drawn(spec("ownership", width=width), [row]).split()) == shown
+
+
 def test_words_are_never_cut() -> None:
     """Names of functions that differ look different at any width: a column that does not fit is left out whole."""
     names = ["transfer_private", "transfer_private_to_public", "transfer_public_as_signer_of_31"]
