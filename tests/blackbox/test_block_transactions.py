@@ -1,6 +1,7 @@
 """`transactions` on servers that take heights or row ids, and return either: the rows of the block, or exit 6."""
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -55,7 +56,7 @@ def due(truth: Truth, height: int, *, heights: bool) -> list[Any]:
 def test_the_rows_are_those_of_the_block(
     names: str, by_row_id: bool, heights: bool, chainq: Program, truth: Truth
 ) -> None:
-    """On servers of either kind, for blocks with transactions and without; one control call a run at most."""
+    """On servers of either kind, for blocks with transactions and without; at most as many full blocks."""
     server = Server(names, by_row_id=by_row_id, heights=heights)
     with serving(server) as url:
         for asked in (["12345"], [str(FOREIGN), "12345", "640"], ["653", "640"], ["653"]):
@@ -66,7 +67,7 @@ def test_the_rows_are_those_of_the_block(
                 row for height in asked for row in due(truth, int(height), heights=heights)
             ]
             assert server.calls["transactions"] == len(asked)
-            assert server.calls["getChainBlocks"] + server.calls["getAleoBlocks"] <= 2
+            assert server.calls["getChainBlocks"] + server.calls["getAleoBlocks"] <= len(asked)
     assert due(truth, 653, heights=False) == []
 
 
@@ -117,13 +118,50 @@ def test_an_empty_list_is_never_taken_on_trust(names: str, chainq: Program) -> N
 
 @pytest.mark.parametrize("names", ["chain", "aleo"])
 def test_a_range_takes_a_call_for_each_block(names: str, chainq: Program, truth: Truth) -> None:
-    """Row ids and roots come by one call for many blocks; one full block shows what the root of an empty one is."""
+    """Row ids and roots come by one call for many blocks; a few full blocks show that no list ends early."""
     server = Server(names, by_row_id=names == "aleo")
     with serving(server) as url:
         ran = chainq("transactions", "600:700", "--dialect", names, "--url", url)
     assert (ran.code, ran.rows) == (0, [row for height in range(600, 700) for row in truth.transactions(height)])
     assert server.calls.pop("transactions") == 100
-    assert server.calls.total() <= 4, server.calls
+    assert server.calls.total() <= 12, server.calls
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+@pytest.mark.parametrize("names", ["chain", "aleo"])
+def test_6_lists_that_end_early(names: str, limit: int, chainq: Program) -> None:
+    """A server that limits its responses, without an error: the lists are as long as its limit."""
+
+    class Limited(Server):
+        def respond(self, body: bytes) -> Any:
+            reply = super().respond(body)
+            if json.loads(body)["method"] == "transactions":
+                answer = json.loads(reply.body)
+                reply = reply._replace(body=json.dumps(answer | {"result": answer["result"][:limit]}).encode())
+            return reply
+
+    with serving(Limited(names, by_row_id=names == "aleo")) as url:
+        for words in ((), ("-j1",)):
+            ran = chainq("transactions", "640:720", *words, "--url", url)
+            assert ran.code == 6
+            assert re.search(r"of its [0-9]+ transactions do(es)? not come, by its full block", ran.err)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (("--duplicate-rate", "1"), "a row appears twice in one response"),
+        (("--plant", "doubled-transaction:672"), "transactions height 672: a row appears twice in one response"),
+        (("--plant", "lost-transaction:672"), "transactions height 672: 1 of its 4 transactions does not come"),
+    ],
+)
+def test_6_a_transaction_that_is_listed_twice_or_missing(
+    fault: tuple[str, ...], words: str, chainq: Program, server: Servers
+) -> None:
+    """In the middle of a list, where its `index` shows it."""
+    ran = chainq("transactions", "660:680", url=server(*fault))
+    assert ran.code == 6
+    assert words in ran.err
 
 
 def test_6_a_block_of_a_range_whose_transactions_are_withheld(chainq: Program) -> None:
