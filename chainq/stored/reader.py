@@ -282,7 +282,10 @@ class Reader:
 
     def _owned(self, writer: StoredRows, parts: Iterator[_Part], entry: Entry, heights: HeightRange) -> list[Raw]:
         """Return rows without heights, all or those of records at some heights, in the order of the file."""
-        table = self._arrow.concat_tables([part.table for part in parts])
+        tables = [part.table for part in parts]
+        if not tables:  # a file without rows has no row group
+            return []
+        table = self._arrow.concat_tables(tables)
         if heights != entry.spec.heights:
             wanted, names = self._keys(heights), ("transition_id", "output_index")
             pairs = zip(*(table.column(name).to_pylist() for name in names), strict=True)

@@ -95,6 +95,18 @@ def test_ownership_of_any_heights(chainq: Program, made: Path, truth: Truth, bou
     assert sorted(ran.rows) == sorted(truth.rows("ownership", *bounds)), ran.err
 
 
+def test_ownership_of_a_partition_without_rows(chainq: Program, server: Servers) -> None:
+    """Its file has no rows, and is whole: commands and exports of it go on."""
+    url = server("--tip", "3000")
+    words = ("export", "ownership", "2996:3000", "--partition", "1", "-q")
+    assert chainq(*words, "--to", "lake", url=url).code == 0
+    there, ran = (chainq("ownership", "2996:3000", "--jsonl", url=where) for where in (url, "lake"))
+    assert (ran.code, sorted(ran.rows)) == (0, sorted(there.rows)), ran.err
+    assert chainq("ownership", "2998", url="lake").rows == []
+    again = chainq(*words, "--to", "copy", url="lake")
+    assert again.code == 0, again.err
+
+
 def test_ownership_that_nothing_places(chainq: Program, server: Servers) -> None:
     """Without records or outputs, whole partitions can be read, and others are exit 6."""
     assert chainq("export", "ownership", *HEIGHTS, "--to", "lake", "-q", url=server(*TIP)).code == 0
