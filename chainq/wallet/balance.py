@@ -6,6 +6,7 @@ its last block. Nothing can be spent before the first record, so only ownership 
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
@@ -13,6 +14,7 @@ from chainq.errors import IncompleteError, Phrase
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
+from chainq.planning.facts import BehindError
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Query
@@ -110,11 +112,16 @@ class Bookkeeper(Closing):
             return book.next
         skipped = HeightRange(book.next, end)
         self._progress.begin(len(skipped), "heights up to the first record")
-        for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), skipped)):
-            heights = scanned.batch.heights or skipped
-            if scanned.findings.owned or scanned.findings.malformed:
-                return heights.start
-            self._progress.wrote(len(heights), len(scanned.batch.rows))
+        next_height = book.next
+        try:
+            for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), skipped)):
+                heights = scanned.batch.heights or skipped
+                if scanned.findings.owned or scanned.findings.malformed:
+                    return heights.start
+                self._progress.wrote(len(heights), len(scanned.batch.rows))
+                next_height = heights.end
+        except BehindError:
+            return max(book.next, next_height - 1)  # the block that the balance will be as of
         return end
 
     def _read(self, book: Book, heights: HeightRange) -> int | None:
@@ -139,13 +146,14 @@ class Bookkeeper(Closing):
 
     def _ownership(self, heights: HeightRange) -> _Window:
         window = _Window(set(), {})
-        for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights), ahead=False):
-            rows = scanned.batch.rows
-            self._progress.wrote(0, len(rows))
-            window.listed.update(map(key_of, rows))
-            window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)
-            for number, problem in scanned.findings.malformed:
-                self.findings.setdefault(key_of(rows[number]), f"is malformed: {problem}")
+        with suppress(BehindError):  # the full block of that height will show which rows are missing
+            for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights), ahead=False):
+                rows = scanned.batch.rows
+                self._progress.wrote(0, len(rows))
+                window.listed.update(map(key_of, rows))
+                window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)
+                for number, problem in scanned.findings.malformed:
+                    self.findings.setdefault(key_of(rows[number]), f"is malformed: {problem}")
         return window
 
     def _enter(self, book: Book, block: BlockRecords, window: _Window, open_tags: dict[str, Entry]) -> None:

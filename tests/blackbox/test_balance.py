@@ -131,6 +131,32 @@ def balance(chainq: Program, *words: str, url: str, code: int = 0) -> Ran:
     return ran
 
 
+def test_a_service_without_any_ownership_rows_near_the_tip(chainq: Program, server: Servers) -> None:
+    """The balance ends before the first such block, and the next run continues there."""
+    kept = ("--checkpoint", str(chainq.home / "kept"), "--json")
+    lagging = server("--tip", "300", "--fault", "ownership-behind:5")
+    for _ in range(2):
+        ran = balance(chainq, *kept, url=lagging)
+        assert json.loads(ran.out)["height"] == 295
+        assert "; the balance is as of block 295\n" in one_line(ran, 0)
+    watch = ("balance", "--json", "--watch", "--interval", "0.01", "-w", "1")
+    process = chainq.start(*watch, url=lagging, env={VARIABLE: PUBLISHED.text})
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["height"] == 295
+    process.terminate()
+    assert finish(process).code == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("lag", [20, 1_300])
+def test_a_service_that_lags_far_behind_with_ownership_rows(chainq: Program, server: Servers, lag: int) -> None:
+    """The balance is printed, also if it ends before the blocks that are always read in full, and the code is 6."""
+    url = server("--tip", "1400", "--fault", f"ownership-behind:{lag}")
+    ran = balance(chainq, "--json", url=url, code=6)
+    ends = 1_400 - lag
+    assert json.loads(ran.out)["height"] == ends
+    assert f"; the balance ends at block {ends}; run the command again later\n" in ran.err
+
+
 def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
     """With a checkpoint, also if nothing is recorded yet; without one there is nothing to say."""
     for words, said in ((("--checkpoint", "kept"), "; the next run reads from block 0 on"), ((), "")):
