@@ -98,7 +98,7 @@ def test_ownership_of_any_heights(chainq: Program, made: Path, truth: Truth, bou
 def test_ownership_of_a_partition_without_rows(chainq: Program, server: Servers) -> None:
     """Its file has no rows, and is whole: commands and exports of it go on."""
     url = server("--tip", "3000")
-    words = ("export", "ownership", "2996:3000", "--partition", "1", "-q")
+    words = ("export", "blocks", "ownership", "2996:3000", "--partition", "1", "-q")
     assert chainq(*words, "--to", "lake", url=url).code == 0
     there, ran = (chainq("ownership", "2996:3000", "--jsonl", url=where) for where in (url, "lake"))
     assert (ran.code, sorted(ran.rows)) == (0, sorted(there.rows)), ran.err
