@@ -19,6 +19,7 @@ from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import SqlPrompt
 from chainq.config.server import completed
+from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
@@ -170,18 +171,28 @@ class _Fetched:
 
     def add(self, query: str) -> None:
         """Fetch the tables that a query names and that were not fetched before. Raises ChainqError."""
-        named, reporter = self._database.tables(query), self._reporter
+        options, reporter = connect.service_options(self._given), self._reporter
+        try:
+            named = self._database.tables(query)
+        except UsageError as error:
+            url = completed(options).url
+            if "no table" in error.message and is_data_set(url):
+                error.hint = f"an export has all its tables without a range: chainq sql {shlex.quote(url)} 'QUERY'"
+            raise
         if not named:
             raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
         commands = [command for command in named if command not in self._fetched]
         if not commands:
             return
-        with connect.open_service(connect.service_options(self._given), reporter) as service:
+        with connect.open_service(options, reporter) as service:
             reporter.draw()
-            heights = self._heights = self._heights or service.height_range(self._bounds)
+            first, heights = self._heights is None, self._heights or service.height_range(self._bounds)
+            self._heights = heights
             calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
             what = f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
             reporter.remark(f"fetching {', '.join(map(view_name, commands))} of {what}")
+            if first and self._bounds == Bounds() and heights.start:
+                reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")
             reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
             try:
                 for command in commands:

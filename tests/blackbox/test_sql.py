@@ -522,6 +522,23 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
         assert f"fetching records of heights {first}-{truth.tip}: about 1 call" in chainq(*words, url=url).err
 
 
+def test_the_last_blocks_are_named_if_nobody_chose_them(chainq: Program) -> None:
+    """In a pipe, too: a filter on other heights finds nothing in them."""
+    query = "select count(*) as n from blocks where height < 100"
+    note = "chainq: only the last 10 blocks are queried; a range such as 0:500 queries others\n"
+    ran = chainq("sql", query, url="demo:")
+    assert (ran.code, ran.out, ran.err) == (0, b'{"n":0}\n', note)
+    assert chainq("sql", "-q", query, url="demo:").err == ""
+    assert chainq("sql", "--last", "10", query, url="demo:").err == ""
+
+
+def test_a_table_of_an_export_that_has_no_range(chainq: Program) -> None:
+    """The message says how to query it: it is there."""
+    assert chainq("export", "chain", "0:20", "--to", "lake", "-q", url="demo:").code == 0
+    said = one_line(chainq("sql", "0:10", "select count(*) from calls", url="lake"), 2)
+    assert "no table 'calls'; an export has all its tables without a range: chainq sql lake 'QUERY'" in said
+
+
 def test_an_export_as_url_is_queried_whole(exported: Program) -> None:
     """By option, environment or profile, as the argument DEST; a range reads that range from it."""
     counted = ("select count(*) as n, min(height) as h from blocks", "--jsonl")
