@@ -17,7 +17,7 @@ from chainq.errors import OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import OTHER_URL, State, other_query
-from chainq.resume.kept_file import locked, replace_file
+from chainq.resume.kept_file import locked, refuse_other_command, replace_file
 from chainq.text.sanitize import excerpt, printable, recordable
 from chainq.wallet.book import Book
 
@@ -101,7 +101,9 @@ class Checkpoint(Closing):
     def _read(self, path: Path, identity: dict[str, Any]) -> Kept | None:
         """Return what a checkpoint has; None if there is none. Raises UsageError."""
         try:
-            kept = msgspec.json.decode(path.read_bytes(), type=Kept)
+            content = path.read_bytes()
+            refuse_other_command(content, self._name, "balance")
+            kept = msgspec.json.decode(content, type=Kept)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -18,7 +18,7 @@ from chainq.errors import Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.resume.history import History, Position
-from chainq.resume.kept_file import locked, replace_file
+from chainq.resume.kept_file import locked, refuse_other_command, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable, recordable
 
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
@@ -137,6 +137,7 @@ class Checkpoint(Closing):
             return
         except OSError as error:
             raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
+        refuse_other_command(text, self._name, str(self.content.query.get("command", "")))
         over = Phrase("delete it and its output file to start over from {start}")
         remedy = "restore it, or " + over
         try:

@@ -6,9 +6,39 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from chainq.errors import BusyError, OutputError, Phrase, UsageError
 from chainq.sinks.disk import sync_folder
 from chainq.text.sanitize import abridged, printable
+
+
+class _Query(msgspec.Struct):
+    command: str = ""
+
+
+class _Made(msgspec.Struct):
+    """The fields that show which command made a checkpoint: `chainq_balance` is only in one of `balance`."""
+
+    chainq_balance: int | None = None
+    query: _Query = msgspec.field(default_factory=_Query)
+
+
+def refuse_other_command(content: bytes, name: str, command: str) -> None:
+    """Raise UsageError if the content of a checkpoint was made by another command than this one.
+
+    `name`: of the checkpoint, for messages. Content that cannot be read raises nothing.
+    """
+    try:
+        made = msgspec.json.decode(content, type=_Made)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    by = "balance" if made.chainq_balance is not None else made.query.command
+    if by not in ("", command):
+        raise UsageError(
+            f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}",
+            Phrase("use another file for {checkpoint}"),
+        )
 
 
 def is_checkpoint(path: Path) -> bool:

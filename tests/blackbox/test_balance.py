@@ -299,8 +299,25 @@ def test_nothing_is_printed_that_is_not_known(chainq: Program, tmp_path: Path) -
     assert balance(chainq, url=lake, code=6).out == b""
 
 
-def test_a_checkpoint_of_another_command_is_refused(chainq: Program, tmp_path: Path) -> None:
-    """It is left as it was."""
+def test_a_checkpoint_of_another_command_is_refused(chainq: Program, server: Servers) -> None:
+    """It is left unchanged, and is not called damaged."""
+    url = server("--tip", "30")
+    commands = {"balance": [], "blocks": ["-o", "blocks.jsonl"], "verify": [], "owned": ["-o", "owned.jsonl"]}
+    env = {VARIABLE: PUBLISHED.text}
+    for command, words in commands.items():
+        ran = chainq(command, *words, "--checkpoint", command, url=url, env=env)
+        assert ran.code == 0, ran.err
+    made = {command: (chainq.home / command).read_bytes() for command in commands}
+    for one, content in made.items():
+        for other, words in commands.items():
+            if one != other:
+                ran = chainq(other, *words, "--checkpoint", one, url=url, env=env)
+                assert f"{one} was made by chainq {one}, not by chainq {other}; use" in one_line(ran, 2)
+        assert (chainq.home / one).read_bytes() == content
+
+
+def test_a_damaged_checkpoint_is_refused(chainq: Program, tmp_path: Path) -> None:
+    """It is left unchanged."""
     kept = tmp_path / "kept"
     kept.write_text('{"chainq": 2}')
     message = one_line(balance(chainq, "--checkpoint", str(kept), url="demo:", code=2), 2)

@@ -144,7 +144,12 @@ def test_2_another_query_is_refused(chainq: Program) -> None:
         service.tip = 40
         for key, words in others.items():  # one by one: they share the lock
             ran = Job(chainq, elsewhere if key == "url" else url, *words)()
-            said(ran, 2, "made with other arguments", "" if key == "command" else key)
+            expected = (
+                ("was made by chainq address-transactions, not by chainq records",)
+                if key == "command"
+                else ("made with other arguments", key)
+            )
+            said(ran, 2, *expected)
             assert ran.out == b""
         assert job.files() == before
         assert len(service.calls) == calls
