@@ -43,7 +43,7 @@ from chainq.resume.reorg import ReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError
-from chainq.sinks.append_file import Recorded, owner_of
+from chainq.sinks.append_file import FileChangedError, Recorded, owner_of
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted, duration
@@ -274,14 +274,11 @@ class _Polls:
             if self.writer is None:
                 self.rounds.foresee()
             self.tip = tip = self.rounds.service.tip(refresh=True)
-            if self.writer is None:  # not before the service has answered: a run in vain changes nothing
-                rewind = self.rounds.settings.rewind or 0
-                self.writer = self.rounds.journal.begin(self._first_height, rewind, begin, self.rounds.warn)
-            elif self.rounds.journal.sink.rotated:
-                self.rounds.drop_pending()
-                self.writer.close()
-                self.writer = self.rounds.journal.rotate(begin)
-            self.rounds.run(self.writer, tip)
+            self.rounds.run(self._ready(begin, tip), tip)
+        except FileChangedError:  # rotated in the middle of a round; the next one writes the rest
+            if not self.rounds.settings.follow or self.writer is None:
+                raise
+            self._reopen(begin)
         except UnsteadyError as unsteady:
             self._failed(unsteady.error)
         except (ServiceError, UnreachableError, ResponseError) as error:
@@ -295,6 +292,27 @@ class _Polls:
                 self.rounds.journal.succeeded(tip.height, tip.time)
                 if self.rounds.settings.follow:
                     self.rounds.journal.note_state()
+
+    def _ready(self, begin: Callable[[Sink, bool], Writer], tip: Tip) -> Writer:
+        """Return the writer of a round, for the file that has the name of the output now.
+
+        Raises IncompleteError if `--rewind` would remove rows that the service does not have.
+        """
+        journal, rewind = self.rounds.journal, self.rounds.settings.rewind or 0
+        if self.writer is None:  # not before the service has answered: a run in vain changes nothing
+            last = journal.history.last
+            if rewind and last is not None and tip.height + 1 < last.next:
+                behind = f"the service is behind: its tip is {tip.height}, but block {last.next - 1} was there before"
+                raise IncompleteError(behind, "nothing is removed; run the command again later")
+            self.writer = journal.begin(self._first_height, rewind, begin, self.rounds.warn)
+        elif not journal.sink.intact:
+            self._reopen(begin)
+        return self.writer
+
+    def _reopen(self, begin: Callable[[Sink, bool], Writer]) -> None:
+        """Continue in the file that has the name of the output now, from the last position on."""
+        self.writer = self.rounds.journal.reopen(begin, self.rounds.warn)
+        self.rounds.drop_pending()
 
     def _first_height(self) -> int:
         """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
@@ -365,9 +383,9 @@ class _Polls:
             if journal.sink.appends:
                 more += Phrase(" and another {output}", output="FILE")
             error.add_note(Phrase("resume with {start} {follow}{}", more, start=height, follow=True))
-        elif not isinstance(error, ReorgError):  # after which the next run fails in the same way
+        elif not isinstance(error, ReorgError) and journal.sink.intact:  # else the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")
-        with suppress(OutputError):
+        with suppress(OutputError, IncompleteError):
             if isinstance(error, ChainqError):
                 journal.failed(error.message)
             journal.end()

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chainq import tuning
-from chainq.errors import OutputError, Phrase
+from chainq.errors import IncompleteError, OutputError, Phrase
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
@@ -17,6 +17,7 @@ from chainq.planning.exchange import Grade
 from chainq.query import Batch
 from chainq.resume.checkpoint import Checkpoint
 from chainq.resume.history import History, Position
+from chainq.sinks.append_file import Recorded
 from chainq.sinks.base import Sink
 from chainq.text.humanize import counted
 
@@ -36,6 +37,7 @@ class Journal:
         self.learned_lag = checkpoint.content.lag if checkpoint else 0
         self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
         self.rewound = HeightRange(0, 0)
+        self._end_hash = checkpoint.content.output_end if checkpoint else ""  # of the output at the last position
         self._recorded_at, self._noted_at = time.monotonic(), -math.inf
 
     @property
@@ -79,7 +81,9 @@ class Journal:
         """
         history, sink, checkpoint = self.history, self.sink, self.checkpoint
         first = history.last is None
-        rotated = sink.rotated
+        if not sink.intact:  # the service may have answered long after the file was opened
+            self._reopen(warn)
+        rotated = sink.moved
         same = self.continues_output and not rotated
         switched, rewound = not (first or same or rotated), False
         if first:
@@ -99,8 +103,6 @@ class Journal:
             sink.owner = str(checkpoint.path)  # not before: a run that writes nothing must not claim the file
         if rewound and same:
             sink.truncate(self.position.length)
-        if rotated:
-            sink.reopen()
         return self._write_header(open_writer, first)
 
     def _warn_other(self, checkpoint: Checkpoint, warn: Callable[[str], None], *, switched: bool) -> None:
@@ -119,14 +121,35 @@ class Journal:
             self.record(replace(self.position, length=sink.length))
         return writer
 
-    def rotate(self, open_writer: Callable[[Sink, bool], Writer]) -> Writer:
-        """Continue in a new file of the same name, and return its writer. Raises OutputError, BusyError."""
-        self.sink.reopen()
-        self.history.move(self.sink.length)
-        self.save()
-        if self.checkpoint:
-            self.sink.owner = str(self.checkpoint.path)
+    def reopen(self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None]) -> Writer:
+        """Continue in the file that has the name now, and return its writer. `warn` takes one line for the user.
+
+        Raises OutputError, BusyError, and IncompleteError if the file was changed rather than rotated.
+        """
+        self._reopen(warn)
+        if self.sink.moved:
+            self.history.move(self.sink.length)
+            self.save()
+            if self.checkpoint:
+                self.sink.owner = str(self.checkpoint.path)
         return self._write_header(open_writer, first=False)
+
+    def _reopen(self, warn: Callable[[str], None]) -> None:
+        """Open the file that has the name now, which is a new one if the rows were rotated away (`sink.moved`)."""
+        last, checkpoint, sink = self.history.last, self.checkpoint, self.sink
+        if last is None or (checkpoint is not None and checkpoint.output != self._output):
+            sink.reopen(Recorded(sink.length))  # nothing of it is recorded yet
+            return
+        by = "the checkpoint" if checkpoint is not None else "this run"
+        try:
+            other = sink.reopen(Recorded(last.length, self._end_hash, sink.length > last.length, by))
+        except IncompleteError as error:
+            if checkpoint is None:
+                error.hint = ""  # which is for runs that resume
+            self._save(writing=False)  # else the next run removes what another program wrote, as the rest of this one
+            raise
+        if other:
+            warn(f"{self._output} gets the rows from height {last.next} on, and {other} has the earlier ones")
 
     def _rewind(self, blocks: int, warn: Callable[[str], None]) -> bool:
         """Go back in the history at least `blocks` blocks; return whether that was possible."""
@@ -159,10 +182,16 @@ class Journal:
         """Record the history durably; `writing`: a run that is killed may leave more than that. Raises OutputError."""
         if self.checkpoint:
             self.sink.sync()
+        self._end_hash = self.sink.end_hash(self.position.length)
+        if self.checkpoint:
+            self._save(writing=writing and self.sink.appends)
+
+    def _save(self, *, writing: bool) -> None:
+        if self.checkpoint:
             self.checkpoint.save(
                 output=self._output,
-                output_end=self.sink.end_hash(self.position.length),
-                writing=writing and self.sink.appends,
+                output_end=self._end_hash,
+                writing=writing,
                 lag=self.learned_lag,
                 believed=self.believed,
             )
@@ -223,7 +252,7 @@ class Journal:
 
     def remove_rest(self) -> None:
         """Remove what was written after the last position, after a failure; what cannot be removed stays."""
-        with suppress(OutputError):
+        with suppress(OutputError, IncompleteError):
             self.sink.truncate(self.position.length)
 
     def end(self) -> None:

@@ -18,13 +18,18 @@ _LATER = Phrase("use another {output} for later rows only", output="FILE")
 _CHANGED = Phrase("restore the file, {}, or delete the checkpoint and the file to start over", _LATER)
 
 
+class FileChangedError(IncompleteError):
+    """Another program changed the file during a run; `AppendFileSink.reopen` tells whether it was rotated."""
+
+
 class Recorded(NamedTuple):
-    """What a checkpoint recorded of a file: its length in bytes, the `end_hash` at that length (empty if unknown),
-    and whether a run that was killed may have written more."""
+    """What is recorded of a file: its length in bytes, the `end_hash` at that length (empty if unknown), whether a run
+    may have written more, and by whom, as error messages say it."""
 
     length: int
     end_hash: str = ""
     writing: bool = False
+    by: str = "the checkpoint"
 
 
 class AppendFileSink(Sink):
@@ -40,27 +45,31 @@ class AppendFileSink(Sink):
     appends = True
 
     def __init__(self, path: Path, recorded: Recorded | None) -> None:
-        name = printable(str(path))
+        super().__init__(-1, printable(str(path)))
+        self._path = path
         before = _rotated(path, recorded) if recorded is not None else None
-        if before is not None and recorded is not None:
-            if recorded.writing:
-                os.truncate(before, recorded.length)
+        if before is not None and recorded is not None and recorded.writing:
+            os.truncate(before, recorded.length)
+        self._open(recorded, moved=before is not None)
+
+    def _open(self, recorded: Recorded | None, *, moved: bool) -> None:
+        """Open, lock and check the file at the path; `moved`: the recorded rows are in another file."""
+        if moved:
             recorded = None
         # A recorded file that is gone stays gone.
         create = 0 if recorded is not None and recorded.length else os.O_CREAT
         try:
-            descriptor = os.open(path, os.O_RDWR | create | _FLAGS, 0o666)
+            self._descriptor = os.open(self._path, os.O_RDWR | create | _FLAGS, 0o666)
         except OSError as error:
             if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
-                gone = f"the checkpoint recorded {recorded.length} bytes of {name}, and the file is gone"
+                gone = f"{recorded.by} recorded {recorded.length} bytes of {self._name}, and the file is gone"
                 raise IncompleteError(gone, _CHANGED) from None
-            raise OutputError(f"cannot write {name}: {error.strerror}") from None
-        super().__init__(descriptor, name)
-        self._path, self._moved = path, before is not None
+            raise OutputError(f"cannot write {self._name}: {error.strerror}") from None
+        self.moved = moved
         try:
             self._prepare(recorded)
         except BaseException:
-            os.close(descriptor)
+            self._close()  # so that nothing later changes a file of somebody else
             raise
 
     def _prepare(self, recorded: Recorded | None) -> None:
@@ -83,14 +92,14 @@ class AppendFileSink(Sink):
 
     def _check(self, recorded: Recorded) -> None:
         """Raise IncompleteError if the file is not as recorded, except for data that a killed run may have left."""
-        length, name = recorded.length, self._name
+        length, name, by = recorded.length, self._name, recorded.by
         if self.length < length:
-            raise IncompleteError(f"the checkpoint recorded {length} bytes, {name} has {self.length}", _CHANGED)
+            raise IncompleteError(f"{by} recorded {length} bytes, {name} has {self.length}", _CHANGED)
         if recorded.end_hash not in ("", self.end_hash(length)):
-            raise IncompleteError(f"{name} was changed since the checkpoint recorded it", _CHANGED)
+            raise IncompleteError(f"{name} was changed since {by} recorded it", _CHANGED)
         if not recorded.writing and self._holds_line(length):  # half a line is no row
             raise IncompleteError(
-                f"the checkpoint recorded {length} bytes, {name} has {self.length}, and no run was killed",
+                f"{by} recorded {length} bytes, {name} has {self.length}, and no run was killed",
                 "another program or another checkpoint appends to it; " + _LATER + ", or remove what was appended",
             )
 
@@ -107,22 +116,46 @@ class AppendFileSink(Sink):
             return _end_hash(self._descriptor, length)
 
     @property
-    def rotated(self) -> bool:
-        """Return whether the file was renamed or truncated since it was opened or last reopened."""
+    def intact(self) -> bool:
+        """Return whether the file at the path is the one that was opened, and as long as this run left it."""
         with suppress(OSError):
             now = os.fstat(self._descriptor)
-            if now.st_size < self.length or not self._path.exists():
-                return True
-            return self._moved or not os.path.samestat(self._path.stat(), now)
-        return self._moved
+            return now.st_size == self.length and os.path.samestat(self._path.stat(), now)
+        return False
 
-    def reopen(self) -> None:
-        """Continue in the file that has the name now. Raises OutputError, and BusyError if another run has it."""
+    def reopen(self, recorded: Recorded) -> str:
+        """Continue in the file that has the name now, as a new run would; `moved` says whether that is another one.
+
+        `recorded`: what this run recorded last; if it wrote more, that is removed from a file that was moved away.
+        Returns the path of that file if its name does not show that it was rotated, else "". Raises as opening does.
+        """
+        before: Path | int | None = _rotated(self._path, recorded)
+        other = ""
         with self._told():
-            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o666)
-        os.close(self._descriptor)
-        self._descriptor, self._moved = descriptor, False
-        self._prepare(None)
+            if before is None and self._renamed(recorded):
+                before, other = self._descriptor, self._path_now()
+            if before is not None and recorded.writing:
+                os.truncate(before, recorded.length)
+            self._close()
+        self._open(recorded._replace(writing=False), moved=before is not None)
+        return other
+
+    def _renamed(self, recorded: Recorded) -> bool:
+        """Return whether the open file has another name now, and no other file with rows has the path."""
+        now = os.fstat(self._descriptor)
+        try:
+            there = self._path.stat()
+        except FileNotFoundError:
+            there = None
+        free = there is None or not (there.st_size or os.path.samestat(there, now))
+        return free and now.st_nlink > 0 and now.st_size >= recorded.length > 0
+
+    def _path_now(self) -> str:
+        """Return the path of the open file."""
+        try:
+            return printable(str(Path(f"/proc/self/fd/{self._descriptor}").readlink()))
+        except OSError:  # not on Linux
+            return "the renamed file"
 
     @property
     def owner(self) -> str:
@@ -135,7 +168,10 @@ class AppendFileSink(Sink):
             os.setxattr(self._descriptor, _OWNER, os.fsencode(checkpoint))
 
     def write(self, data: bytes, /) -> None:
-        """Append all of `data`. Raises OutputError."""
+        """Append all of `data`. Raises OutputError, and FileChangedError if the file is not as this run left it."""
+        with self._told():
+            if os.fstat(self._descriptor).st_size != self.length:
+                raise self._changed()
         super().write(data)
         self.length += len(data)
 
@@ -143,28 +179,39 @@ class AppendFileSink(Sink):
         """Make what is written so far survive a power failure.
 
         Raises OutputError, also if the file was deleted or replaced: the rows would be in no file. One that has
-        another name now keeps them (`rotated`).
+        another name now keeps them. Raises FileChangedError if it is too short.
         """
         with self._told():
+            now = os.fstat(self._descriptor)
             os.fsync(self._descriptor)
-            if not os.fstat(self._descriptor).st_nlink:
+            if not now.st_nlink:
                 raise OSError(0, "the file was deleted or replaced during the run")
+            if now.st_size < self.length:
+                raise self._changed()
+
+    def _changed(self) -> FileChangedError:
+        return FileChangedError(f"another program changed {self._name} during the run", "run the command again")
 
     def truncate(self, length: int) -> None:
-        """Leave only the first `length` bytes. Raises OutputError."""
+        """Leave only the first `length` bytes. Raises OutputError, and FileChangedError if the file is too short."""
         with self._told():
+            if os.fstat(self._descriptor).st_size < length:
+                raise self._changed()
             os.ftruncate(self._descriptor, length)
         self.length = length
 
     def finish(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
-        self._descriptor = -1
+        self._close()
 
     def abandon(self) -> None:
         """Close the file as it is."""
         with suppress(OSError):
-            os.close(self._descriptor)
+            self._close()
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)
 
 
 def owner_of(file: int | str) -> str:

@@ -7,10 +7,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from select import select
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed, note_progress
+
+if TYPE_CHECKING:
+    from chainq.sinks.append_file import Recorded
 
 
 class Sink:
@@ -19,12 +22,13 @@ class Sink:
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
     then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
-    durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `rotated`: the rows that were
-    recorded are in another file now. `pipe`: a reader may not have taken what is written. `paged`: a pager has the
-    terminal.
+    durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `intact`: it is still the
+    file that was opened, as this run left it; `reopen` goes on if not. `moved`: the rows that were recorded are in
+    another file. `pipe`: a reader may not have taken what is written. `paged`: a pager has the terminal.
     """
 
     appends = False
+    moved = False
     pipe = False
     paged = False
     owner = ""
@@ -79,12 +83,13 @@ class Sink:
         """Leave only the first `length` bytes; only a file that is appended to can go back. Raises OutputError."""
 
     @property
-    def rotated(self) -> bool:
-        """Return whether the file that is appended to has another name now."""
-        return False
+    def intact(self) -> bool:
+        """Return whether a file that is appended to is as this run left it."""
+        return True
 
-    def reopen(self) -> None:
-        """Continue in the file that has the name now, if `rotated` is true. Raises OutputError, BusyError."""
+    def reopen(self, _: "Recorded") -> str:
+        """Continue in the file that has the name now (`AppendFileSink`)."""
+        return ""
 
     def finish(self) -> None:
         """End an output that is complete. Raises OutputError."""

@@ -10,7 +10,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.faulty_results import FaultyResults
 from chainq.demo.fork import Fork
-from harness.jobs import Job, lines, said
+from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program
 from harness.search import some
 from harness.services import Moving, fork_truth, serving
@@ -106,6 +106,22 @@ def test_a_dry_run_shows_where_the_next_run_begins(chainq: Program, tmp_path: Pa
         "made with other arguments",
         "2400",
     )
+
+
+def test_6_rewind_below_a_service_that_is_behind(chainq: Program) -> None:
+    """It removes no rows that the service does not have, also with --follow."""
+    service = Moving(FIRST + 40)
+    with serving(service) as url:
+        job = Job(chainq, url, "blocks", "--start", str(FIRST))
+        said(job(), 0)
+        before, service.tip = job.files(), FIRST + 20
+        for more in ((), ("--follow", "--interval", "0.02")):
+            words = (f"its tip is {FIRST + 20}, but block {FIRST + 40} was there before", "nothing is removed")
+            said(job("--rewind", "10", *more), 6, *words)
+            assert job.files() == before
+        service.tip = FIRST + 40
+        said(job("--rewind", "10"), 0)
+        assert job.files() == before
 
 
 def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:

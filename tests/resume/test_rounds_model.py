@@ -107,7 +107,7 @@ class Chain:
 class Output:
     """A sink and a writer in one: a file that can be cut, or a pipe that cannot. `fuse`: steps until a crash."""
 
-    pipe, owner, rotated = False, "", False
+    pipe, owner, intact, moved = False, "", True, False
 
     def __init__(self, data: bytes, *, appends: bool, fuse: int) -> None:
         self.data, self.appends, self.fuse = data, appends, fuse

@@ -1,0 +1,173 @@
+"""--follow with an output file that another program changes between two polls: never in silence, never a lost row."""
+
+import json
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.jobs import FIRST, Job, lines, said
+from harness.program import Program, finish
+from harness.services import Moving, serving
+from harness.truth import Truth
+
+HELD = (FIRST, FIRST + 11)  # heights that are written before the file is changed
+GROWN = 5  # blocks after that
+
+
+class Following(Job):
+    """A run that follows the tip, up to date with its service."""
+
+    def __init__(self, program: Program, url: str, service: Moving) -> None:
+        super().__init__(program, url, "blocks", "--start", str(FIRST))
+        self.service = service
+        self.said = ""
+        self.process = self.start("--follow", "--interval", "0.02", "-v")
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until the run has come up to the tip."""
+        assert self.process.stderr is not None
+        while not (self.kept.exists() and self.next == self.service.tip + 1):
+            line = self.process.stderr.readline()
+            assert line
+            self.said += line.decode()
+
+    def grow(self) -> None:
+        """Add blocks."""
+        self.service.tip += GROWN
+
+
+@contextmanager
+def following(chainq: Program) -> Iterator[Following]:
+    """A run that has written HELD."""
+    service = Moving(FIRST + 10)
+    with serving(service) as url:
+        yield Following(chainq, url, service)
+
+
+def remove(out: Path) -> None:
+    out.unlink()
+
+
+def empty(out: Path) -> None:
+    out.write_bytes(b"")
+
+
+def edit(out: Path) -> None:
+    """As `sed -i 1d` does: a new file of the same name."""
+    other = out.with_name("new")
+    other.write_bytes(out.read_bytes().partition(b"\n")[2])
+    other.rename(out)
+
+
+def cut(out: Path) -> None:
+    with out.open("r+b") as file:
+        file.truncate(out.read_bytes().index(b"\n") + 1)
+
+
+def append(out: Path) -> None:
+    with out.open("ab") as file:
+        file.write(b"junk\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (remove, "and the file is gone"),
+        (empty, "has 0"),
+        (edit, "the checkpoint recorded"),
+        (cut, "the checkpoint recorded"),
+        (append, "and no run was killed"),
+    ],
+)
+def test_6_as_a_plain_run_says(change: Callable[[Path], None], words: str, chainq: Program) -> None:
+    """The next poll ends with exit 6 and what the next plain run says, and both leave the file as it is."""
+    with following(chainq) as job:
+        change(job.out)
+        left = job.out.read_bytes() if job.out.exists() else None
+        job.grow()
+        ran = finish(job.process)
+        assert ran.code == 6, ran.err
+        assert words in ran.err
+        assert "resumes at" not in ran.err
+        plain = job()
+        said(plain, 6, words)
+        assert ran.err.splitlines()[-1] == plain.err.splitlines()[-1]
+    assert (job.out.read_bytes() if job.out.exists() else None) == left
+    assert job.next == HELD[1]
+
+
+@pytest.mark.parametrize("place", ["other", "old/out"])
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_was_moved(place: str, create: bool, chainq: Program, truth: Truth) -> None:
+    """Under a name that rotation does not give, a warning names both files; each row is in one of them."""
+    with following(chainq) as job:
+        other = job.folder / place
+        other.parent.mkdir(exist_ok=True)
+        job.out.rename(other)
+        if create:
+            job.out.touch()
+        job.grow()
+        job.wait()
+        job.process.send_signal(signal.SIGTERM)
+        told = job.said + finish(job.process).err
+        assert told.count(f"{job.out} gets the rows from height {HELD[1]} on, and {other} has the earlier ones") == 1
+        said(job(), 0)
+    assert other.read_bytes() == lines(truth.rows("blocks", *HELD))
+    assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[1], HELD[1] + GROWN))
+
+
+def test_a_copy_that_takes_the_place(chainq: Program, truth: Truth) -> None:
+    """A file with the same rows is the same file."""
+    with following(chainq) as job:
+        shutil.copy(job.out, job.folder / "copy")
+        (job.folder / "copy").rename(job.out)
+        job.grow()
+        job.wait()
+        job.process.send_signal(signal.SIGTERM)
+        assert "earlier ones" not in job.said + finish(job.process).err
+        said(job(), 0)
+    assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[0], HELD[1] + GROWN))
+
+
+def test_6_without_a_checkpoint(chainq: Program) -> None:
+    """The run itself knows what it wrote."""
+    service = Moving(FIRST + 10)
+    out = chainq.home / "out"
+    with serving(service) as url:
+        words = ("blocks", "--start", str(FIRST), "--follow", "--interval", "0.02", "-v", "-o", str(out))
+        process = chainq.start(*words, url=url)
+        assert process.stderr is not None
+        while not out.exists() or out.read_bytes().count(b"\n") < HELD[1] - HELD[0]:
+            assert process.stderr.readline()
+        out.unlink()
+        ran = finish(process)
+    assert ran.code == 6
+    assert "this run recorded" in ran.err
+    assert "the checkpoint" not in ran.err
+    assert f"resume with --start {HELD[1]} --follow and another -o FILE" in ran.err
+
+
+def test_emptied_in_the_middle_of_a_round(chainq: Program, truth: Truth) -> None:
+    """Between the tip and the rows: `copytruncate` is recognized there, too, and nothing else is written over."""
+    with following(chainq) as job:
+
+        def rotate(method: str) -> None:
+            if method == "getBlocks" and job.out.stat().st_size:
+                shutil.copy(job.out, job.folder / "out.1")
+                job.out.write_bytes(b"")
+                job.service.hook = lambda _: None
+
+        job.service.hook = rotate
+        job.grow()
+        job.wait()
+        job.process.send_signal(signal.SIGTERM)
+        finish(job.process)
+        said(job(), 0)
+        assert json.loads(job.kept.read_bytes())["positions"][-1]["length"] == job.out.stat().st_size
+    assert (job.folder / "out.1").read_bytes() == lines(truth.rows("blocks", *HELD))
+    assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[1], HELD[1] + GROWN))
