@@ -61,7 +61,8 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     both, all records are printed. --lake DEST takes what an export of full-blocks has.
 
     Plain ownership rows show the service nothing of your keys. A table, --records, --decrypt, --spent and --unspent
-    do: they request the blocks and the transactions of your records.
+    do: they request the blocks and the transactions of your records, even with --lake. With --url DEST, an export of
+    chain, ownership and records, no service learns anything.
     """
 
 

@@ -28,7 +28,7 @@ from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends, announce
 
-_OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+_OWNERSHIP, _RECORDS, _FULL_BLOCKS = (BY_COMMAND[name] for name in ("ownership", "records", "full-blocks"))
 _OWNER = fields.Picker([OWNER.path])
 
 
@@ -74,6 +74,11 @@ class Wallet(Closing):
         """End the processes and drop the keys."""
         self._scanner.close()
         self._keys.clear()
+
+    @property
+    def needs_records(self) -> bool:
+        """Return whether the wanted rows need the record rows of what is owned."""
+        return self._wanted.records
 
     @property
     def without_rows(self) -> list[str]:
@@ -254,7 +259,8 @@ class OwnedService(Service):
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.
 
-        The caller applies the query's `limit` to owned rows. Raises UsageError for a service on another network.
+        The caller applies the query's `limit` to owned rows. Raises UsageError for a service on another network, and
+        IncompleteError before the first row if the service is an export that lacks rows of the range.
         """
         if query.method.command != COMMAND:
             return super().fetch_range(query, heights, asked)
@@ -262,5 +268,8 @@ class OwnedService(Service):
             check_network(self, self._network)
             self._network = None  # once a run
         self._wallet.check_as_of(heights, self)
+        if self._stored is not None and self._wallet.needs_records:  # the whole range, not the first part that is read
+            for method in (_OWNERSHIP, _RECORDS):
+                self._stored.reader.check(method.command, heights)
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)
         return self._wallet.owned(everything, self, self.calls.warn)

@@ -7,8 +7,9 @@ import pytest
 from harness.bank import Bank, checked
 from harness.jobs import FIRST
 from harness.ledger import Wallet
-from harness.program import Program
+from harness.program import Program, Servers, one_line
 from harness.services import serving
+from harness.wallet import PUBLISHED, VARIABLE
 
 pytest.importorskip("pyarrow")
 
@@ -43,3 +44,16 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     assert checked(chainq(*balance, url="lake"), wallet) == END - 1
     rows = [json.loads(row) for row in chainq(*owned, url="lake").rows]
     assert len(rows) == sum(totals[2] for totals in wallet.totals(END - 1).values())
+
+
+def test_owned_reads_an_export_with_records(chainq: Program, server: Servers) -> None:
+    """What the pages say to export is enough; without records the error names the whole range."""
+    url, key = server("--tip", "299"), {VARIABLE: PUBLISHED.text}
+    assert chainq("export", "chain", "ownership", ":300", "--partition", "100", "--to", "lake", "-q", url=url).code == 0
+    words = ("owned", "20:300", "--columns", "height,amount,sender", "-w", "1")
+    ran = chainq(*words, url="lake", env=key)
+    assert "lake has no table records; chainq export records 20:300 --to lake writes it\n" in one_line(ran, 6)
+    assert chainq("export", "records", ":300", "--partition", "100", "--to", "lake", "-q", url=url).code == 0
+    ran = chainq(*words, url="lake", env=key)
+    assert (ran.code, len(ran.rows)) == (0, 3), ran.err
+    assert ran.out == chainq(*words, url=url, env=key).out
