@@ -79,7 +79,7 @@ _PLACES = {
     "docs/completeness.md, and chainq help verify.",
     "version": "chainq --version, -V and chainq version print the version.",
     "python": "In Python, chainq.Client has a method for each command, and returns rows as Arrow tables or data "
-    "frames of pandas, Polars and Spark: see Python in README.md, and docs/cookbook.md.",
+    "frames of pandas, Polars and Spark: see docs/python.md.",
     "object-store": "chainq export writes to s3://, gs:// and az:// URLs, and --url and --lake read exports there: see "
     "docs/export.md, and chainq help export.",
     "rate-limit": "If a server limits requests (HTTP 429), chainq waits and sends them again; --rate N and -j N send "
