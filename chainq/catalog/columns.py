@@ -41,9 +41,10 @@ def known_column(name: str, columns: Iterable[Column]) -> Column | None:
 def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
     """Return the same as `known_column`; also for an object that contains columns, as a whole."""
     known = list(columns)
-    if any(column.path.startswith(f"{name}.") for column in known):
-        return Column(name, "object", kind=Kind.DATA)
-    return known_column(name, known)
+    if column := known_column(name, known):
+        return column
+    inside = any(column.path.startswith(f"{name}.") for column in known)
+    return Column(name, "object", kind=Kind.DATA) if inside else None
 
 
 def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:

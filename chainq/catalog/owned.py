@@ -113,11 +113,3 @@ def listed() -> Method:
     return columns._replace(
         columns=tuple(column._replace(brief=brief.get(column.path, 0)) for column in columns.columns)
     )
-
-
-def with_members(method: Method, paths: Iterable[str]) -> Method:
-    """Return the method with columns for those of these paths that lead into the plaintext."""
-    known = {column.path for column in method.columns}
-    inside = [path for path in paths if path.startswith((f"{PLAINTEXT.path}.", f"{PLAINTEXT_JSON.path}."))]
-    more = tuple(Column(path, "unknown") for path in dict.fromkeys(inside) if path not in known)
-    return method._replace(columns=(*method.columns, *more)) if PLAINTEXT in method.columns else method

@@ -1,10 +1,11 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
 import os
+from collections.abc import Iterable
 from functools import partial
 
-from chainq.catalog.methods import Method
-from chainq.catalog.owned import COMMAND, PLAINTEXT, needed, owned_method, readable, with_members
+from chainq.catalog.methods import Column, Method
+from chainq.catalog.owned import COMMAND, PLAINTEXT, PLAINTEXT_JSON, needed, owned_method, readable
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
 from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key, warn_readable
@@ -14,6 +15,7 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
 from chainq.heights.bounds import Bounds, parse_start
 from chainq.process.pool import cores
+from chainq.rows.fields import Alias
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.wallet.owned import OwnedService, Wallet, Wanted
@@ -92,14 +94,12 @@ def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
         raise UsageError("--as-of needs --spent or --unspent")
     plain = owned_method(records=True, plaintext=True, spends=True, amounts=True)
     appended = given.checkpoint is not None or (given.follow and given.output is not None)
-    settings = output.settings(with_members(plain, requested), given, appended=appended)
+    settings = output.settings(_with_members(plain, requested), given, appended=appended)
     format_name = settings.format
     readably = format_name == "table" and not given.columns
     decrypt = given.decrypt or named.plaintext or readably
     style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
-    if any(path.startswith(f"{PLAINTEXT.path}.") for path in requested):
-        style = Style.MEMBERS
-    elif format_name == "table":
+    if format_name == "table":
         style = Style.TABLE
     # Ownership rows have no height, records do.
     records = given.records or named.records or decrypt or settings.can.needs_heights
@@ -114,9 +114,26 @@ def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
     )
     if wanted.style is Style.TABLE and not given.columns:
         return readable(method, several=several, spent=given.spent)
-    return with_members(method, _requested(given))
+    return _with_members(method, _requested(given))
 
 
 def _requested(given: OwnedOptions) -> list[str]:
     """Return the paths that `--columns` names."""
     return [path.strip() for path in ",".join(given.columns or ()).split(",")]
+
+
+def _with_members(method: Method, paths: Iterable[str]) -> Method:
+    """Return the method with columns for those of these paths that lead into the plaintext.
+
+    `plaintext` itself is text, so its members are those of `plaintext_json`.
+    """
+    inside: dict[str, str] = {}
+    for path in paths:
+        outer, dot, member = path.partition(".")
+        if dot and outer == PLAINTEXT.path:
+            inside[path] = Alias(path, f"{PLAINTEXT_JSON.path}.{member}")
+        elif dot and outer == PLAINTEXT_JSON.path:
+            inside[path] = path
+    known = {column.path for column in method.columns}
+    more = tuple(Column(column, "unknown") for path, column in inside.items() if path not in known)
+    return method._replace(columns=(*method.columns, *more)) if PLAINTEXT in method.columns else method

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Raw
 
 from chainq.formats.protocol import Writer
-from chainq.rows.fields import Picker, object_of
+from chainq.rows.fields import Picker, object_of, read_path
 from chainq.text.alike import alike
 from chainq.text.sanitize import quoted
 
@@ -24,7 +24,7 @@ class NotingAbsent:
             if not self._besides:
                 return
             for path, value in zip(list(self._besides), Picker([*self._besides])(row), strict=True):
-                outer = path.rpartition(".")[0]
+                outer = read_path(path).rpartition(".")[0]
                 if value is not None:
                     del self._besides[path]
                 else:

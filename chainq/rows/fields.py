@@ -6,6 +6,7 @@ Fields are named by dotted paths: `header.metadata.height` is `height` in `metad
 import json
 import re
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import msgspec
 from msgspec import Raw
@@ -20,6 +21,24 @@ class Key(str):
     __slots__ = ()
 
 
+class Alias(str):
+    """A path that names a column and picks the value of another path, `reads`."""
+
+    __slots__ = ("reads",)
+    reads: str
+
+    def __new__(cls, path: str, reads: str) -> Self:
+        """Make the alias `path` of the path `reads`."""
+        alias = super().__new__(cls, path)
+        alias.reads = reads
+        return alias
+
+
+def read_path(path: str) -> str:
+    """Return the path whose value is picked for a path: another one for an `Alias`."""
+    return path.reads if isinstance(path, Alias) else path
+
+
 class Picker:
     """Picks the values of dotted paths out of rows; make one for many rows.
 
@@ -28,7 +47,8 @@ class Picker:
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
-        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in paths]
+        read = map(read_path, paths)
+        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in read]
         self._steps = [[head] if isinstance(head, Key) else head.split(".") for head, _, _ in heads]
         self._inner = {
             number: Picker([rest.removeprefix(".")]) if rest else None

@@ -15,12 +15,11 @@ from chainq.wallet.records import Key
 
 
 class Style(Enum):
-    """The form of the `plaintext` column: the text as aleo-sdk writes it, the same on one line, or an object of its
-    members. A TABLE has it on one line, and amounts with their unit."""
+    """The form of the `plaintext` column: the text as aleo-sdk writes it, or the same on one line. A TABLE has it on
+    one line, and amounts with their unit."""
 
     TEXT = "text"
     LINE = "line"
-    MEMBERS = "members"
     TABLE = "table"
 
 
@@ -52,8 +51,8 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
     except ValueError:  # from a later version of the network
         members = None
     amount = amount_in(program, members or {})
-    plaintext: Any = members if style is Style.MEMBERS else text if style is Style.TEXT else " ".join(text.split())
-    added = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
+    plaintext = text if style is Style.TEXT else " ".join(text.split())
+    added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     if amounts:
         number = None if amount.amount is None else str(amount.amount)  # text, as of balance: a number may be rounded
         added |= {AMOUNT.path: str(amount) if style is Style.TABLE else number, TOKEN.path: amount.token or None}

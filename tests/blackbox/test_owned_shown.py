@@ -120,6 +120,33 @@ def test_a_member_is_a_column(chainq: Program, path: str) -> None:
     assert ran.out.decode().splitlines() == [f"height,{path}", "116,2000000u64"]
 
 
+@pytest.mark.parametrize("format_", ["jsonl", "json", "csv", "table", "tsv", "text", "parquet"])
+def test_a_member_does_not_change_other_columns(chainq: Program, format_: str) -> None:
+    """The plaintext and the amount are the same, whatever member is selected with them."""
+    rows = []
+    for more in ((), ("plaintext.microcredits",)):
+        names = ",".join(("plaintext", "amount", *more))
+        words = ("--columns", names, "--format", format_, *(("-o", "rows") if format_ == "parquet" else ()))
+        ran = chainq(*FEW, *words, url="demo:", env={**ENV, "COLUMNS": "900"})
+        assert ran.code == 0, ran.err
+        if format_ == "parquet":
+            parquet = pytest.importorskip("pyarrow.parquet")
+            (row,) = parquet.read_table(chainq.home / "rows").to_pylist()
+            rows.append([row["plaintext"], row["amount"]])
+            member = json.loads(row.get("plaintext.microcredits", "null"))
+        elif format_ in ("jsonl", "json"):
+            found = json.loads(ran.out)
+            row = found[0] if format_ == "json" else found
+            rows.append([row["plaintext"], row["amount"]])
+            member = row.get("plaintext.microcredits")
+        else:
+            last = ran.out.decode().splitlines()[0 if format_ == "text" else 1]
+            rows.append([last.rpartition("2000000u64")[0].rstrip(",\t ") if more else last.rstrip()])
+            member = "2000000u64" if last.rstrip().endswith("2000000u64") else None
+        assert member == ("2000000u64" if more else None)
+    assert rows[0] == rows[1]
+
+
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
