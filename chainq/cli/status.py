@@ -38,7 +38,7 @@ class Status(NamedTuple):
     """How far a checkpoint, or one table of a data set, has come; None for what its files do not say.
 
     `next`: the first height that is not there yet, of a table without partitions the first that belongs there. `tip`:
-    the height of the tip that the last run saw. `tip_time`: of that block, as all times in seconds since 1970. `lag`:
+    the height of the tip at the last success. `tip_time`: of that block, as all times in seconds since 1970. `lag`:
     blocks from there to the tip. `success`: when a run of it went well last. `age`: seconds since then. `rows`,
     `bytes`: of the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights,
     from and below, that are not there although later ones are or were, or an export began to write them.
@@ -70,7 +70,7 @@ class Status(NamedTuple):
 
 METRICS = {
     "next": ("chainq_next_height", "First height that is not there yet."),
-    "tip": ("chainq_tip_height", "Height of the tip that the last run saw."),
+    "tip": ("chainq_tip_height", "Height of the tip at the last success."),
     "lag": ("chainq_lag_blocks", "Blocks from there to the tip."),
     "success": ("chainq_last_success_timestamp_seconds", "When a run went well last."),
     "failure": ("chainq_last_failure_timestamp_seconds", "When a run failed last."),
@@ -337,7 +337,7 @@ def _line(status: Status) -> str:
     reached = f"up to block {status.next - 1}" if status.next else "without blocks yet"
     parts = [f"{status.target}: {status.command} {reached}"]
     if status.lag is not None:
-        parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last run")
+        parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last success")
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
     if status.rows is not None:
         parts.append(counted(status.rows, "row"))

@@ -371,6 +371,9 @@ class _Polls:
         # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
         # If the checkpoint may just have recorded them, the next run does that.
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
+        with suppress(ChainqError):
+            if isinstance(error, Interrupted):  # after which no request is sent
+                self.rounds.unrecorded.record_asked()
         if broken_off or isinstance(error, OutputError) or self.rounds.unrecorded.pending:
             journal.remove_rest()
         height, left = journal.position.next, self.rounds.left

@@ -38,6 +38,7 @@ class Journal:
         self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
         self.rewound = HeightRange(0, 0)
         self._end_hash = checkpoint.content.output_end if checkpoint else ""  # of the output at the last position
+        self._record_after = tuning.FIRST_RECORD_SECONDS
         self._recorded_at, self._noted_at = time.monotonic(), -math.inf
 
     @property
@@ -51,7 +52,7 @@ class Journal:
     @property
     def due(self) -> bool:
         """Return whether it is time to record a position."""
-        return time.monotonic() - self._recorded_at >= tuning.RECORD_SECONDS
+        return time.monotonic() - self._recorded_at >= self._record_after
 
     @property
     def position(self) -> Position:
@@ -176,7 +177,7 @@ class Journal:
         except BaseException:
             self.history.positions = before
             raise
-        self._recorded_at = time.monotonic()
+        self._recorded_at, self._record_after = time.monotonic(), tuning.RECORD_SECONDS
 
     def save(self, *, writing: bool = True) -> None:
         """Record the history durably; `writing`: a run that is killed may leave more than that. Raises OutputError."""

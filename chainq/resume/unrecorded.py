@@ -91,18 +91,26 @@ class Unrecorded:
         if self.asking is None:
             if self.journal.due:
                 self.asking = pending, Later(lambda: self.reorg.hashes_after(pending.batch, [pending.end]))
-        elif self.asking[1].done:
-            (asked, later), self.asking = self.asking, None
-            if hashes := later.result():
-                with signals_deferred():
-                    self._record(asked, hashes[0])
-                    self.pending = pending._replace(rows=pending.rows - asked.rows)
+        else:
+            self.record_asked()
+
+    def record_asked(self) -> None:
+        """Record the position whose hashes were requested, if they are there."""
+        if self.pending is None or self.asking is None or not self.asking[1].done:
+            return
+        (asked, later), self.asking = self.asking, None
+        if hashes := later.result():
+            with signals_deferred():
+                self._record(asked, hashes[0])
+                more = self.pending.rows - asked.rows
+                self.pending = self.pending._replace(rows=more) if self.pending.end > asked.end else None
 
     def record_all(self) -> None:
         """Record the written rows, if the service allows, so that after an error the next run resumes there."""
-        if self.pending is None:
-            return
         with suppress(ChainqError):
+            self.record_asked()  # also if the next request fails
+            if self.pending is None:
+                return
             if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
                 self._record(self.pending, hashes[0])
                 self.pending = self.asking = None

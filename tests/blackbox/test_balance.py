@@ -212,7 +212,7 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
     assert chainq(*words, url=url, env=env).code == 4
     status = chainq("status", str(kept), "--max-age", "1h")
     assert (
-        f"/kept: balance up to block {service.tip}, 0 blocks below tip {service.tip} at the last run, "
+        f"/kept: balance up to block {service.tip}, 0 blocks below tip {service.tip} at the last success, "
         in status.out.decode()
     )
     assert " ago, 1 view key, 1 record, 1 unspent\nlast error, " in status.out.decode()

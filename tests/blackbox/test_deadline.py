@@ -1,13 +1,14 @@
 """A run that may take so long and no longer, and servers that hang."""
 
 import re
+import signal
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from harness.jobs import FIRST, Job
-from harness.program import LONGEST, Program, Servers
+from harness.jobs import FIRST, Job, starting
+from harness.program import LONGEST, Program, Servers, finish
 from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
@@ -17,11 +18,12 @@ class Hanging(Moving):
 
     def __init__(self, tip: int) -> None:
         super().__init__(tip)
-        self.released, self.most = threading.Event(), 0
+        self.released, self.hung, self.most = threading.Event(), threading.Event(), 0
         self.hook = self._hang
 
     def _hang(self, _: str) -> None:
         if len(self.calls) > self.most:
+            self.hung.set()
             self.released.wait(LONGEST)
 
 
@@ -90,6 +92,22 @@ def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, t
     service.released.set()
     assert job("--deadline", "2h").code == 0
     assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("records", FIRST, FIRST + 901)) == ""
+
+
+@pytest.mark.parametrize("stop", ["deadline", "signal"])
+def test_a_position_whose_hashes_were_there(stop: str, hanging: tuple[Hanging, str], chainq: Program) -> None:
+    """A run that is ended records it without another request, so that short runs come to the end as well."""
+    service, url = hanging
+    first = "from chainq import tuning\ntuning.FIRST_RECORD_SECONDS, tuning.RECORD_SECONDS = 0, 1e9\n"
+    job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "500", "-j", "2")
+    service.most = 13
+    process = job.start(*(["--deadline", "1s"] if stop == "deadline" else []), env=starting(chainq, "first", first))
+    if stop == "signal":
+        assert service.hung.wait(LONGEST)
+        process.send_signal(signal.SIGTERM)
+    ran = finish(process)
+    assert f"the next run resumes at height {job.next}" in ran.err
+    assert job.next > FIRST
 
 
 def test_the_first_timeout_is_a_warning(server: Servers, chainq: Program) -> None:

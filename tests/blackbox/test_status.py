@@ -41,7 +41,9 @@ def test_a_checkpoint(chainq: Program) -> None:
         service.calls.clear()
         ran = chainq("status", str(job.kept), "--max-age", "1h")
         assert (ran.code, ran.err, service.calls) == (0, "", [])
-        words = rf"records up to block 40, 10 blocks below tip 50 at the last run, [0-9]+ seconds? ago, {rows:,} rows"
+        words = (
+            rf"records up to block 40, 10 blocks below tip 50 at the last success, [0-9]+ seconds? ago, {rows:,} rows"
+        )
         assert re.search(words, ran.out.decode())
         said(job("--lag", "10"), 0)
         second = seen(chainq, job.kept)

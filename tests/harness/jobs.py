@@ -102,7 +102,11 @@ def assassin(program: Program) -> Callable[[int], dict[str, str]]:
 
 def recording(program: Program, seconds: float = 0.0) -> dict[str, str]:
     """The environment in which a run records a position every so many seconds; by default after each chunk."""
-    return starting(program, "recording", f"from chainq import tuning\ntuning.RECORD_SECONDS = {seconds}\n")
+    return starting(
+        program,
+        "recording",
+        f"from chainq import tuning\ntuning.FIRST_RECORD_SECONDS = tuning.RECORD_SECONDS = {seconds}\n",
+    )
 
 
 def starting(program: Program, name: str, code: str) -> dict[str, str]:
