@@ -204,7 +204,7 @@ class VerifyCommand(
 
     FILE: checks the order, links, checksums and duplicates of the rows of a file, without a network. Lost and changed
     rows show only with --full, or with a receipt beside it (chainq records ... -o FILE --receipt writes one). --start
-    and --end give the heights that the file should have.
+    and --end give the heights that the file should have; only blocks have a row at each, others need --full.
 
     --full and --sample N also compare an export or a file with a service. verify exits with code 0 if nothing is
     wrong, with code 6 if anything is, and with other codes if it could not verify everything.

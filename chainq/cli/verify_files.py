@@ -37,6 +37,7 @@ _FILTERED = Phrase(
     receipt=True,
 )
 _UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
+_SPARSE = Phrase("lost first or last rows show only with {start}, {end} and {full}", full=True)
 
 
 def run(given: VerifyCommand) -> None:
@@ -52,8 +53,8 @@ def run(given: VerifyCommand) -> None:
         writer = settings.begin(reporter, sink, counted=False, read=verdict.read)
         try:
             write_findings(files.steps(), writer, verdict)
-            verdict.heights = files.heights
             compared = given.sample is not None or given.full
+            verdict.heights = files.heights if compared else files.reached
             if compared and verdict.findings and not len(files.heights):
                 reporter.warn("nothing was compared with the service: the heights of the rows are not known")
             elif compared:
@@ -66,7 +67,7 @@ def run(given: VerifyCommand) -> None:
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
             if not files.range_known:
-                verdict.compared += f"; {spelled(_UNBOUNDED)}"
+                verdict.compared += f"; {spelled(_UNBOUNDED if compared or files.every_height else _SPARSE)}"
             if hashes is None:
                 verdict.compared += files.hashed
             else:

@@ -3,7 +3,7 @@
 Rows lost after a file was written leave no trace, except blocks, because every height must have one. A Parquet file
 records the height range of the command that wrote it, so its first and last heights are known even if their rows are
 lost. For other formats, the caller may pass the range. A receipt beside the file (`--receipt`) contains its range, its
-number of rows and its hash.
+number of rows and its hash. A file whose recorded range ends before the range that the caller passes lacks heights.
 """
 
 import hashlib
@@ -41,7 +41,10 @@ class RowsCheck:
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 
     range_known = True
-    """Whether lost first and last rows show; known after `steps`. Else the heights are those of the rows."""
+    """Whether the expected heights are known, after `steps`. Else the heights are those of the rows."""
+
+    every_height = True
+    """Whether each height must have a row, so that lost rows show without a service; known after `steps`."""
 
     def __init__(
         self,
@@ -54,7 +57,9 @@ class RowsCheck:
     ) -> None:
         self._path, self._repair, self._command, self._due = path, repair, command, heights
         self._progress = progress
-        self.heights = heights or HeightRange(0, 0)
+        self.heights = self.reached = heights or HeightRange(0, 0)
+        self._recorded: HeightRange | None = None  # the heights that its receipt or metadata names
+        self._limited = False  # a limit may have left out rows of these
         self._rows: FileRows | None = None
         self._said: FileReceipt | None = None  # the receipt beside it, None if missing or damaged
         self._differs = False  # its bytes are not those of its receipt
@@ -71,14 +76,18 @@ class RowsCheck:
             yield from self._of_rows()
             return
         self._command = self._command or (said.command if said.command in COMMANDS else None)
-        if said.left_out.keys() <= said.where.keys() and said.start is not None and said.end is not None:
-            self._due = self._due or (HeightRange(said.start, said.end) if said.start < said.end else None)
+        if said.start is not None and said.end is not None and said.start < said.end:
+            self._recorded = HeightRange(said.start, said.end)
+            self._limited = not said.left_out.keys() <= said.where.keys()
+            if not self._limited:
+                self._due = self._due or self._recorded
         try:
             if said.command not in COMMANDS:
                 raise UsageError(f"{self._path}: its rows are not all rows of a range", _WITHOUT_FULL)
             yield from self._of_rows()
         except UsageError as error:
-            self._alone, self.heights = error, self._due or self.heights
+            self._alone = error
+            self.heights = self.reached = self._due or self.heights
             yield from self._counted(said)
         if self._differs and self._rows is not None and self._rows.method.ranged and not said.left_out:
             self.unseen = Phrase("{full} shows which rows are wrong", full=True)
@@ -113,7 +122,7 @@ class RowsCheck:
         try:
             file = _open_file(self._path)
         except IncompleteError as error:  # even its columns are unreadable
-            self.heights = HeightRange(0, 0)
+            self.heights = self.reached = HeightRange(0, 0)
             yield Step(
                 self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {"rows": 0}
             )
@@ -122,8 +131,9 @@ class RowsCheck:
         names = checked_columns(method, file.names)
         if not names:
             raise UsageError(f"{self._path} has none of the columns that can be verified")
-        due = self._due or file.heights
-        check = TableCheck(method, names, due, filtered=self._said is not None and bool(self._said.where))
+        self._recorded = self._recorded or file.heights
+        due, filtered = self._due or file.heights, self._said is not None and bool(self._said.where)
+        check = TableCheck(method, names, due, filtered=filtered)
         damages: list[str] = []
 
         def finding(height: int | None, contradiction: Contradiction) -> Finding:
@@ -145,14 +155,24 @@ class RowsCheck:
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
+        if filtered or not method.linked:  # else the blocks of these heights are missing
+            yield from self._beyond(method.command)
         if self._said is not None:
             yield from _difference(self._said, check.rows)
-        self.heights = check.heights
-        self._rows = FileRows(file, method, self.heights, finding)
+        self._rows = FileRows(file, method, check.heights, finding)
+        self._say(method, check.heights, check.edges, placed=method.height in names)
+
+    def _say(self, method: Method, heights: HeightRange, edges: HeightRange, *, placed: bool) -> None:
+        """Set the heights and what the rows do not show. `edges`: of the rows; `placed`: whether they have a height."""
+        known = method.linked or (self._recorded is not None and not self._limited)
+        self.heights, self.reached = heights, heights if known else edges
+        self.every_height = method.linked
         if self._said is not None:  # its row count and hash detect every change
             return
-        self.range_known = due is not None or not method.ranged
+        self.range_known = self._due is not None or self._recorded is not None or not method.ranged
         lost = "" if method.linked else "rows that are missing and "
+        if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
+            lost = f"the file has no rows of {' and '.join(map(str, gaps))}; {lost}"
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file without a receipt"
         if method.ranged:
             self.unseen += Phrase(", {full} compares them with the service")
@@ -166,14 +186,29 @@ class RowsCheck:
             rows = sum(table.num_rows for table in file.tables(file.names[:1], damages.append))
         except UsageError:  # a format whose rows only people read
             self.unseen = "; ".join(filter(None, (self.unseen, "its rows were not counted")))
+            yield from self._beyond(said.command)
             return
         except IncompleteError as error:
             damages.append(error.message)
         found = [Finding(None, said.command, "invalid", "a readable row", damage, None) for damage in damages]
         yield Step(self.heights, found, {"rows": rows})
+        yield from self._beyond(said.command)
         yield from _difference(said, rows)
         if self._differs:
             self.unseen = "its rows were only counted"
+
+    def _beyond(self, command: str) -> Iterator[Step]:
+        """Yield the expected heights that are not in the range that the receipt or the metadata of the file names."""
+        if self._due is None or self._recorded is None:
+            return
+        start, last = self._recorded.start, self._recorded.end - 1
+        source = "metadata" if self._said is None else "receipt"
+        for gap in _outside(self._due, self._recorded):
+            edge = f"starts at height {start}" if gap.start < start else f"ends at height {last}"
+            said = Contradiction("missing", f"rows of {gap}", f"the file {edge} by its {source}", len(gap))
+            known = command in COMMANDS
+            found = self._repair.finding(gap.start, command, said) if known else Finding(None, command, *said[:3], None)
+            yield Step(self.heights, [found], {})
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows in the form that `against` compares, after `steps`. Raises UsageError without heights."""
@@ -195,6 +230,14 @@ class RowsCheck:
     def spans(self) -> list[HeightRange]:
         """Return the heights of what `parts` yields."""
         return [self.heights]
+
+
+def _outside(due: HeightRange, there: HeightRange) -> list[HeightRange]:
+    """Return the heights of `due` below and above another range; all of them if that is empty."""
+    if not len(there):
+        return [due]
+    edges = (due.start, min(due.end, there.start)), (max(due.start, there.end), due.end)
+    return [HeightRange(*edge) for edge in edges if edge[0] < edge[1]]
 
 
 def _difference(said: FileReceipt, rows: int) -> Iterator[Step]:

@@ -75,8 +75,11 @@ class TableCheck:
     @property
     def heights(self) -> HeightRange:
         """The expected heights, or if unknown, the lowest to the highest so far."""
-        if self._due is not None:
-            return self._due
+        return self.edges if self._due is None else self._due
+
+    @property
+    def edges(self) -> HeightRange:
+        """The lowest to the highest height so far; an empty range if there is none."""
         return HeightRange(self._edges[0], self._edges[1] + 1) if self._edges else HeightRange(0, 0)
 
     def take(self, table: Any) -> Found:

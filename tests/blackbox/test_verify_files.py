@@ -217,7 +217,8 @@ def test_a_file_that_lost_its_ends(
         assert ran.code == 0
         said = "; lost first or last rows show only with --start and --end\n"
         assert ran.err.endswith(said)
-        assert program("verify", str(path)).err.endswith(said)
+        alone = said if command == "blocks" else said.replace(" and --end", ", --end and --full")
+        assert program("verify", str(path)).err.endswith(alone), "only each height of blocks must have a row"
         assert program("verify", str(path), "--full", "--start", "100", "--end", "220", url=url).code == 6
 
 
@@ -264,6 +265,33 @@ def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], pro
     assert [row["repair"] for row in found] == [
         "chainq blocks --start 98 --end 100",
         "chainq blocks --start 220 --end 222",
+    ]
+
+
+@pytest.mark.parametrize(("command", "kind"), [("records", "parquet"), ("records", "csv"), ("transitions", "jsonl")])
+@pytest.mark.parametrize("receipt", [True, False])
+def test_heights_beyond_those_of_a_file(
+    command: str, kind: str, receipt: bool, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """A finding if a receipt or the metadata names the range; else the verdict names only heights that have rows."""
+    path, words = tmp_path / f"rows.{kind}", ["--receipt"] if receipt else []
+    wrote = program(command, HEIGHTS, "-o", str(path), "-q", *words, url=server("--tip", "400"))
+    assert wrote.code == 0, wrote.err
+    assert program("verify", str(path), "--start", "100", "--end", "220").code == 0
+    ran = program("verify", str(path), "--start", "90", "--end", "230", "--jsonl")
+    if not receipt and kind != "parquet":
+        heights = [int(row["height"]) for row in load(path)]
+        first, last = min(heights), max(heights)
+        line = one_line(ran, 0)
+        assert f"heights {first}-{last}: no findings in " in line
+        assert f"; the file has no rows of heights 90-{first - 1} and heights {last + 1}-229; " in line
+        return
+    source = "receipt" if receipt else "metadata"
+    found = [(row["check"], row["height"], row["expected"], row["found"]) for row in map(json.loads, ran.rows)]
+    assert ran.code == 6
+    assert found == [
+        ("missing", 90, "rows of heights 90-99", f"the file starts at height 100 by its {source}"),
+        ("missing", 220, "rows of heights 220-229", f"the file ends at height 219 by its {source}"),
     ]
 
 
