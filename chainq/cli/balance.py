@@ -63,7 +63,8 @@ def run(given: BalanceCommand) -> None:
     if end is not None and (given.watch or given.checkpoint is not None):
         raise UsageError("--end cannot be combined with --watch or --checkpoint")
     if end is not None and end <= start:
-        raise UsageError(f"no heights from {start} to {end}: --end is exclusive")
+        why = "--end is exclusive" if end == start else "--end is below --start"
+        raise UsageError(f"no heights from {start} to {end}: {why}")
     prepare("balance", given.network)
     found = sorted(read_keys(given.keys or (), given), key=lambda key: key.address)
     addresses = [key.address for key in found]

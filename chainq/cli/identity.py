@@ -44,6 +44,8 @@ def read_keys(words: Sequence[str], given: "KeyOptions") -> list[keys.ViewKey]:
 
     Raises UsageError.
     """
+    for file in given.view_key_file or ():
+        refuse_key(str(file))
     files = [*map(Path, words), *(given.view_key_file or ())]
     return keys.read(files, insecure=given.insecure_key_file)
 

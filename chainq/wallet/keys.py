@@ -16,6 +16,7 @@ from chainq.text.sanitize import printable
 
 VARIABLE = "CHAINQ_VIEW_KEY"
 _PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"
+_ONE_A_LINE = f"expected one a line, such as {_PREFIX}..."
 _STDIN = "-"
 _MOST_BYTES = 1 << 20  # of a file of keys
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -71,7 +72,7 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
             raise UsageError(f"{name} is not a valid view key: a character is wrong, missing or extra") from None
         keys[address] = ViewKey(word, address)
     if not keys:
-        raise UsageError("there is no view key", f"expected one a line, such as {_PREFIX}...")
+        raise UsageError("there is no view key", _ONE_A_LINE)
     return list(keys.values())
 
 
@@ -98,11 +99,14 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
         lines = None
     if lines is None:
         raise UsageError(f"{name} is not a file of view keys: expected one a line")
-    return [
+    found = [
         (f"{name} line {number}", line)
         for number, line in enumerate(lines, 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
+    if not found:
+        raise UsageError(f"there is no view key in {name}", _ONE_A_LINE)
+    return found
 
 
 def _prompt() -> str:
@@ -117,6 +121,9 @@ def _prompt() -> str:
     from getpass import getpass
 
     try:
-        return getpass("View key (hidden): ")
+        typed = getpass("View key (hidden): ")
     except EOFError:
-        raise UsageError("no view key was typed") from None
+        typed = ""
+    if not typed.strip():
+        raise UsageError("no view key was typed")
+    return typed

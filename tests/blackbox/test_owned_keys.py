@@ -47,7 +47,8 @@ def test_a_pipe_is_a_file_too(chainq: Program, server: Servers, file: str) -> No
     message = one_line(chainq(*words, url=server(), stdin=f"\n{PUBLISHED.text[:-3]}\n".encode()), 2)
     assert f"{'standard input' if file == '-' else file} line 2 is not a valid view key" in message
     assert PUBLISHED.text[9:20] not in message
-    assert "there is no view key" in one_line(chainq(*words, url=server(), stdin=b""), 2)
+    name = "standard input" if file == "-" else file
+    assert f"there is no view key in {name};" in one_line(chainq(*words, url=server(), stdin=b""), 2)
 
 
 def test_several_files(chainq: Program, server: Servers) -> None:
@@ -159,6 +160,18 @@ def test_the_prompt_hides_what_is_typed(chainq: Program, server: Servers) -> Non
     assert run.exitstatus == 0, shown
     assert PUBLISHED.text not in shown
     assert PUBLISHED.address in shown
+
+
+def test_an_empty_line_at_the_prompt(chainq: Program, server: Servers) -> None:
+    """Nothing was typed, so it is not called an invalid key."""
+    words = ["owned", *FEW, "--url", server(), "--dialect", "auto"]
+    run = pexpect.spawn(chainq.path, words, env=chainq.environment(), timeout=LONGEST)
+    run.expect_exact("View key (hidden): ")
+    run.waitnoecho()
+    run.sendline("")
+    run.expect(pexpect.EOF)
+    run.close()
+    assert (run.exitstatus, "no view key was typed" in run.before.decode()) == (2, True)
 
 
 def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers) -> None:
