@@ -26,7 +26,7 @@ for the rows of each method. `chainq.client.spark` makes tables for Spark 4 (doc
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
 proved. A name that may be mistyped is not an error: if no row passes a filter, but values of the rows were similar, and
 if nothing calls a function, the logger `chainq` (`logging.getLogger("chainq")`) gets a warning. So it does at the end
-of rows that nothing proves to be all (docs/completeness.md, "Belief"); with `strict` they are an error. Unless
+of rows whose completeness is not proved (docs/completeness.md, "Belief"); with `strict` they are an error. Unless
 `logging` is configured, Python prints warnings on stderr. Nothing else outside of the client changes: no settings of
 the process, no other output, no signal handlers.
 """

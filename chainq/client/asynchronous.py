@@ -125,8 +125,8 @@ class AsyncClient:
     """A service at a URL, for asyncio: what `Client` takes and has, as coroutines and asynchronous iterators.
 
     One thread makes the calls of a client, one after the other; the requests of each are still sent in parallel. For
-    several ranges at a time, take as many clients. Whoever is cancelled leaves its request under way, which the next
-    call waits for; `close` cancels it.
+    several ranges at a time, take as many clients. If a task is cancelled, its request continues, and the next call
+    waits for it; `close` cancels it.
 
         >>> import asyncio
         >>> async def heights():

@@ -182,7 +182,7 @@ class Client(Opened):
     ) -> "Rows[ProgramTransactionsRow]":
         """Yield the transactions that call a function of a program, one for each transition that does.
 
-        `newest`: the last `limit` of them, the newest first. `limit` as of a range.
+        `newest`: the last `limit` of them, the newest first. `limit` works as for a range.
 
         >>> with Client("demo:") as client:
         ...     rows = client.program_transactions("hello_hello.aleo", "hello")

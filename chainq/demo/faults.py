@@ -117,7 +117,7 @@ class Faults:
         "an ID) or count (a gap in the numbers of its transactions).",
     )
     lists: tuple[ListFault, ...] = _option(
-        (), "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5; may be repeated."
+        (), "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5."
     )
     stale_tip_rate: float = _share("Share of latest/block calls with an old tip.")
     lag_blocks: int = _count("Hide the last N blocks from all methods but latest/block.")
