@@ -3,7 +3,7 @@
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.text.humanize import utc
+from chainq.text.humanize import chain_end, utc
 
 _DAY = 86_400  # seconds
 
@@ -36,8 +36,3 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
         "blocks in that range" if since is None or until is None else f"block between {utc(since)} and {utc(until)}"
     )
     return f"no {missing}: {around}{utc(service.time_of(place))}"
-
-
-def chain_end(tip: int) -> str:
-    """Return where a chain with that tip height ends, -1 for one without blocks."""
-    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"

@@ -10,7 +10,7 @@ import msgspec
 
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
-from chainq.cli.empty_range import chain_end, reason
+from chainq.cli.empty_range import reason
 from chainq.cli.export_progress import Progress, whole_chain
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
@@ -28,7 +28,7 @@ from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.stored.open import absolute, open_store
-from chainq.text.humanize import counted, duration, in_bytes
+from chainq.text.humanize import chain_end, counted, duration, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions
 

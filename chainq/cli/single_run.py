@@ -265,7 +265,7 @@ class SingleRun:
         end = bounds.end
         if end is None or end <= max(0, read.end):
             return
-        from chainq.cli.empty_range import chain_end
+        from chainq.text.humanize import chain_end
 
         last = chain_end(read.end - 1 if len(read) else self.service.tip_for(end))
         if bounds.one_word and bounds.start == end - 1:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Time = date | timedelta | float | str  # a datetime is a date
 Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
 Texts = str | Sequence[str]  # one or several
+_MOST = 1e11  # seconds since 1970, as in the texts that the commands take: a larger number is in a smaller unit
 P = ParamSpec("P")
 T = TypeVar("T")
 RANGES = "blocks(start, end) and full_blocks(start, end) read a range"
@@ -148,10 +149,12 @@ def condition(
 
 
 def _texts(name: str, value: Texts | None) -> list[str]:
-    """Return the texts of an option that the commands repeat. Raises UsageError."""
+    """Return the texts of an option that the commands repeat. Raises UsageError, also for an empty list."""
     if value is None:
         return []
     several: Sequence[str] = value if isinstance(value, list | tuple) else [cast("str", value)]
+    if not several:
+        raise UsageError(f"{name} is empty, so no row can have it", f"{name}=None is no filter")
     return [text(name, one) for one in several]
 
 
@@ -270,17 +273,20 @@ def _seconds(name: str, value: Time) -> float:
     its midnight, and a timedelta an age."""
     if isinstance(value, str):
         return parse_time(value, time.time(), name)
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if value != value or (number is None and not isinstance(value, date | timedelta)) or abs(number or 0) >= _MOST:
+        scaled = 0 if number is None else number / 1000
+        raise UsageError(  # also for pandas.NaT, a datetime that is no time
+            f"invalid {name} {values.shown(value)}: expected a datetime, a date, a timedelta (an age), seconds since"
+            " 1970 or a text",
+            f"if it is in milliseconds, use {name}={scaled:.0f}" if _MOST / 1000 <= abs(scaled) < _MOST else "",
+        )
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
     if isinstance(value, timedelta):
         return time.time() - value.total_seconds()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= HIGHEST:
-        raise UsageError(
-            f"invalid {name} {values.shown(value)}: expected a datetime, a date, a timedelta (an age), seconds since"
-            " 1970 or a text"
-        )
     return float(value)
 
 

@@ -14,10 +14,10 @@ from chainq.text.sanitize import abridged, printable
 _LONGEST = 40  # characters of a value
 
 
-def html_table(method: Method, rows: Sequence[Raw], caption: str, error: str = "") -> str:
+def html_table(method: Method, rows: Sequence[Raw], caption: str, below: str = "") -> str:
     """Return rows with the columns that a table shows by default, times in UTC; all that the service sent is escaped.
 
-    `error`: what ended the rows, shown below them.
+    `below`: what is said below them: that there are more, or what ended them.
     """
     columns = [column for column in method.columns if column.brief and (not column.computed or _added(rows, column))]
     pick = Picker([column.path for column in columns])
@@ -27,8 +27,8 @@ def html_table(method: Method, rows: Sequence[Raw], caption: str, error: str = "
     for row in rows:
         cells = (_cell(value, column, moment) for value, column in zip(pick(row), columns, strict=True))
         body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-    below = f"<p>{escape(printable(error))}</p>" if error else ""
-    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>{below}"
+    said = f"<p>{escape(printable(below))}</p>" if below else ""
+    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>{said}"
 
 
 def _added(rows: Sequence[Raw], column: Column) -> bool:

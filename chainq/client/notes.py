@@ -6,9 +6,11 @@ from chainq.catalog.methods import Method
 from chainq.errors import ChainqError
 from chainq.fetching.unproved import unproved
 from chainq.heights.height_set import HeightSet
+from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, limited, matching
 from chainq.rows.where import Where
+from chainq.text.humanize import chain_end
 
 
 def filtered(batches: Iterator[Batch], where: Where | None) -> Iterator[Batch]:
@@ -34,6 +36,16 @@ def _noted(batches: Iterator[Batch], note: Callable[[], str]) -> Iterator[Batch]
         yield batch
     if not found and (text := note()):
         _warn(text)
+
+
+def existing(batches: Iterator[Batch], heights: HeightRange, tip_height: Callable[[], int]) -> Iterator[Batch]:
+    """Yield the batches of a range, and note at their end that the chain has no block of it, if that is so."""
+    read = False
+    for batch in batches:
+        read = True
+        yield batch
+    if not read and heights.start > (tip := tip_height()):
+        _warn(f"no blocks in that range: {chain_end(tip)}")
 
 
 def complete(batches: Iterator[Batch], method: Method, limit: int | None = None) -> Iterator[Batch]:

@@ -10,7 +10,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import Height, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, filtered
+from chainq.client.notes import complete, existing, filtered
 from chainq.client.progress import Progress
 from chainq.client.rows import Rows
 from chainq.config import values
@@ -135,8 +135,8 @@ class Opened(Closing):
             if self._fill:
                 self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
-        batches = filtered(self._service.fetch_range(query, heights), query.where)
-        return self._followed(batches, heights)
+        found = existing(self._service.fetch_range(query, heights), heights, self._service.tip_height)
+        return self._followed(filtered(found, query.where), heights)
 
     def _followed(self, batches: Iterator[Batch], heights: HeightRange) -> Iterator[Batch]:
         return self._progress.follow(batches, len(heights)) if self._progress else batches

@@ -13,8 +13,10 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
+from chainq.client.arguments import integer
 from chainq.client.boundary import boundary
 from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, missing_package
+from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Proof
 from chainq.query import Batch
@@ -62,22 +64,23 @@ class Rows(Iterator[R], Generic[R]):
         return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
 
     def _repr_html_(self) -> str:
-        """Return the first ten rows that are left as an HTML table, for notebooks; they can still be read.
+        """Return the first ten rows that are left as an HTML table, for notebooks, which requests them.
 
-        An error is shown below the rows before it, and raised by whoever reads that far.
+        They can still be read. An error is shown below the rows before it, and raised by whoever reads that far.
         """
         from chainq.client.html_table import html_table
 
         first: list[Raw] = []
         error = None
         try:
-            for raw in islice(self._unread(), _SHOWN):
+            for raw in islice(self._unread(), _SHOWN + 1):
                 first.append(raw)  # noqa: PERF402  # what came before an error is kept
         except ChainqError as failure:
             error, self._raws = failure, chain(_raising(failure))
         self._parts = ([raw] for raw in chain(first, self._raws))
         self._raws = chain.from_iterable(self._parts)
-        return html_table(self._method, first, repr(self), "" if error is None else str(error))
+        below = f"the first {_SHOWN} rows; there are more" if len(first) > _SHOWN else ""
+        return html_table(self._method, first[:_SHOWN], repr(self), below if error is None else str(error))
 
     def __iter__(self) -> Iterator[R]:
         """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
@@ -125,8 +128,7 @@ class Rows(Iterator[R], Generic[R]):
         ...     [len(list(part)) for part in client.blocks(0, 25).chunks(10)]
         [10, 10, 5]
         """
-        if rows < 1:
-            raise UsageError(f"invalid number of rows {rows}: expected 1 or more")
+        rows = integer("number of rows", rows, 1, HIGHEST)
         raws = self._unread()
         while part := list(islice(raws, rows)):
             yield Rows(self._method, [Batch(part)], typed=self._typed, of=self._of)

@@ -86,3 +86,8 @@ def in_bytes(count: int) -> str:
             number = count / 1024**power
             return f"{number:.{4 if number >= 999.5 else 3}g} {unit}"  # never 1e+03
     return counted(count, "byte")
+
+
+def chain_end(tip: int) -> str:
+    """Return where a chain with that tip height ends, -1 for one without blocks."""
+    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"

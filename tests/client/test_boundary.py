@@ -19,6 +19,10 @@ SEVERAL: list[tuple[Callable[[Client], Any], str]] = [
     (lambda client: client.block(-5), "invalid height -5: expected an int from 0"),
     (lambda client: client.transaction("at1x"), "invalid transaction ID"),
     (lambda client: client.blocks(since="soon"), "soon"),
+    (lambda client: client.blocks(since=1685667600000), "if it is in milliseconds, use since=1685667600"),
+    (lambda client: client.blocks(until=float("nan")), "invalid until nan"),
+    (lambda client: client.records(0, 10, program=[]), "program is empty, so no row can have it; program=None is no"),
+    (lambda client: list(client.blocks(0, 5).chunks(True)), "invalid number of rows True: expected an int from 1"),
 ]
 
 

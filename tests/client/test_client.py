@@ -361,7 +361,7 @@ def test_rows_come_in_chunks_of_a_size() -> None:
         parts = [[row["height"] for row in part] for part in rows.chunks(10)]
         assert [len(part) for part in parts] == [10, 10, 4]
         assert [first["height"], *chain.from_iterable(parts)] == [str(height) for height in range(25)]
-        with pytest.raises(UsageError, match="1 or more"):
+        with pytest.raises(UsageError, match="expected an int from 1"):
             next(client.blocks(0, 5).chunks(0))
 
 

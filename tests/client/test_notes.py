@@ -145,3 +145,21 @@ def test_an_asynchronous_client_notes_belief_once(blockless: str, caplog: pytest
 
     asyncio.run(read())
     assert [record.getMessage() for record in caplog.records] == [f"records height {TIP}: {UNPROVED.format('')}"]
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda client: client.blocks(10_000_000),
+        lambda client: client.records(3_000_001, 3_000_050),
+        lambda client: client.blocks(since="2h"),
+    ],
+)
+def test_a_range_without_blocks_is_noted(read: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> None:
+    """With the words of the commands; a range of blocks without rows is not."""
+    with Client("demo:") as client:
+        assert list(read(client)) == []
+        (record,) = caplog.records
+        assert record.getMessage() == "no blocks in that range: the tip is 3000000"
+        list(client.records(653, 654))
+    assert len(caplog.records) == 1

@@ -54,6 +54,8 @@ def test_a_notebook_shows_ten_rows_that_can_still_be_read() -> None:
         assert shown.count("<tr>") == 11
         assert "<caption>&lt;Rows: blocks 0:25 of demo:&gt;</caption>" in shown
         assert "<td>2023-06-01 00:00:00Z</td>" in shown
+        assert shown.endswith("</table><p>the first 10 rows; there are more</p>")
+        assert client.blocks(0, 10)._repr_html_().endswith("</table>")
         assert [row["height"] for row in rows] == [str(height) for height in range(25)]
         parts = client.blocks(0, 25)
         parts._repr_html_()
