@@ -5,6 +5,7 @@ its identity are kept, so memory does not depend on row size. Only this module, 
 pyarrow.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,12 @@ IDS = frozenset(
     ("block_hash", "previous_hash", "previous_state_root", "transition_id", "transaction_id", "record_ciphertext")
 )
 """Columns that hold bech32 IDs, by the last part of their path."""
+WITHIN = "transactions"
+"""The column of full blocks whose values contain bech32 IDs, as structs or as JSON."""
+_INNER = {"at1": "transaction_id", "au1": "transition_id", "record1": "record_ciphertext"}  # names by their start
+_START = f"(?:{'|'.join(_INNER)})"
+_MEMBERS = ("id", "value")  # that hold such texts; the name of a program or function may look like one
+_IN_JSON = re.compile(rf'"(?:{"|".join(_MEMBERS)})"\s*:\s*"({_START}[^"]*)"')
 _TAIL = 16  # bytes of a text that go into its digest: in an ID, the checksum over all of it and what is before
 _ODD = [np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)]
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -42,6 +49,7 @@ class Rising(NamedTuple):
 def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
     """Return the columns that `TableCheck` checks."""
     wanted = {method.height, *(IDENTITY.get(method.command) or method.identity), *_rising(method).values()}
+    wanted |= {WITHIN} if method.linked else set()
     return [name for name in names if name in wanted or name.rpartition(".")[2] in IDS]
 
 
@@ -104,8 +112,8 @@ class TableCheck:
                 yield None, Contradiction("invalid", " and ".join(self._identity), f"{lacking} rows without them")
         for name in self._ids:
             yield from self._checksums(table, name, at)
-        if at is not None and self._method.linked and "transactions" in table.column_names:
-            yield from _numbers(table["transactions"], at)
+        if self._method.linked and WITHIN in table.column_names:
+            yield from self._within(table[WITHIN], at)
 
     def finish(self, read: Read) -> Found:
         """Yield findings about all rows together: missing blocks and duplicate rows."""
@@ -183,6 +191,18 @@ class TableCheck:
                 height = None if at is None else int(at[compute.index(column, text).as_py()])
                 yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
 
+    def _within(self, column: Any, at: Any | None) -> Found:
+        """Yield what is wrong with the transactions of blocks: their numbers, and checksums of texts, once each."""
+        if at is not None:
+            yield from _numbers(column, at)
+        rows = {text: row for text, row in _inner_ids(column.combine_chunks()) if text not in self._wrong}
+        for start, name in _INNER.items():
+            texts = pa.array([text for text in rows if text.startswith(start)], pa.string())
+            for text, fault in wrong_checksums(texts):
+                self._wrong.add(text)
+                height = None if at is None else int(at[rows[text]])
+                yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
+
     def _every_block(self) -> Found:
         """Yield heights that do not have exactly one block; none without a block if a filter may have left it out."""
         due, at = self.heights, np.concatenate(self._blocks)
@@ -226,6 +246,31 @@ def fallen(check: str, before: int, value: int) -> Contradiction:
     """Return what is wrong with a block whose time or round is lower than that of the block before."""
     name = {"time": "timestamp"}.get(check, check)
     return Contradiction(check, f"{name}={before} or more", f"{name}={value}")
+
+
+def _inner_ids(column: Any) -> Iterator[tuple[str, int]]:
+    """Yield the bech32 texts in an array of transactions, with the number of their row."""
+    if pa.types.is_string(column.type):
+        for row, sent in enumerate(column.to_pylist()):
+            yield from ((text, row) for text in _IN_JSON.findall(sent or ""))
+        return
+    for leaves, rows in _members(column, np.arange(len(column)), ""):
+        chosen = compute.fill_null(compute.match_substring_regex(leaves, f"^{_START}"), fill_value=False)
+        yield from zip(
+            leaves.filter(chosen).to_pylist(), rows[chosen.to_numpy(zero_copy_only=False)].tolist(), strict=True
+        )
+
+
+def _members(array: Any, rows: Any, name: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the texts in a nested array that may be bech32, with the row of each. `rows`: of the values of `array`."""
+    if pa.types.is_list(array.type):
+        parents = compute.list_parent_indices(array).to_numpy(zero_copy_only=False)
+        yield from _members(compute.list_flatten(array), rows[parents], name)
+    elif pa.types.is_struct(array.type):
+        for field, inner in zip(array.type, array.flatten(), strict=True):
+            yield from _members(inner, rows, field.name)
+    elif name in _MEMBERS and pa.types.is_string(array.type):
+        yield array, rows
 
 
 def _numbers(transactions: Any, at: Any) -> Found:

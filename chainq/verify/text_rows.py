@@ -21,6 +21,8 @@ from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt
 from chainq.verify.file_rows import BATCH, Damaged, RowsFile, json_texts, nothing
 
+WIDE = 256  # rows of full blocks converted together; the transactions of one may take megabytes
+
 
 class TextRows(RowsFile):
     """A file of text, in which all columns are texts."""
@@ -34,8 +36,8 @@ class TextRows(RowsFile):
 
     def tables(self, names: Sequence[str], damaged: Damaged) -> Iterator[Any]:
         """Yield the rows as Arrow tables of texts."""
-        rows = self._values(names, damaged)
-        while batch := list(islice(rows, BATCH)):
+        rows, most = self._values(names, damaged), WIDE if "transactions" in names else BATCH
+        while batch := list(islice(rows, most)):
             yield _table(names, batch)
 
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:

@@ -150,6 +150,40 @@ DAMAGES = {
 }
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("start", ["at1", "au1", "record1"])
+def test_an_id_inside_a_full_block(
+    start: str, kind: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """One character of an ID or a record in the transactions of a block was changed."""
+    rows, path = load(files["full-blocks", kind]), tmp_path / f"rows.{kind}"
+
+    def changed(value: Any) -> Any:
+        """The value with the first such text changed, and the later ones as they are."""
+        if done:
+            return value
+        if isinstance(value, str) and value.startswith(start):
+            done.append(value[:-1] + ("q" if value[-1] != "q" else "p"))
+            return done[0]
+        if isinstance(value, list):
+            return [changed(one) for one in value]
+        return {name: changed(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+    done: list[str] = []
+    for at, row in enumerate(rows):
+        sent = row["transactions"]
+        made = json.dumps(changed(json.loads(sent))) if isinstance(sent, str) else changed(sent)
+        if done:
+            rows[at] = row | {"transactions": made}
+            break
+    height = row.get("header.metadata.height") or row["header"]["metadata"]["height"]
+    save(path, rows, files["full-blocks", kind])
+    ran = program("verify", str(path), "--jsonl")
+    (found,) = map(json.loads, ran.rows)
+    assert (ran.code, found["check"], found["height"]) == (6, "checksum", int(height)), ran.err
+    assert done[0] in found["found"]
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("name", "kind"),
