@@ -201,12 +201,15 @@ def one_block(method: Callable[P, T]) -> Callable[P, T]:
 
 
 def of_one_block(heights: Sequence[object], options: Mapping[str, object]) -> bool:
-    """Return whether these arguments of `transactions` name one block, and no range. Raises TypeError."""
+    """Return whether these arguments of `transactions` name one block, and no range.
+
+    Raises UsageError for an option of ranges with one block, and TypeError for an unknown one.
+    """
     if "height" not in options and (len(heights) != 1 or not options.keys().isdisjoint(("start", "end"))):
         return False
     more = next((name for name in _BOUNDS if name in options), None)
     if more:
-        raise TypeError(f"transactions(height) reads one block, without {more}=; {TRANSACTIONS}")
+        raise UsageError(f"transactions(height) reads one block, without {more}=", TRANSACTIONS)
     check_names("transactions", options, ("height", "where"))
     return True
 

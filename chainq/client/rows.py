@@ -7,7 +7,7 @@ from decimal import Decimal
 from importlib import import_module
 from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -56,9 +56,13 @@ class Rows(Iterator[R], Generic[R]):
     def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
         """Make the rows of batches. `of`: their range and where they come from, as it may be shown."""
         self._method, self._typed, self._of = method, typed, of
-        self._parts: Generator[list[Raw]] = (batch.rows for batch in _guarded(batches))
+        self._failures: list[str] = []  # as text: an exception would keep the frames that it came through
+        self._parts: Generator[list[Raw]] = (batch.rows for batch in _guarded(batches, self._failures))
         self._raws = chain.from_iterable(self._parts)
         self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("Rows cannot be pickled: pass on list(rows), or call the method in each process")
 
     def __repr__(self) -> str:
         return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
@@ -117,6 +121,8 @@ class Rows(Iterator[R], Generic[R]):
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
         if getgeneratorstate(self._parts) == GEN_CLOSED:
+            if self._failures:
+                raise UsageError(f"reading these rows failed: {self._failures[0]}", "call the method again")
             raise UsageError("these rows have been read", _READ_AGAIN)
         return self._raws
 
@@ -192,10 +198,17 @@ def _raising(error: ChainqError) -> Iterator[Raw]:
     yield
 
 
-def _guarded(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """Yield batches. Raises UsageError once the client is closed, and ChainqError."""
-    with boundary():
-        yield from batches
+def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:
+    """Yield batches, and add the text of an error to `failures`.
+
+    Raises UsageError once the client is closed, and ChainqError.
+    """
+    try:
+        with boundary():
+            yield from batches
+    except (Exception, KeyboardInterrupt) as error:
+        failures.append(str(error) or type(error).__name__)
+        raise
 
 
 def proved(batch: Batch, decode: Callable[[Raw], Row]) -> ProvedRows:

@@ -96,6 +96,8 @@ def test_a_client_stays_in_its_process() -> None:
     """Pools of processes pickle what they are given; the message says what to do instead."""
     with Client("demo:") as client, pytest.raises(TypeError, match="make one in each process"):
         pickle.dumps(client)
+    with Client("demo:") as client, pytest.raises(TypeError, match=r"pass on list\(rows\)"):
+        pickle.dumps(client.blocks(0, 5))
 
 
 def test_a_function_in_place_of_a_text_is_named_by_its_type() -> None:

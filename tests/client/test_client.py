@@ -20,10 +20,12 @@ from chainq import Client, errors
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.client.row_types import BlocksRow
 from chainq.client.rows import Rows, decode, decoder
+from chainq.demo.faults import Faults
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
 from harness.program import LONGEST, Program, one_line
+from harness.services import witnessed
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -256,6 +258,18 @@ def test_rows_are_read_once() -> None:
             with pytest.raises(UsageError, match=r"have been read; call the method again, or keep list\(rows\)"):
                 again()
         assert "have been read" in rows._repr_html_()
+
+
+def test_rows_that_failed_say_so() -> None:
+    """Whatever reads them anew repeats the error: they were not read to their end."""
+    with witnessed(300, Faults(missing_height=250)) as (url, _), Client(url) as client:
+        rows = client.blocks(0, 300)
+        with pytest.raises(IncompleteError) as caught:
+            list(rows)
+        for again in (lambda: list(rows), rows.to_arrow):
+            with pytest.raises(UsageError) as refused:
+                again()
+            assert str(refused.value) == f"reading these rows failed: {caught.value}; call the method again"
 
 
 def test_the_package_shows_its_api() -> None:
@@ -583,8 +597,10 @@ def test_transactions_of_a_range() -> None:
         assert repr(rows) == "<Rows: transactions 672:675 of demo:>"
         assert "<th>height</th>" in rows._repr_html_()
         options: Any
-        for options in ({"limit": 3}, {"last": 3}):
-            with pytest.raises(TypeError, match=r"^transactions\(height\) reads one block, without (limit|last)=; "):
+        for options in ({"limit": 3}, {"last": 3}, {"reverse": True}):
+            with pytest.raises(
+                UsageError, match=r"^transactions\(height\) reads one block, without (limit|last|reverse)=; "
+            ):
                 client.transactions(672, **options)
         with pytest.raises(TypeError, match="did you mean where"):
             client.transactions(672, wher="id > 5")  # type: ignore[call-overload]
