@@ -2,12 +2,11 @@
 
 import asyncio
 import inspect
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
-
-from msgspec import Raw
 
 from chainq.client.arguments import (
     ClientOptions,
@@ -24,6 +23,8 @@ from chainq.client.signatures import show_keywords
 from chainq.errors import ChainqError, UsageError
 
 if TYPE_CHECKING:
+    from msgspec import Raw
+
     from chainq.client.row_types import TransactionsRow
 
 P = ParamSpec("P")
@@ -48,6 +49,7 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
         self._client, self._open = client, rows
         self._rows: Rows[R] | None = None
         self._part: Iterator[Raw] = iter(())
+        self._fetched: deque[list[Raw] | None] = deque()  # the part after it, also of a task that was cancelled
 
     def __repr__(self) -> str:
         try:
@@ -63,7 +65,9 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
 
     async def __anext__(self) -> R:
         while (raw := next(self._part, None)) is None:
-            part = await self._client.run(self._next_part)
+            if not self._fetched:
+                await self._client.run(self._fetch)
+            part = self._fetched.popleft()
             if part is None:
                 raise StopAsyncIteration
             self._part = iter(part)
@@ -85,12 +89,16 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
     def _left(self) -> Rows[R]:
         """Return the rows that were not read yet, with those of a part that was read in part."""
         rows = self._rows = self._rows or self._open()
+        while self._fetched:
+            rows._put_back(self._fetched.popleft() or [])
         rows._put_back(list(self._part))
         return rows
 
-    def _next_part(self) -> list[Raw] | None:
+    def _fetch(self) -> None:
+        """Have a part in `_fetched`: in the client's thread, so that it is there if nobody waits for it any more."""
         self._rows = self._rows or self._open()
-        return self._rows._part()
+        if not self._fetched:
+            self._fetched.append(self._rows._part())
 
 
 def _rows(method: Callable[Concatenate[Client, P], Rows[R]]) -> Callable[Concatenate["AsyncClient", P], AsyncRows[R]]:

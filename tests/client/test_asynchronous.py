@@ -14,7 +14,7 @@ from chainq.catalog.methods import METHODS
 from chainq.client.arguments import ClientOptions
 from chainq.client.rows import ProvedRows
 from chainq.demo.faults import Faults
-from harness.services import witnessed
+from harness.services import Moving, held, serving, witnessed
 from harness.sockets import server
 
 
@@ -182,3 +182,26 @@ def test_what_is_left_as_a_data_frame() -> None:
             return [*frame.height]
 
     assert asyncio.run(asked()) == list(range(1, 10))
+
+
+@pytest.mark.parametrize("rest", ["for", "to_arrow"])
+def test_a_cancelled_read_loses_no_row(rest: str) -> None:
+    """What came after the cancellation is read by whoever goes on."""
+    service = Moving(5_000)
+    begun, go = held(service, lambda method: method == "getBlocks")
+
+    async def read() -> list[int]:
+        with serving(service) as url:
+            async with AsyncClient(url, dialect="chain") as client:
+                rows = client.blocks(0, 3_000)
+                task = asyncio.create_task(anext(rows))
+                await asyncio.to_thread(begun.wait)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                go.set()
+                if rest == "to_arrow":
+                    return list((await rows.to_arrow()).column("height").to_pylist())
+                return [int(row["height"]) async for row in rows]
+
+    assert asyncio.run(read()) == list(range(3_000))
