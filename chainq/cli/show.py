@@ -20,7 +20,7 @@ from chainq.text.spelling import spelled
 NAMED = 5  # objects that were not found, in the error
 
 
-_FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height")
+_FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
 
 

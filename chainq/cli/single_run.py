@@ -104,8 +104,9 @@ class SingleRun:
     def _write(self, sink: Sink) -> None:
         query, settings = self.query, self.settings
         whole = self.left is not None and query.page is None
-        read = (lambda: self.read.edges) if whole and query.limit is None else settings.spec.read
-        heights = settings.spec.heights if query.reverse or query.where is not None else read
+        listed = len(query.lookups or ()) == 1 and isinstance((query.lookups or ())[0], Bounds)
+        read = (lambda: self.read.edges) if (whole or listed) and query.limit is None else settings.spec.read
+        heights = settings.spec.heights if listed or query.reverse or query.where is not None else read
         writer = settings.begin(self.reporter, sink, single=query.single, heights=heights, read=read)
         sink.keep()
         if settings.spec.terminal and query.endless:
@@ -182,6 +183,7 @@ class SingleRun:
                 self._warn_empty(lookup, heights)
                 self._warn_unreached(lookup, heights)
                 if self.query.lookups == (lookup,):
+                    self.read = heights
                     self.reporter.begin(len(heights))
                 yield heights
             else:

@@ -329,6 +329,8 @@ class _Parser:
         if self._token.kind == "operator" and (meant := _MEANT.get(wrong := sign + self._token.text)):
             raise _wrong(f"unexpected {wrong} at character {self._token.at + 1 - len(sign)}; did you mean {meant}?")
         one = self._matcher(sign, field)
+        if one is is_null and sign == "!=":  # of an array: one item is there, or blocks without items would pass
+            return lambda values: not all(map(is_null, field.read(values)))
         test: Test = lambda values: any(one(value) for value in field.read(values))  # noqa: E731  # a def for each would hide that they are alike
         return _not(test) if sign in ("!=", "!~") else test
 

@@ -84,6 +84,8 @@ class Where:
 
     def _field(self, name: str, place: int) -> Field:
         """Return the reader of a field. Raises UsageError for a name that is not in the catalog."""
+        if name == "program_id" and self._method.program == "program":  # the column that chainq makes of it
+            name = self._method.program
         column = known_column(name, self._method.sent)
         if column is None and self._check:
             column = column_by_end(name, self._method.sent)

@@ -117,3 +117,10 @@ def test_rows_that_pass_hold_no_response() -> None:
     rows = [Raw(json.dumps({"output_index": number}).encode()) for number in range(4)]
     kept = Where(RECORDS, ["output_index > 1"]).rows(rows)
     assert [bytes(row) for row in kept] == [bytes(row) for row in rows[2:]]
+
+
+@pytest.mark.parametrize(("sent", "met"), [("[]", False), ("[null]", False), ("[null,5]", True), ("null", False)])
+def test_not_null_means_that_a_value_is_there(sent: str, met: bool) -> None:
+    """Of an array: that one item has one."""
+    row = Raw(f'{{"transactions":{sent}}}'.encode())
+    assert Where(BY_COMMAND["full-blocks"], ["transactions[] != null"], check=False).passes(row) is met
