@@ -102,6 +102,7 @@ def run(given: VerifyCommand) -> None:
                 linked=linked,
             )
             write_findings(audit.steps(), writer, verdict, journal)
+            _warn_of_reorg(audit, verdict, reporter)
             tip = journal and service.tip()
         except UsageError:
             raise
@@ -171,6 +172,12 @@ def _warn_of_sample(service: Service, hashes: "BlockHashes | None", reporter: Re
     """Warn of the built-in sample chain, which has a finding in each block."""
     if hashes is not None and service.url == "demo:":
         reporter.warn(MADE_UP)
+
+
+def _warn_of_reorg(audit: Audit, verdict: Verdict, reporter: Reporter) -> None:
+    """Warn if findings may be of rows that were read before and after a reorg. A checkpoint refuses to resume there."""
+    if verdict.findings and (at := audit.replaced_from()) is not None:
+        reporter.warn(f"a reorg during this run replaced the blocks from height {at} on; verify again")
 
 
 def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from chainq.errors import ChainqError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress, heights_of
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
 MOST_MISSED = 100_000  # rows of a command that are remembered as missing
+_LAST = 64  # blocks whose hashes are remembered, to tell a reorg; one request lists that many
 
 
 class Audit:
@@ -66,6 +68,7 @@ class Audit:
         # Identities of missing rows, with their heights: they may appear at another height.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
+        self._last: dict[int, str] = {}  # hashes of the last blocks, as their summaries named them
         self.singles: Counter[str] = Counter()
         self._lost: list[Missing] = []  # earlier transitions of kinds that turned out to be listed
 
@@ -80,6 +83,19 @@ class Audit:
             yield Step(heights, findings, counts, self._chains["full-blocks"].last_hash, self._unlisted.counts)
         if self._hashes is not None:
             yield from self._hashes.above(self._service, self._heights.end, self._repair, self._progress)
+
+    def replaced_from(self) -> int | None:
+        """Return the lowest of the last blocks that the service has replaced since they were read, None for none.
+
+        Sends one request; call it after `steps`. An error of the service is no answer, because the findings stand.
+        """
+        if not self._last:
+            return None
+        try:
+            now = self._service.block_hashes(HeightRange(min(self._last), max(self._last) + 1))
+        except ChainqError:
+            return None
+        return min((at for at, found in now.items() if self._last.get(at, found) != found), default=None)
 
     def _height(self, height: int, counts: Counter[str]) -> Iterator[Finding]:
         """Yield what is wrong at one height, count its rows, and discard them."""
@@ -131,6 +147,9 @@ class Audit:
         fields = facts.summary if facts and command == "full-blocks" else texts(rows[0])
         if fields.get("height") != str(height):
             yield Contradiction("misplaced", f"{name} {height}", f"{name} {fields.get('height')}")
+        elif command == "blocks" and (found := fields.get("block_hash")):
+            self._last[height] = found
+            self._last.pop(height - _LAST, None)
         if facts is not None:
             yield from check_block(facts) if command == "full-blocks" else compare_summary(facts, fields)
         yield from self._chains[command].follow(height, fields)

@@ -250,3 +250,15 @@ def test_the_values_of_check_are_explained(program: Program) -> None:
     out = program("verify", "--columns", "help").out.decode()
     for check, words in CHECKS.items():
         assert re.search(rf"^{check} +{re.escape(words)}$", out, re.MULTILINE), check
+
+
+def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> None:
+    """Rows of two chains contradict each other; the warning says why. Findings without a reorg have no such warning."""
+    words = "the blocks from height 685 on"
+    with server.own("--tip", "700", "--reorg-at", "685", "--reorg-after", "25") as (url, _):
+        ran = program("verify", "670:701", url=url)
+        assert (ran.code, words in ran.err) == (6, True), ran.err
+        again = program("verify", "670:701", url=url)
+        assert (again.code, "reorg" in again.err) == (0, False), again.err
+    ran = program("verify", "670:701", url=server("--tip", "700", "--plant", "lost-record:690"))
+    assert (ran.code, "reorg" in ran.err) == (6, False), ran.err
