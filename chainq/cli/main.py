@@ -32,11 +32,10 @@ def main() -> NoReturn:
     try:
         command = typer.main.get_command(app)
         code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False) or 0
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        _flush()
     except signals.Interrupted as stop:
         code = _stopped(arguments, stop)
-    except signals.PipeClosed:
+    except (signals.PipeClosed, SystemExit):  # the latter by Typer, if the reader of its help has gone
         import signal
 
         signals.die(signal.SIGPIPE)
@@ -60,6 +59,15 @@ def main() -> NoReturn:
         code = ExitCode.BUG
     # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
     os._exit(code)
+
+
+def _flush() -> None:
+    """Write what help and versions left in the buffer of standard output. Raises PipeClosed if nobody reads it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise signals.PipeClosed from None
 
 
 def _advised(arguments: list[str], error: ChainqError) -> str:

@@ -30,7 +30,7 @@ ENVIRONMENT = {
     "FORCE_COLOR": "If not empty, use color in tables and screens even if the output is not a terminal.",
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl: http, https and socks5.",
     "NO_COLOR": "If not empty, do not use color on the terminal, unless you pass `--color always`.",
-    "SOURCE_DATE_EPOCH": "Time from which to count ages, in Unix seconds. Default: now.",
+    "SOURCE_DATE_EPOCH": "Time from which to count the ages that tables and show print, in Unix seconds. Default: now.",
     "SSL_CERT_FILE, SSL_CERT_DIR": "Certificates to trust instead of the certificates in chainq's libraries.",
     "TERM": "If `dumb`, do not use color, unless FORCE_COLOR is set or you pass `--color always`.",
     "XDG_CACHE_HOME": (

@@ -3,6 +3,7 @@
 What stands on stdout is then a whole prefix that ends with a height, and the resume line on stderr gives the rest.
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -176,6 +177,19 @@ def test_141_a_closed_pipe_ends_the_run_quietly(words: tuple[str, ...], chainq: 
         assert process.wait(timeout=LONGEST) == -signal.SIGPIPE
     assert err == b""
     assert len(calls) <= 25
+
+
+@pytest.mark.parametrize("words", ["--help", "records --help", "help records", "--version", "records --columns help"])
+def test_141_help_that_nobody_reads(words: str, chainq: Program) -> None:
+    """As of data: exit code 1 would mean that something does not exist."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as nobody:  # noqa: PTH123  # a descriptor
+        process = chainq.start(*words.split(), stdout=nobody)
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait(timeout=LONGEST) == -signal.SIGPIPE
 
 
 @pytest.mark.parametrize("name", some(["blocks, newest first", "records", "transitions"], "records"))
