@@ -17,13 +17,14 @@ _SENT = {
 def row_types() -> str:
     """Return the classes."""
     parts, same = list[str](), ""
-    known: dict[tuple[Column, ...], str] = {}
+    known: dict[tuple[Column, ...], str] = {}  # by the published columns: methods with the same ones share a type
     for method in METHODS:
         if method.columns in known:
             same += f"{name_of(method)} = {known[method.columns]}\n"
         else:
             known[method.columns] = name_of(method)
-            parts += _classes(name_of(method), method.columns, f"A row of `{method.command}`.")
+            sent = dict.fromkeys(one for other in METHODS if other.columns == method.columns for one in other.sent)
+            parts += _classes(name_of(method), tuple(sent), f"A row of `{method.command}`.")
     return "\n\n".join(("", *parts, same))
 
 

@@ -37,6 +37,7 @@ class BlocksRow(TypedDict, total=False):
     subdag_root: str
     cumulative_weight: Integer
     cumulative_proof_target: Integer
+    total_supply_in_microcredits: Integer
 
 
 class FullBlocksHeaderMetadata(TypedDict, total=False):
@@ -52,6 +53,7 @@ class FullBlocksHeaderMetadata(TypedDict, total=False):
     last_coinbase_target: Integer
     last_coinbase_timestamp: Time
     timestamp: Time
+    total_supply_in_microcredits: Integer
 
 
 class FullBlocksHeader(TypedDict, total=False):
@@ -64,6 +66,7 @@ class FullBlocksHeader(TypedDict, total=False):
     solutions_root: str
     subdag_root: str
     metadata: FullBlocksHeaderMetadata
+    coinbase_accumulator_point: str
 
 
 class FullBlocksAuthoritySubdag(TypedDict, total=False):
@@ -91,6 +94,8 @@ class FullBlocksRow(TypedDict, total=False):
     ratifications: list[dict[str, Any]] | None
     transactions: list[dict[str, Any]]
     aborted_transaction_ids: list[str]
+    coinbase: dict[str, Any] | None
+    signature: str
 
 
 class TransactionsRow(TypedDict, total=False):
@@ -123,6 +128,7 @@ class TransactionTransactionFeeTransition(TypedDict, total=False):
     outputs: list[dict[str, Any]]
     tpk: str
     tcm: str
+    scm: str
 
 
 class TransactionTransactionFee(TypedDict, total=False):
@@ -140,6 +146,8 @@ class TransactionTransaction(TypedDict, total=False):
     id: str
     execution: TransactionTransactionExecution
     fee: TransactionTransactionFee
+    owner: dict[str, Any]
+    deployment: dict[str, Any]
 
 
 class TransactionRow(TypedDict, total=False):
@@ -151,6 +159,7 @@ class TransactionRow(TypedDict, total=False):
     transaction: TransactionTransaction
     finalize: list[dict[str, Any]]
     finalizedAt: Time
+    rejected: dict[str, Any]
 
 
 class RecordsRow(TypedDict, total=False):
