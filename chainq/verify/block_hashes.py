@@ -47,6 +47,7 @@ class BlockHashes(Closing):
         self._checks = BlockChecks(workers)
         self._walk, self._states = Walk(anchor), StateRoots()
         self._wrong = False
+        self._highest = -1  # of the blocks that were checked
         self._begun: set[int] = set()
         self._through: set[str] = set()  # commands whose rows were compared with full blocks
         self._unbound: set[str] = set()
@@ -159,6 +160,8 @@ class BlockHashes(Closing):
             words = f"; not anchored{agree}"
         elif self._walk.anchored:
             words = f"; anchored: block {self.anchor.height} is {self.anchor.hash}"
+            if self._highest > self.anchor.height:
+                words += f", which proves no block above it ({HeightRange(self.anchor.height + 1, self._highest + 1)})"
         else:
             words = f"; not anchored at block {self.anchor.height}"
             if (end := self._walk.next) is not None and end <= self.anchor.height:
@@ -186,6 +189,7 @@ class BlockHashes(Closing):
         return self._states
 
     def _follow(self, height: int, fields: Mapping[str, Any], proved: bool) -> Iterator[Contradiction]:
+        self._highest = max(self._highest, height)
         state = self._states.take(height, fields.get("block_hash"), fields.get("previous_state_root"), proved=proved)
         if state is not None:
             self._wrong = True

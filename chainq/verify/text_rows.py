@@ -18,6 +18,7 @@ from chainq.rows.fields import Key as Undivided
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.full_block import Key, Texts
 from chainq.rows.raw_json import members
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.verify.file_rows import BATCH, Damaged, RowsFile, json_texts, nothing
 
@@ -68,7 +69,7 @@ class CsvRows(TextRows):
             if number == 1 or not row:
                 continue
             if len(row) != len(self.names):
-                damaged(f"row {number}: {len(row)} columns, expected {len(self.names)}")
+                damaged(f"row {number}: {counted(len(row), 'column')}, expected {len(self.names)}")
             elif not _is_text("".join(row)):
                 damaged(f"row {number}: not UTF-8")
             else:

@@ -60,6 +60,9 @@ def test_a_sealed_chain_is_anchored(program: Program, url: str, chain: SealedCha
         assert ran.code == 0, ran.err
         assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
     assert f"{BLOCKS - 20} summaries up to the anchor" in ran.err
+    assert "proves no block above it" not in ran.err
+    ran = program("verify", f"5:{BLOCKS}", *HASHES, "--anchor", f"{LAST - 3}:{chain.block_hash(LAST - 3)}", url=url)
+    assert f", which proves no block above it (heights {LAST - 2}-{LAST})" in one_line(ran, 0)
 
 
 def test_without_an_anchor_the_verdict_says_so(program: Program, url: str) -> None:
