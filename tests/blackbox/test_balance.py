@@ -147,7 +147,7 @@ def test_a_service_without_any_ownership_rows_near_the_tip(chainq: Program, serv
     assert finish(process).code == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("lag", [20, 1_300])
+@pytest.mark.parametrize("lag", some([20, 1_300], 1_300))
 def test_a_service_that_lags_far_behind_with_ownership_rows(chainq: Program, server: Servers, lag: int) -> None:
     """The balance is printed, also if it ends before the blocks that are always read in full, and the code is 6."""
     url = server("--tip", "1400", "--fault", f"ownership-behind:{lag}")

@@ -316,7 +316,10 @@ def test_transactions_of_a_sealed_chain_are_found_by_their_ids(program: Program,
 
 @pytest.mark.parametrize(
     ("plant", "said"),
-    [([], "hash verified"), (["round:30"], "hash does not hold (hash): expected block_hash=ab1")],
+    [
+        pytest.param([], "hash verified", marks=pytest.mark.search),
+        (["round:30"], "hash does not hold (hash): expected block_hash=ab1"),
+    ],
 )
 def test_show_says_whether_the_hash_holds(
     program: Program, server: Servers, chain: SealedChain, plant: list[str], said: str
