@@ -1,6 +1,7 @@
 """Checks the arguments of the Python API: whatever is wrong with one is a UsageError, before any request."""
 
 import operator
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Time = date | timedelta | float | str  # a datetime is a date
 Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
+Location = str | os.PathLike[str]  # a URL or a folder
 Texts = str | Sequence[str]  # one or several
 _MOST = 1e11  # seconds since 1970, as in the texts that the commands take: a larger number is in a smaller unit
 P = ParamSpec("P")
@@ -72,7 +74,7 @@ class ClientOptions(TypedDict, total=False):
     rate: float | None
     headers: Mapping[str, str] | None
     cert: str | None
-    lake: str | None
+    lake: Location | None
     fill: bool
     concurrency: int
     max_memory: int
@@ -249,6 +251,11 @@ def text(name: str, value: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"invalid {name} {values.shown(value)}: expected a str")
     return value
+
+
+def location(name: str, value: Location) -> str:
+    """Return a URL or the path of a folder as text. Raises UsageError."""
+    return text(name, os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def encoded(params: object) -> msgspec.Raw | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 from chainq.client.arguments import (
     ClientOptions,
     Height,
+    Location,
     RangeOptions,
     Texts,
     WhereOptions,
@@ -133,8 +134,9 @@ class AsyncClient:
     """A service at a URL, for asyncio: what `Client` takes and has, as coroutines and asynchronous iterators.
 
     One thread makes the calls of a client, one after the other; the requests of each are still sent in parallel. For
-    several ranges at a time, take as many clients. If a task is cancelled, its request continues, and the next call
-    waits for it; `close` cancels it.
+    several ranges at a time, take as many clients. If a task is cancelled, as by `asyncio.wait_for`, its call continues
+    in the thread with all requests that it needs, which can take hours for `balance` and `owned`. The next call waits
+    for its end. Only `close` cancels it.
 
         >>> import asyncio
         >>> async def heights():
@@ -144,7 +146,7 @@ class AsyncClient:
         ['7', '8', '9']
     """
 
-    def __init__(self, url: str | None = None, **options: Unpack[ClientOptions]) -> None:
+    def __init__(self, url: Location | None = None, **options: Unpack[ClientOptions]) -> None:
         check_names("AsyncClient", options, [*ClientOptions.__annotations__])
         self.client = Client(url, **options)
         self._thread = ThreadPoolExecutor(1, "chainq")
@@ -235,4 +237,7 @@ class AsyncClient:
 show_keywords(
     vars(AsyncClient).values(),
     {"reverse": False, **{name: one.default for name, one in inspect.signature(Client).parameters.items()}},
+)
+AsyncClient.transactions.__signature__ = inspect.signature(Client.transactions).replace(  # type: ignore[attr-defined]
+    return_annotation="Coroutine[Any, Any, list[TransactionsRow]] | AsyncRows[TransactionsRow]"
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import Height, RangeOptions, Texts, WhereOptions
+from chainq.client.arguments import Height, Location, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
 from chainq.client.notes import complete, existing, filtered
 from chainq.client.progress import Progress
@@ -39,7 +39,7 @@ class Opened(Closing):
 
     def __init__(
         self,
-        url: str | None = None,
+        url: Location | None = None,
         *,
         profile: str | None = None,
         dialect: str | None = None,
@@ -48,7 +48,7 @@ class Opened(Closing):
         rate: float | None = None,
         headers: Mapping[str, str] | None = None,
         cert: str | None = None,
-        lake: str | None = None,
+        lake: Location | None = None,
         fill: bool = False,
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
@@ -61,7 +61,7 @@ class Opened(Closing):
             url, named = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
         with boundary():
             given = ServiceOptions(
-                url="" if url is None else identifiers.url(arguments.text("URL", url)),
+                url="" if url is None else identifiers.url(arguments.location("URL", url)),
                 profile=named,
                 dialect=None if dialect is None else arguments.text("dialect", dialect),
                 rate=None if rate is None else values.checked_number("rate", rate),
@@ -72,7 +72,7 @@ class Opened(Closing):
                 concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
                 max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
                 strict=strict,
-                lake="" if lake is None else arguments.text("lake", lake),
+                lake="" if lake is None else arguments.location("lake", lake),
             )
             complete = completed(given)
             if not complete.url:
@@ -152,7 +152,7 @@ class Opened(Closing):
         return Rows(method, found, typed=self._typed, of=self._of(str(lookup)))
 
     def _of(self, what: str) -> str:
-        return f"{what} of {mask_url(self._service.url)}"
+        return f"{what} of {mask_url(self._service.url)}".lstrip()
 
 
 def range_of(query: Query) -> str:
@@ -160,7 +160,7 @@ def range_of(query: Query) -> str:
     bounds = (query.bounds or Bounds())._asdict()
     others = [f"{name}={bounds[name]}" for name in ("last", "since", "until") if bounds[name] is not None]
     start, end = ("" if bounds[name] is None else str(bounds[name]) for name in ("start", "end"))
-    heights = f"{start}:{end}" if start or end or not others else ""
+    heights = f"{start}:{end}" if start or end else ""
     filters = {} if query.where is None else query.where.given
     given = {"reverse": query.reverse or None, "limit": query.limit, **filters}
     others += [f"{name}={value!r}" for name, value in given.items() if value is not None]

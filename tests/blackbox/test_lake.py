@@ -339,7 +339,9 @@ def test_python_fills_it(seen: Seen, truth: Truth, tmp_path: Path) -> None:
         assert list(client.records(2450, 2460)) == due_rows
     assert [one["command"] for one in Lake(lake).receipts("records")] == ["records"]
     calls.clear()
-    with Client(url, lake=str(lake), fill=True, dialect=DIALECT) as client:
+    with Client(url, lake=lake, fill=True, dialect=DIALECT) as client:
+        assert list(client.records(2450, 2460)) == due_rows
+    with Client(lake) as client:
         assert list(client.records(2450, 2460)) == due_rows
     assert calls == []
     with pytest.raises(UsageError, match="fill needs lake"):

@@ -38,6 +38,9 @@ def test_what_help_shows() -> None:
     assert inspect.signature(AsyncClient.blocks).return_annotation == "AsyncRows[BlocksRow]"
     assert inspect.signature(AsyncClient.owned).return_annotation.startswith("AsyncRows[")
     assert inspect.iscoroutinefunction(AsyncClient.block)
+    either = inspect.signature(AsyncClient.transactions)
+    assert either.parameters == inspect.signature(Client.transactions).parameters
+    assert either.return_annotation.endswith(" | AsyncRows[TransactionsRow]")
     own = dict(inspect.signature(Client).parameters)
     del own["url"]
     assert own.keys() == ClientOptions.__annotations__.keys()

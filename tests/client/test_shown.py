@@ -19,12 +19,16 @@ def test_a_client_and_its_rows_say_what_they_are() -> None:
         serving(DemoService(Chain(tip=20))) as url,
         Client(url.replace("//", "//me:secret@"), dialect="chain") as client,
     ):
-        shown = [repr(one) for one in (client, client.records(0, 5), client.blocks(last=3))]
+        shown = [repr(one) for one in (client, client.records(0, 5), client.blocks(last=3), client.blocks())]
         assert "secret" not in "".join(shown)
         host = url.split("//")[1]
         assert shown[0].startswith("<Client of http://")
         assert repr(AsyncClient(url.replace("//", "//me:secret@"))) == shown[0].replace("<", "<Async")
-        assert [text.partition(" of ")[0] for text in shown[1:]] == ["<Rows: records 0:5", "<Rows: blocks last=3"]
+        assert [text.partition(" of ")[0] for text in shown[1:]] == [
+            "<Rows: records 0:5",
+            "<Rows: blocks last=3",
+            "<Rows: blocks",
+        ]
         assert all(host.rstrip("/") in text for text in shown)
 
 
