@@ -34,6 +34,7 @@ MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more a
 DOUBTED = 8  # responses of a run that are looked at for heights whose rows a service limits
 ALIKE = 5  # heights with the most rows, if these are a limit
 BURST = 10  # times the rows of other heights, if the rest of a height may be missing
+ALONE = 100  # rows of as many transactions, if a service may list one row for each
 MOST_NAMED = 1000  # rows of a height whose full block is requested only to compare them
 LONG_RUN = 10  # chunks of a run in whose midst another method is asked, too
 EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance

@@ -3,12 +3,17 @@
 from collections import Counter
 from math import ceil
 
+from msgspec import Raw
+
 from chainq import tuning
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Asking
 from chainq.planning.facts import Facts
 from chainq.planning.naming import due_rows
+from chainq.rows.fields import Picker
 from chainq.rows.sorting import Page
+
+_pick_ids = Picker(("transaction_id", "transition_id"))
 
 
 def spread(page: Page | None, heights: int) -> int:
@@ -20,7 +25,7 @@ def spread(page: Page | None, heights: int) -> int:
 def spot_check(heights: HeightRange, end: int, page: Page | None, facts: Facts) -> Asking[None]:
     """Compare some of the heights that order proves, which a chunk that ends at `end` begins with.
 
-    Once per run, the height with the most rows, if a service seems to limit the rows of a height. And once the last
+    Once per run, the height with the most rows, if a service seems to leave out rows of a height. And once the last
     heights of a chunk, because a service that merges shards misses rows there first. They are the ones below the tip,
     which another method must name anyhow; those of a response that the service seems to have cut; or, in a strict run,
     the first chunk's. In a long run without any of these, they are those of a chunk of final length, so the check is
@@ -62,8 +67,8 @@ def _compare(low: int, end: int, facts: Facts) -> Asking[bool]:
 
 
 def _limited(heights: HeightRange, page: Page | None, facts: Facts) -> int | None:
-    """Return the first height with the most rows, if it looks as if a service limits the rows of a height: if several
-    have as many, or if it has far more than others."""
+    """Return the first height with the most rows, if it looks as if a service leaves out rows of a height: if several
+    have as many, if it has far more than others, or if no row of many shares its transaction with another."""
     if page is None or not page.heights or facts.doubts <= 0:
         return None
     facts.doubts -= 1
@@ -73,7 +78,17 @@ def _limited(heights: HeightRange, page: Page | None, facts: Facts) -> int | Non
     times = Counter(counts.values())
     alike = most > 1 and times[most] >= tuning.ALIKE and times[most] ** 2 > tuning.ALIKE * times[most - 1]
     burst = most >= tuning.BURST and most * (len(counts) - 1) >= tuning.BURST * (rows - most)
-    return next(height for height, rows in counts.items() if rows == most) if alike or burst else None
+    if not (alike or burst or _each_of_another_transaction(page.rows[: tuning.ALONE])):
+        return None
+    return next((height for height, rows in counts.items() if rows == most), None)
+
+
+def _each_of_another_transaction(rows: list[Raw]) -> bool:
+    """Return whether many rows are each the only one of its transaction: of its transition, if rows do not name it."""
+    if len(rows) < tuning.ALONE:
+        return False
+    ids = [bytes(of[0] or of[1] or b"") for of in map(_pick_ids, rows)]
+    return len({*ids}) == len(ids)
 
 
 def _cut(heights: HeightRange, rest: int, page: Page | None, facts: Facts) -> bool:
