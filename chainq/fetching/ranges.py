@@ -60,6 +60,7 @@ def fetch_range(
         witness=witness is not None,
         strict=calls.options.strict,
         edges=asked.edges,
+        below_tip=asked.below_tip,
     )
 
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.

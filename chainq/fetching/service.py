@@ -230,6 +230,7 @@ class Service(Closing):
     def block_hashes(self, heights: HeightRange) -> dict[int, str]:
         """Return block hashes by height, of one chain: of the last existing block, and of the blocks it links to.
 
+        The block before these has one too if the service lacks it, as the last link names it.
         Uses one request; if that fails, only the last height is looked up.
         """
         links: dict[int, tuple[str, str]] = {}
@@ -249,6 +250,8 @@ class Service(Closing):
         while at - 1 in links and links[at][1] == links[at - 1][0] != "":
             at -= 1
             hashes[at] = links[at][0]
+        if heights.start < at and at - 1 not in links and links[at][1]:
+            hashes[at - 1] = links[at][1]
         return hashes
 
     def _summaries(self, heights: HeightRange) -> list[Raw] | None:

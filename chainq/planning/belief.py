@@ -14,7 +14,7 @@ from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
-from chainq.planning.facts import BELOW_TIP, Facts
+from chainq.planning.facts import Facts
 from chainq.rows.sorting import Page
 
 
@@ -153,14 +153,14 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
         )
     while True:
         try:
-            return (yield from _walk(heights, size))
+            return (yield from _walk(heights, size, facts))
         except DIVISIBLE:
             size //= tuning.LARGER
             if size < tuning.SMALLEST_PAGE:
                 raise
 
 
-def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
+def _walk(heights: HeightRange, size: int, facts: Facts) -> Asking[list[Raw]]:
     """Return all rows of one height from its pages, walked until as many rows were seen as the pages add up to.
 
     Each response has the rows in another order, so the pages of one walk repeat some and miss others (about 1/e).
@@ -169,21 +169,25 @@ def _walk(heights: HeightRange, size: int) -> Asking[list[Raw]]:
     total = walks = idle = 0
     while walks < 1 or len(seen) < total or idle:
         before = len(seen)
-        count, size = yield from _pages(heights, size, total, seen)
+        count, size = yield from _pages(heights, size, total, seen, facts)
         if walks and count != total:
-            raise _differ(heights, f"its pages held {total} rows in total, and later {count}")
+            raise _differ(heights, facts, f"its pages held {total} rows in total, and later {count}")
         total, walks = count, walks + 1
         if walks == 1:
-            idle = yield from _counts_wrongly(heights, total)
+            idle = yield from _counts_wrongly(heights, total, facts)
         idle = max(0, idle - 1) if len(seen) == before else idle
         if walks > 3 * log(total + 1) + 10 + tuning.UNCHANGED:
-            raise _differ(heights, f"{walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows")
+            raise _differ(
+                heights, facts, f"{walks} walks through its pages of {size} rows showed {len(seen)} of {total} rows"
+            )
     if len(seen) > total:
-        raise _differ(heights, f"its {total} rows differ between responses")
+        raise _differ(heights, facts, f"its {total} rows differ between responses")
     return list(seen.values())
 
 
-def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) -> Asking[tuple[int, int]]:
+def _pages(
+    heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw], facts: Facts
+) -> Asking[tuple[int, int]]:
     """Request the pages of one height up to the last row and add their rows to `seen`. Return how many rows arrived
     and the page size. `total`: the number of rows, 0 while unknown. Raises IncompleteError."""
     count = 0
@@ -192,17 +196,17 @@ def _pages(heights: HeightRange, size: int, total: int, seen: dict[bytes, Raw]) 
         if number == 0 and page.rows:
             size = min(size, len(page.rows))  # the server's own
         if page.rows and count != number * size:
-            raise _differ(heights, f"its pages of {size} rows differ in length")
+            raise _differ(heights, facts, f"its pages of {size} rows differ in length")
         seen.update((bytes(row), row) for row in page.rows)
         count += len(page.rows)
         if not page.rows or (total and count >= total):
             break
         if count > 100 * len(seen):
-            raise _differ(heights, f"its pages of {size} rows do not end")
+            raise _differ(heights, facts, f"its pages of {size} rows do not end")
     return count, size
 
 
-def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
+def _counts_wrongly(heights: HeightRange, total: int, facts: Facts) -> Asking[int]:
     """Return how many walks must show no further row: 0 if a page of one row shows the last row at its position.
 
     The sum of the pages is not enough: pages may be shorter than the steps between them.
@@ -212,11 +216,11 @@ def _counts_wrongly(heights: HeightRange, total: int) -> Asking[int]:
     if len(last.rows) == 1 and not after.rows:
         return 0
     if len(last.rows) <= 1:
-        raise _differ(heights, f"its pages add up to {total} rows, and pages of one row do not")
+        raise _differ(heights, facts, f"its pages add up to {total} rows, and pages of one row do not")
     return tuning.UNCHANGED
 
 
-def _differ(heights: HeightRange, said: str) -> IncompleteError:
+def _differ(heights: HeightRange, facts: Facts, said: str) -> IncompleteError:
     return IncompleteError(
-        f"{heights}: {said}", "if one of its servers is behind, " + BELOW_TIP + "; else try again later"
+        f"{heights}: {said}", "if one of its servers is behind, " + facts.below_tip + "; else try again later"
     )

@@ -4,7 +4,7 @@ from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
-from chainq.planning.facts import BELOW_TIP, Facts
+from chainq.planning.facts import Facts
 from chainq.rows.sorting import Page
 
 NO_VERIFY = Phrase("blocks and full-blocks print such rows unchecked with {verify}", verify=False)
@@ -28,7 +28,8 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[No
     asked = HeightRange(heights.start, end)
     said = _fault(page, asked, ev.reach(heights.start, end), facts)
     if verify:
-        behind = "if a server is behind, " + BELOW_TIP + "; " if end + tuning.NEAR_TIP > (facts.top or 0) else ""
+        near = end + tuning.NEAR_TIP > (facts.top or 0)
+        behind = "if a server is behind, " + facts.below_tip + "; " if near else ""
         raise IncompleteError(f"{asked}: {said}", behind + NO_VERIFY)
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)

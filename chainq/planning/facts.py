@@ -11,6 +11,8 @@ from chainq.rows.sorting import Page
 
 BELOW_TIP = Phrase("end the range some blocks below the tip, such as {end}", end=-10)
 """A hint for lagging servers: request the heights that all of them have."""
+LAG = Phrase("stay below the tip with {lag}", lag=10)
+"""The same for incremental runs, which have no end."""
 NO_HEIGHTS = HeightRange(0, 0)
 
 
@@ -38,7 +40,8 @@ class Facts:
     once such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response.
     `named`: the heights last requested from another method; `empty`: how many heights without rows it has named since
     the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts of a stretch were
-    requested before any row was seen; `misses`: whether these parts had rows that the stretch lacked.
+    requested before any row was seen; `misses`: whether these parts had rows that the stretch lacked. `below_tip`: what
+    to do if servers lag.
     """
 
     evidence: Evidence
@@ -60,6 +63,7 @@ class Facts:
     empty: int = 0
     looked: int = 0
     misses: bool = False
+    below_tip: Phrase = BELOW_TIP
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -8,7 +8,7 @@ from chainq import tuning
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
-from chainq.planning.facts import BELOW_TIP, BehindError, Facts, shown
+from chainq.planning.facts import BehindError, Facts, shown
 
 if TYPE_CHECKING:
     from chainq.rows.sorting import Page
@@ -98,7 +98,7 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
     elif missing:
         raise BehindError(
             f"{heights}: {missing} of its {due} rows do not come, by its full block",
-            "the service lacks them, or one of its servers is behind: " + BELOW_TIP,
+            "the service lacks them, or one of its servers is behind: " + facts.below_tip,
             heights.start,
         )
 

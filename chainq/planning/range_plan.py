@@ -46,7 +46,7 @@ from chainq.planning.exchange import (
     TipRequest,
     Wait,
 )
-from chainq.planning.facts import BehindError, Facts
+from chainq.planning.facts import BELOW_TIP, BehindError, Facts
 from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
@@ -61,7 +61,8 @@ class RangePlan:
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
     requests. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
-    raise an error for rows that rest on belief. `edges`: heights that no result spans.
+    raise an error for rows that rest on belief. `edges`: heights that no result spans. `below_tip`: what errors advise
+    if servers lag.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class RangePlan:
         witness: bool = True,
         strict: bool = False,
         edges: Sequence[int] = (),
+        below_tip: Phrase = BELOW_TIP,
     ) -> None:
         method = query.method
         self._method, self._reverse, self._verify = method, query.reverse, query.verify
@@ -110,6 +112,7 @@ class RangePlan:
             doubts=tuning.DOUBTED if query.limit is None else 0,
             strict=strict,
             repeats=method.repeats,
+            below_tip=below_tip,
         )
         self._line = ChunkLine(heights, self.facts, self.window, reverse=query.reverse, edges=edges, alone=alone)
 

@@ -144,13 +144,14 @@ class ReorgCheck:
         return HeightRange(min(end, max(rewound.start, heights.start, rewound.end - MOST_HASHES)), end)
 
     def check_known(self, hash_of: Callable[[int], str | None]) -> bool:
-        """Check that the last known block is still the same; return whether the service has it.
+        """Check that the last known block is still the same; return whether the service has it, or one that names it.
 
         `hash_of` requests the hash of a block, None if it does not exist.
         """
         if not self.known.hash:
             return True
-        found = _look(hash_of, self.known.next - 1)
+        known = self.known.next - 1
+        found = _look(hash_of, known) or self.service.block_hashes(HeightRange(known, known + 2)).get(known)
         if found is not None:
             self._check(self.known, found)
         return found is not None

@@ -10,6 +10,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.faulty_results import FaultyResults
 from chainq.demo.fork import Fork
+from chainq.demo.service import Reply
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program
 from harness.search import some
@@ -184,15 +185,39 @@ def test_the_known_block_of_a_replica_that_is_behind(command: str, chainq: Progr
     assert job.out.read_bytes() == lines(truth.rows(command, 0, 22))
 
 
+class Hiding(Moving):
+    """A service that lacks the summaries of some blocks."""
+
+    hidden: tuple[str, ...] = ()
+
+    def respond(self, body: bytes) -> Reply:
+        reply = super().respond(body)
+        if not self.hidden or json.loads(body)["method"] not in ("block", "getBlocks"):
+            return reply
+        content = json.loads(reply.body)
+        content["result"] = [row for row in content["result"] if row["height"] not in self.hidden]
+        return reply._replace(body=json.dumps(content).encode())
+
+
+def test_a_block_that_is_gone_and_named_by_the_next(chainq: Program, truth: Truth) -> None:
+    """The next block shows that the chain is the same, so runs do not stay at a block that the service lacks."""
+    service = Hiding(20)
+    with serving(service) as url:
+        job = Job(chainq, url, "ownership")
+        said(job(), 0)
+        service.tip, service.hidden = 30, ("20",)
+        said(job(), 0)
+    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("ownership", 0, 31)) == ""
+
+
 def test_6_a_block_that_is_gone(chainq: Program) -> None:
     """A block at the checkpoint that the service lacks, long after its tip has passed it: exit 6, and both causes."""
-    service = Moving(20)
+    service = Hiding(20)
     with serving(service) as url:
         job = Job(chainq, url, "records")
         said(job(), 0)
         before = job.files()
-        service.tip = 30
-        service._results = FaultyResults(service.chain, Faults(missing_height=20))
+        service.tip, service.hidden = 30, ("20", "21")
         ran = job()
         said(ran, 6, "the service is behind or its chain was reset: it shows no block 20", "its tip is 30", "later")
         assert "if the chain was reset, start over with a new checkpoint and a new output file" in ran.err
