@@ -102,7 +102,7 @@ def run(given: VerifyCommand) -> None:
                 linked=linked,
             )
             write_findings(audit.steps(), writer, verdict, journal)
-            _warn_of_reorg(audit, verdict, reporter)
+            _after_reorg(audit, verdict, journal, reporter)
             tip = journal and service.tip()
         except UsageError:
             raise
@@ -174,10 +174,19 @@ def _warn_of_sample(service: Service, hashes: "BlockHashes | None", reporter: Re
         reporter.warn(MADE_UP)
 
 
-def _warn_of_reorg(audit: Audit, verdict: Verdict, reporter: Reporter) -> None:
-    """Warn if findings may be of rows that were read before and after a reorg. A checkpoint refuses to resume there."""
-    if verdict.findings and (at := audit.replaced_from()) is not None:
-        reporter.warn(f"a reorg during this run replaced the blocks from height {at} on; verify again")
+def _after_reorg(audit: Audit, verdict: Verdict, journal: Journal | None, reporter: Reporter) -> None:
+    """Warn of a reorg during the run, whose findings may be of rows from before and after it.
+
+    A checkpoint goes back to the blocks below it, and a file loses the findings above. Without a checkpoint, only
+    findings are worth the request. Raises OutputError.
+    """
+    if not (verdict.findings or journal) or (at := audit.replaced_from()) is None:
+        return
+    again = "verify again"
+    if journal is not None:
+        journal.go_back_to(at)
+        again = f"the next run verifies again from height {journal.position.next}"
+    reporter.warn(f"a reorg during this run replaced the blocks from height {at} on; {again}")
 
 
 def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:

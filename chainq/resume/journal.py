@@ -247,6 +247,16 @@ class Journal:
         """Remove the rows that are not settled. Raises OutputError."""
         before = self.position.next
         self.history.go_back()
+        self._cut(before)
+
+    def go_back_to(self, height: int) -> None:
+        """Return to the last position that is not above a height, without the rows after it. Raises OutputError."""
+        before = self.position.next
+        self.history.rewind(before - height)
+        self._cut(before)
+
+    def _cut(self, before: int) -> None:
+        """Record that the position was at `before`, and remove the rows after the position that is left."""
         self.believed.remove(HeightRange(self.position.next, before))
         self.save()
         self.sink.truncate(self.position.length)

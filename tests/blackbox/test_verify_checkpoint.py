@@ -89,6 +89,20 @@ def test_a_reorg_below_the_checkpoint_is_refused(program: Program, server: Serve
     assert len(message) < 500
 
 
+def test_a_reorg_during_the_run_is_not_in_the_checkpoint(program: Program, server: Servers, tmp_path: Path) -> None:
+    """The next run verifies the new blocks, and the file does not keep findings of rows of two chains."""
+    out = tmp_path / "findings.jsonl"
+    arguments = ("--start", "250", "--checkpoint", str(tmp_path / "c"), "-o", str(out))
+    with server.own("--tip", "330", "--reorg-at", "320", "--reorg-after", "14") as (url, _):
+        ran = program("verify", *arguments, url=url)
+        named = re.search("the blocks from height 320 on; the next run verifies again from height ([0-9]+)", ran.err)
+        assert ran.code == 6 and named, ran.err
+        assert int(named[1]) <= 320
+        again = program("verify", *arguments, url=url)
+    assert again.code == 0 and f"heights {named[1]}-330: no findings" in again.err, again.err
+    assert not out.read_text()
+
+
 def test_what_a_checkpoint_is_not_for(program: Program, server: Servers, tmp_path: Path) -> None:
     """Other ways to give a range, files, other commands, and formats that are not appended to."""
     url, checkpoint = server("--tip", "330"), ("--checkpoint", str(tmp_path / "c"))
