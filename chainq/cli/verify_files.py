@@ -16,7 +16,7 @@ from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
-from chainq.sinks.open import has_receipt, open_sink
+from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
@@ -83,14 +83,17 @@ def run(given: VerifyCommand) -> None:
             writer.close()
     altered = "content" in verdict.findings and not given.full
     named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
-    conclude(verdict, reporter, named + _repair(given, settings, verdict))
+    conclude(verdict, reporter, named + _repair(given, settings, verdict, counted=files.counted))
 
 
-def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict) -> str:
-    """Return how to repair a data set or a file, by the findings that are written."""
+def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
+    """Return how to repair a data set or a file, by the findings that are written.
+
+    `counted`: a receipt shows which rows it should have.
+    """
     name = given.range or ""
     if Path(name).is_file():
-        filtered = "missing" in verdict.findings and not has_receipt(Path(name))
+        filtered = "missing" in verdict.findings and not counted
         repairs = LISTED if settings.format == "table" else ""
         return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs)))
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""

@@ -12,7 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, TABLES
@@ -31,7 +30,7 @@ from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
-from chainq.verify.parquet_rows import ParquetRows, reason, tables_of, unreadable
+from chainq.verify.parquet_rows import ParquetRows, check_content, reason, receipt_in, tables_of, unreadable
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class DataSetCheck:
     """
 
     unseen = ""  # its receipts show which rows are due
-    range_known = every_height = True  # whatever its rows are, a receipt counts them
+    range_known = every_height = counted = True  # whatever its rows are, a receipt counts them
 
     def __init__(self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN) -> None:
         self._destination, self._workers, self._progress = destination, workers, progress
@@ -109,8 +108,7 @@ class DataSetCheck:
             if size is not None and spec.name not in self._unreadable:
                 file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
                 finding = partial(self.partitions.repair.finding, spec)
-                receipt = _receipt(file.metadata.get(METADATA_KEY.encode()))
-                derived = spec.command in DERIVED or (receipt is not None and receipt.source != "")
+                derived = spec.command in DERIVED or file.derived
                 yield FileRows(file, TABLES[spec.command], spec.heights, finding, derived)
 
     def spans(self) -> list[HeightRange]:
@@ -197,7 +195,7 @@ class GroupCheck:
             if spec.start % self._repair.grid == 0:
                 with parquet.ParquetFile(self.source(Listed(spec.name, size))) as file:
                     sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
-                    own = _receipt(sealed)
+                    own = receipt_in(sealed)
                     if own is not None and (own.command, own.start) != (spec.command, spec.start):
                         # Not read: each of its rows, and each row of other commands without one, would be a finding.
                         yield None, Contradiction("misplaced", spec.name, partition_name(own.command, own.start))
@@ -217,7 +215,7 @@ class GroupCheck:
         from chainq.verify.across import COMPARED
         from chainq.verify.tables import TableCheck
 
-        spec, receipt = partition.spec, _receipt(sealed)
+        spec, receipt = partition.spec, receipt_in(sealed)
         if partition.entry is None and receipt is not None and receipt.end > spec.start:
             spec = spec._replace(end=receipt.end)
         method = TABLES[spec.command]
@@ -269,13 +267,12 @@ class GroupCheck:
         for name, (due, found) in said.items():
             if due != found:
                 yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")
-        if content != receipt.content:
-            yield Contradiction("content", f"rows of the receipt, content {receipt.content}", f"content {content}")
+        yield from check_content(receipt, content)
         beside = self._store.read(entry.name) if entry else None
         digest = self._digest(Listed(spec.name, size or 0))
         if beside is None or beside in (sealed, structs.replace(receipt, file=digest).encode()):
             return
-        outer = _receipt(beside)
+        outer = receipt_in(beside)
         if outer is None or not outer.file or structs.replace(outer, file="") != receipt:
             yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
         elif content == receipt.content:
@@ -285,11 +282,3 @@ class GroupCheck:
 def _group_check(destination: str, repair: PartitionRepair, _say: Say | None = None) -> GroupCheck:
     """Return what checks partitions, also in a worker process."""
     return GroupCheck(open_store(destination), repair)
-
-
-def _receipt(sealed: bytes | None) -> Receipt | None:
-    """Return the receipt in the metadata of a file, None if it cannot be read."""
-    try:
-        return msgspec.json.decode(sealed or b"null", type=Receipt)
-    except msgspec.DecodeError:
-        return None

@@ -7,12 +7,14 @@ number of rows and its hash. A file whose recorded range ends before the range t
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import DecodeError
 
 from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, OutputError, Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
@@ -25,6 +27,9 @@ from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
 from chainq.verify.parquet_rows import ParquetRows, footer_of
 from chainq.verify.service_rows import COMMANDS
 from chainq.verify.text_rows import CsvRows, JsonlRows, JsonRows
+
+if TYPE_CHECKING:
+    from chainq.stored.receipt import Receipt
 
 _NOWHERE = HeightRange(0, 0)
 _WITHOUT_FULL = Phrase("without {full}, its bytes and the number of its rows are compared with its receipt", full=True)
@@ -62,8 +67,14 @@ class RowsCheck:
         self._limited = False  # a limit may have left out rows of these
         self._rows: FileRows | None = None
         self._said: FileReceipt | None = None  # the receipt beside it, None if missing or damaged
+        self._sealed: Receipt | None = None  # the receipt in the metadata of a partition
         self._differs = False  # its bytes are not those of its receipt
         self._alone: UsageError | None = None  # why the rows cannot be verified, if only the receipt can
+
+    @property
+    def counted(self) -> bool:
+        """Whether a receipt, beside the file or in it, shows which rows it should have; known after `steps`."""
+        return self._said is not None or self._sealed is not None
 
     def steps(self) -> Iterator[Step]:
         """Yield findings as the file is read; the last step contains findings about the whole file.
@@ -127,7 +138,9 @@ class RowsCheck:
                 self.heights, [Finding(None, None, "invalid", "a file of rows", error.message, None)], {"rows": 0}
             )
             return
-        method = BY_COMMAND[self._command] if self._command else _method_of(self._path, file.names)
+        sealed = self._sealed = file.receipt
+        method = _method_of(self._path, file, self._command)
+        file.names = file.names or [column.path for column in method.columns]  # JSON without rows names none
         names = checked_columns(method, file.names)
         if not names:
             raise UsageError(f"{self._path} has none of the columns that can be verified")
@@ -155,19 +168,28 @@ class RowsCheck:
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
+        if sealed is not None:
+            yield step(self._of_seal(file, sealed), 0)
         if filtered or not method.linked:  # else the blocks of these heights are missing
             yield from self._beyond(method.command)
         if self._said is not None:
             yield from _difference(self._said, check.rows)
-        self._rows = FileRows(file, method, check.heights, finding)
+        self._rows = FileRows(file, method, check.heights, finding, file.derived)
         self._say(method, check.heights, check.edges, placed=method.height in names)
+
+    def _of_seal(self, file: RowsFile, sealed: "Receipt") -> list[Located]:
+        """Return what is wrong by the receipt in a partition."""
+        found: list[Located] = [(None, one) for one in file.altered()]
+        whole = f"the rows are as the receipt in the file says (content hash, {counted(sealed.rows, 'row')})"
+        self.unseen = Phrase("{full} shows which rows are wrong", full=True) if found else whole
+        return found
 
     def _say(self, method: Method, heights: HeightRange, edges: HeightRange, *, placed: bool) -> None:
         """Set the heights and what the rows do not show. `edges`: of the rows; `placed`: whether they have a height."""
         known = method.linked or (self._recorded is not None and not self._limited)
         self.heights, self.reached = heights, heights if known else edges
         self.every_height = method.linked
-        if self._said is not None:  # its row count and hash detect every change
+        if self.counted:  # a hash detects every change
             return
         self.range_known = self._due is not None or self._recorded is not None or not method.ranged
         lost = "" if method.linked else "rows that are missing and "
@@ -202,7 +224,7 @@ class RowsCheck:
         if self._due is None or self._recorded is None:
             return
         start, last = self._recorded.start, self._recorded.end - 1
-        source = "metadata" if self._said is None else "receipt"
+        source = "receipt" if self.counted else "metadata"
         for gap in _outside(self._due, self._recorded):
             edge = f"starts at height {start}" if gap.start < start else f"ends at height {last}"
             said = Contradiction("missing", f"rows of {gap}", f"the file {edge} by its {source}", len(gap))
@@ -221,7 +243,7 @@ class RowsCheck:
             )
         if self._rows is None:
             return
-        if not self._rows.method.ranged:
+        if not self._rows.method.ranged and not self._rows.derived:
             raise UsageError(f"{self._rows.method.command} of a file cannot be compared with a service")
         if not len(self.heights):
             raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
@@ -269,13 +291,23 @@ def _open_file(path: Path) -> RowsFile:
         raise OutputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _method_of(path: Path, names: Sequence[str]) -> Method:
-    """Return the method that has the most of these columns. Raises UsageError unless exactly one does."""
+def _method_of(path: Path, file: RowsFile, command: str | None) -> Method:
+    """Return the method of a file's rows: by its receipt, or the one of `command`, or the one of most of its columns.
+
+    Raises UsageError unless it is exactly one.
+    """
+    if file.receipt is not None:
+        return TABLES[file.receipt.command]
+    if command is not None:
+        return BY_COMMAND[command]
+    names = file.names
     shared = {command: len({column.path for column in BY_COMMAND[command].columns} & {*names}) for command in COMMANDS}
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]
     if not names:
-        raise UsageError(f"{path} is empty: there are no rows to verify", "run the command that wrote it again")
+        raise UsageError(
+            f"{path} has no rows, which would show their command", Phrase("name it: {commands}", commands="records")
+        )
     if not most:
         hint = "a header is needed in csv and tsv" if path.suffix.lower() in (".csv", ".tsv") else ""
         raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", hint)

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Method
+from chainq.catalog.tables import DERIVED
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.rows.full_block import IDENTITY, Key, Texts
 from chainq.rows.raw_json import members
+from chainq.stored.receipt import Receipt
 from chainq.verify.compare import OWN
 from chainq.verify.compare import number as whole_number
 from chainq.verify.findings import Contradiction, Finding
@@ -28,12 +30,22 @@ Damaged = Callable[[str], None]
 class RowsFile(ABC):
     """A file of rows. `names`: its columns by their dotted paths.
 
-    `heights`: the height range that it declares complete, None if it declares none.
+    `heights`: the height range that it declares complete, None if it declares none. `receipt`: of a partition.
     """
 
     names: list[str]
     heights: HeightRange | None = None
+    receipt: Receipt | None = None
     typed = False  # whether columns have types of their own
+
+    @property
+    def derived(self) -> bool:
+        """Whether its receipt says that its rows were extracted from full blocks."""
+        return self.receipt is not None and (self.receipt.command in DERIVED or self.receipt.source != "")
+
+    def altered(self) -> Iterator[Contradiction]:
+        """Yield that its rows are not those of its receipt, if so. Reads them again."""
+        yield from ()
 
     @abstractmethod
     def length(self) -> int:

@@ -57,8 +57,8 @@ class Repair(NamedTuple):
     url: str = ""
 
     def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
-        """Return a finding about rows of a command, with a shell command line if that can repair it."""
-        if height is None or contradiction.check == ANCHOR:
+        """Return a finding about rows of a command, with a shell command line if one can repair it."""
+        if height is None or contradiction.check == ANCHOR or command not in BY_COMMAND:
             return Finding(height, command, *contradiction[:3], None)
         end = height + contradiction.heights
         where = f"--start {height} --end {end}" if BY_COMMAND[command].ranged else str(height)

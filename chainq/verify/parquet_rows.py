@@ -5,14 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Column
+from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
-from chainq.verify.file_rows import BATCH, Damaged, RowsFile
+from chainq.lake.content import ContentHash
+from chainq.stored.receipt import METADATA_KEY, Receipt
+from chainq.verify.file_rows import BATCH, Damaged, RowsFile, nothing
+from chainq.verify.findings import Contradiction
 
 
 class ParquetRows(RowsFile):
@@ -27,8 +32,10 @@ class ParquetRows(RowsFile):
         self._arrow, self._parquet, self._source, self._name, self._footer = pyarrow, parquet, source, name, footer
         try:
             self.names = list(parquet.read_schema(source()).names)
-            self.metadata: Mapping[bytes, bytes] = parquet.read_metadata(source()).metadata or {}
-            self.heights = _heights_in(self.metadata)
+            metadata: Mapping[bytes, bytes] = parquet.read_metadata(source()).metadata or {}
+            self.receipt = receipt_in(metadata.get(METADATA_KEY.encode()))
+            sealed = self.receipt and HeightRange(self.receipt.start, self.receipt.end)
+            self.heights = sealed or _heights_in(metadata)
         except unreadable() as error:
             if isinstance(error, OSError) and error.errno:  # from the file system: not damage
                 raise
@@ -50,10 +57,33 @@ class ParquetRows(RowsFile):
         if is_damaged(self._footer):
             damaged(f"{self._name}: its footer was changed after it was written")
 
+    def altered(self) -> Iterator[Contradiction]:
+        """Yield that its rows are not those of its receipt, if so. Reads them again."""
+        if self.receipt is not None:
+            content = ContentHash(self._arrow)
+            for table in self.tables(self.names, nothing):
+                content.update(table)
+            yield from check_content(self.receipt, content.hexdigest())
+
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as a table."""
         made = ArrowRows([column for column in columns if column.path != EXTRA], self._arrow)
         return self._arrow.Table.from_batches(made.batches(sent), made.schema).select([one.path for one in columns])
+
+
+def receipt_in(sealed: bytes | None) -> Receipt | None:
+    """Return the receipt in the metadata of a partition, None if it cannot be read."""
+    try:
+        found = msgspec.json.decode(sealed or b"null", type=Receipt | None)
+    except msgspec.DecodeError:
+        return None
+    return found if found is not None and found.command in TABLES else None
+
+
+def check_content(receipt: Receipt, content: str) -> Iterator[Contradiction]:
+    """Yield that the rows of a partition are not those of its receipt, if their content hash shows that."""
+    if content != receipt.content:
+        yield Contradiction("content", f"rows of the receipt, content {receipt.content}", f"content {content}")
 
 
 def _heights_in(metadata: Mapping[bytes, bytes]) -> HeightRange | None:

@@ -57,6 +57,8 @@ class CsvRows(TextRows):
     def __init__(self, path: Path, delimiter: str) -> None:
         self.path, self._delimiter = path, delimiter
         self.names = next(self._cells(), [])
+        if not self.names:
+            raise IncompleteError(f"{path} has no header")
 
     def _cells(self) -> Iterator[list[str]]:
         csv.field_size_limit(sys.maxsize)  # a full block is a large row
@@ -142,6 +144,8 @@ class JsonRows(JsonlRows):
             start = file.read(2)
             if start == b"[]":
                 return
+            if not start:
+                raise IncompleteError(f"{self.path} is empty: a file without rows is []")
             if start != b"[\n":
                 hint = "expected a JSON array with one row a line, as chainq writes it"
                 raise UsageError(f"cannot verify {self.path}", hint)

@@ -426,17 +426,53 @@ def test_picked_columns_are_verified_as_far_as_they_go(program: Program, server:
     assert program("verify", str(both), "--commands", "records").code == 0
 
 
+@pytest.mark.parametrize("table", ["blocks", "ownership", "finalize", "transactions"])
+def test_a_partition_is_compared_with_the_receipt_in_it(
+    table: str, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """Also away from its export: the metadata names its command, heights and a hash of its rows."""
+    url, names = server("--tip", "400"), ("chain", "ownership") if table == "ownership" else ("chain",)
+    assert program("export", *names, "--to", str(tmp_path), "100:110", "--partition", "10", url=url).code == 0
+    path = tmp_path / table / "start=000000100" / "data.parquet"
+    with parquet.ParquetFile(path) as file:
+        rows, sealed = file.read(), {"chainq": file.metadata.metadata[b"chainq"]}
+    whole = one_line(program("verify", str(path)), 0)
+    assert f"heights 100-109: no findings in {rows.num_rows} {table}; the rows are as the receipt" in whole
+    compared = program("verify", str(path), "--full", url=url)
+    assert "no findings" in one_line(compared, 0) and "all 10 heights compared" in compared.err
+    moved = tmp_path / "moved.parquet"
+    parquet.write_table(rows.slice(1).replace_schema_metadata(sealed), moved)
+    ran = program("verify", str(moved))
+    checks = [json.loads(row)["check"] for row in ran.rows]
+    assert (ran.code, checks[-1], "--where" in ran.err) == (6, "content", False), ran.err
+    assert "--full shows which rows are wrong" in ran.err
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_file_without_rows_has_the_same_verdict_in_each_format(
+    kind: str, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """Its command is in the header, or named. A file without a byte is damaged, except jsonl, which has no header."""
+    path, url, named = tmp_path / f"none.{kind}", server("--tip", "400"), ("--commands", "blocks")
+    assert program("blocks", "5:5", "-o", str(path), url=url).code == 0
+    assert "no findings in 0 blocks" in one_line(program("verify", str(path), *named), 0)
+    ran = program("verify", str(path), *named, "--start", "5", "--end", "7")
+    assert (ran.code, [json.loads(row)["expected"] for row in ran.rows]) == (6, ["blocks of heights 5-6"]), ran.err
+    path.write_bytes(b"")
+    assert program("verify", str(path), *named).code == (0 if kind == "jsonl" else 6)
+
+
 def test_what_cannot_be_verified_is_a_usage_error(program: Program, server: Servers, tmp_path: Path) -> None:
     """Other formats, the other way round, and columns of nothing."""
     url = server("--tip", "400")
     (tmp_path / "empty.jsonl").touch()
     line = one_line(program("verify", str(tmp_path / "empty.jsonl")), 2)
-    assert line.endswith("empty.jsonl is empty: there are no rows to verify; run the command that wrote it again\n")
+    assert line.endswith("empty.jsonl has no rows, which would show their command; name it: --commands records\n")
     (tmp_path / "other.jsonl").write_text('{"a":1}\n')
     line = one_line(program("verify", str(tmp_path / "other.jsonl")), 2)
     assert line.endswith("has no column of blocks, full-blocks, transactions, records, ownership, transitions\n")
     (tmp_path / "empty.json").write_text("[]\n")
-    assert "empty.json is empty" in one_line(program("verify", str(tmp_path / "empty.json")), 2)
+    assert "empty.json has no rows" in one_line(program("verify", str(tmp_path / "empty.json")), 2)
     (tmp_path / "line.json").write_text('[{"height":5}]\n')
     assert "expected a JSON array with one row a line" in one_line(program("verify", str(tmp_path / "line.json")), 2)
     other, reverse, nothing = tmp_path / "rows.txt", tmp_path / "reverse.csv", tmp_path / "nothing.csv"
