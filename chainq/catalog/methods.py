@@ -62,7 +62,7 @@ class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
-    if they do not fit; 0: only shown by request. `folds`: narrower than its values before any column is left out. A
+    if they do not fit; 0: only shown by request. `folds`: narrower than its values before a column is left out. A
     `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
     them. `unit`: of its numbers as they are sent.
     """
@@ -337,9 +337,9 @@ DETAILED_REFERENCE = (
     *REFERENCE,
     Column("finalizedAt", "string", "time of the block", Kind.TIME, brief=2),
     Column("type", "string", "such as execute", brief=6),
-    Column("program", "string", "program that was called, or deployed", brief=3),
-    Column("function", "string", "function that was called", brief=4),
-    Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=5),
+    Column("program", "string", "program that was called, or deployed", brief=5),
+    Column("function", "string", "function that was called", brief=3, folds=True),
+    Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=4),
     Column("status", "string", "such as accepted", brief=7),
 )
 """A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""

@@ -23,7 +23,7 @@ from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, has_receipt, receipt_path
 from chainq.text.sanitize import printable, quoted
 from chainq.text.spelling import spelled
-from chainq.text.width import terminal_width
+from chainq.text.width import terminal_width, width_is_stated
 
 if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions
@@ -206,7 +206,8 @@ def settings(
         terminal=on_terminal(file),
         width=terminal_width(),
         color=use_color(given.color, terminal=on_terminal(file)),
-        abbreviate=not given.no_trunc,
+        abbreviate=not given.no_trunc
+        and (file is None or on_terminal(file) or width_is_stated()),
         detailed=detailed,
         spelled=spelled,
     )

@@ -85,6 +85,16 @@ class Pieces(Cell):
         return "  ".join(shown)
 
 
+class Name(Cell):
+    """A name, which is abbreviated in the middle only if its column is narrower than it."""
+
+    __slots__ = ()
+
+    def text(self, room: float) -> str:
+        """Return the name, in at most `room` character cells."""
+        return truncate(self.whole, int(room), BOTH_ENDS)
+
+
 BLANK = Cell("", "")
 NULL = Cell("-", "-", "dim")
 
@@ -190,6 +200,8 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
         return plain(str(count))
     if "[]" in column.path:
         return items_cell(value)
+    if column.path == "function":
+        return Name(*id_cell(text, width=_WORD))
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
 
 

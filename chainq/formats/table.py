@@ -63,17 +63,15 @@ class Candidate:
 def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]:
     """Return how columns are drawn in `room` cells; those that do not fit are left out from the end, none with `keep`.
 
-    Before that, columns that fold share what the others leave, if that is enough for each. Room that is left goes to
-    columns that can then show their values whole, then to arrays for more items. IDs of one length are all whole or all
-    abbreviated, so that equal ones look equal.
+    Before one is left out, columns that fold share what the others leave, if that is enough for each. Room that is left
+    goes to columns that can then show their values whole, then to arrays for more items. IDs of one length are all
+    whole or all abbreviated, so that equal ones look equal.
     """
     shown = list(columns)
     widths = [column.short for column in shown]
     if not keep and sum(widths) + GAP * (len(widths) - 1) > room:
-        widths = _folded(shown, room)
-        while len(shown) > 1 and sum(widths) + GAP * (len(widths) - 1) > room:
+        while sum(widths := _folded(shown, room)) + GAP * (len(widths) - 1) > room and len(shown) > 1:
             shown.pop()
-            widths = [column.short for column in shown]
     spare = room + GAP - sum(width + GAP for width in widths)
     for turn in sorted({column.turn for column in shown}):
         grown = [column.whole if column.turn == turn else width for column, width in zip(shown, widths, strict=True)]

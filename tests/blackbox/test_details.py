@@ -27,7 +27,7 @@ def test_a_table_has_the_call_of_each_transaction(chainq: Program, server: Serve
     assert (ran.code, besides_belief(ran, words[0]).err) == (0, "")
     header, *lines = ran.out.decode().splitlines()
     assert header.split() == [
-        *("transaction_id", "finalizedAt", "program", "function", "credits", "type", "status"),
+        *("transaction_id", "finalizedAt", "function", "credits", "program", "type", "status"),
     ]
     ids = [json.loads(row)["transaction_id"] for row in truth.rows("address-transactions", 5000, 5100, address)]
     assert [line.split()[0] for line in lines[:-1]] == ids[:5]
@@ -35,8 +35,18 @@ def test_a_table_has_the_call_of_each_transaction(chainq: Program, server: Serve
         row = json.loads(chainq("transaction", line.split()[0], url="demo:").out)
         call = row["transaction"]["execution"]["transitions"][-1]
         amount = next(given["value"] for given in call["inputs"] if given["value"].endswith("u64"))[:-3]
-        assert f"  {call['program']}  {call['function']}" in line
+        assert f"  {call['function']}  " in line
+        assert f"  {call['program']}  " in line
         assert f"{int(amount) // 10**6:,}.{int(amount) % 10**6:06}" in line
+
+
+def test_function_and_amount_fit_in_80_columns(chainq: Program, address: str) -> None:
+    """A name of a function that is too long is abbreviated, before the column of amounts is left out."""
+    words = ("address-transactions", address, "--end", "2K", "--limit", "40", "--table")
+    header, *lines = chainq(*words, url="demo:", env={"COLUMNS": "80"}).out.decode().splitlines()
+    assert header.split() == ["transaction_id", "finalizedAt", "function", "credits"]
+    assert "transfer_priv…to_public" in "".join(lines)
+    assert {len(line) for line in lines[:40] if "." in line} == {len(header)}
 
 
 def test_columns_that_have_no_room_are_not_for_columns(chainq: Program, address: str) -> None:
@@ -161,4 +171,4 @@ def test_any_field_and_any_id_may_come(chainq: Program) -> None:
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.decode().splitlines()
     assert len(lines) == 1 + len(rows) + 1
-    assert lines[1].split() == [IDS[0], "credits.aleo", "join", "execute", "!", "own"]
+    assert lines[1].split() == [IDS[0], "join", "credits.aleo", "execute", "!", "own"]

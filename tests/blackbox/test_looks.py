@@ -246,6 +246,15 @@ def test_a_format_that_contradicts_the_extension_is_a_warning(chainq: Program) -
     assert chainq(*LAST, "--table", "-o", "x.txt", url="demo:").err == ""
 
 
+@pytest.mark.parametrize(("env", "whole"), [({}, True), ({"COLUMNS": "80"}, False)])
+def test_a_table_in_a_file_has_no_width(env: dict[str, str], whole: bool, chainq: Program) -> None:
+    """All columns of the table, with whole IDs, unless COLUMNS states a width."""
+    assert chainq("blocks", "5", "--table", "-o", "x.txt", url="demo:", env=env).code == 0
+    text = (chainq.home / "x.txt").read_text()
+    assert ("coinbase_target" in text.splitlines()[0]) is whole
+    assert ("\N{HORIZONTAL ELLIPSIS}" not in text) is whole
+
+
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
 def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> None:
     """--columns help lists every column, aligned, with a mark at those of a table; without arguments or a URL."""
