@@ -206,8 +206,7 @@ def settings(
         terminal=on_terminal(file),
         width=terminal_width(),
         color=use_color(given.color, terminal=on_terminal(file)),
-        abbreviate=not given.no_trunc
-        and (file is None or on_terminal(file) or width_is_stated()),
+        abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
         detailed=detailed,
         spelled=spelled,
     )
