@@ -1,5 +1,6 @@
 """Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -57,9 +58,10 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
     """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     options = completed(given)
     if not options.url:
+        alone = f"--url {shlex.quote(options.lake or '')} reads the export without a service"
         raise UsageError(
             f"profile {given.profile!r} has no url" if given.profile else "no service URL",
-            "pass --url URL, set CHAINQ_URL or a profile, or try --url demo:",
+            f"pass --url URL, set CHAINQ_URL or a profile{f'; {alone}' if options.lake else ', or try --url demo:'}",
         )
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 

@@ -12,13 +12,15 @@ from chainq.stored.open import absolute, open_store
 from chainq.transport.base import ServiceOptions
 
 
-def run(query: Query, options: ServiceOptions, reporter: Reporter) -> None:
-    """Write what the data set of `options` lacks of a query's range. Raises ChainqError."""
+def run(query: Query, options: ServiceOptions, reporter: Reporter, *, dry_run: bool) -> None:
+    """Write what the data set of `options` lacks of a query's range. Raises ChainqError; UsageError for `dry_run`."""
     given = completed(options).lake
     if not given:
         raise UsageError("--fill needs --lake DEST")
     if query.bounds is None or query.limit is not None or query.page is not None:
         raise UsageError(f"--fill cannot be combined with {'--page' if query.limit is None else '--limit'}")
+    if dry_run:
+        raise UsageError("--fill cannot be combined with --dry-run", "chainq export has a --dry-run of its own")
     there = data_set.read(open_store(absolute(given))) is not None
     with connect.open_service(options._replace(lake=given if there else None), reporter) as service:
         progress = Progress(reporter, announce=True)

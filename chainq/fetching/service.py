@@ -203,6 +203,11 @@ class Service(Closing):
         """The lowest height of an export; 0 for a network."""
         return 0 if self._stored is None else self._stored.reader.first
 
+    @property
+    def partition(self) -> int | None:
+        """How many heights each partition of an export has; None for a network."""
+        return None if self._stored is None else self._stored.reader.partition
+
     def hash_of(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist; the tip has its own hash and the previous one."""
         tip = self.tip()

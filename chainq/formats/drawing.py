@@ -17,8 +17,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from chainq.formats.cells import Cell
-from chainq.text.width import GAP, width_of
+from chainq.formats.cells import ID_WIDTH, Cell
+from chainq.text.width import BOTH_ENDS, GAP, truncate, width_of
 
 ENDLESS = 1 << 24  # character cells of a line that has no end (--no-trunc)
 
@@ -43,6 +43,8 @@ class Line(NamedTuple):
         indent = max(self.indent, width_of(self.name))
         room = options.max_width - indent - GAP
         text = self.value.text(room)
+        if ID_WIDTH <= room < width_of(text) < width_of(self.value.whole) and " " not in text:
+            text = truncate(self.value.whole, room, BOTH_ENDS)  # rather than in two lines
         if width_of(text) <= room and "\n" not in text:
             yield Segment(self.name, Style.parse(self.style))
             yield Segment(" " * (indent + GAP - width_of(self.name)) if text and indent else "")

@@ -11,7 +11,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
-from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
+from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
@@ -136,7 +136,7 @@ class Export:
         if target is None:
             return None
         heights = target.heights
-        size = (found.partition if found else None) or self._query.partition or data_set.PARTITION
+        size = found.partition if found else self._partition
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
@@ -155,6 +155,11 @@ class Export:
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
+    @property
+    def _partition(self) -> int:
+        """Heights in each partition of a new data set: those of an export that it is read from, unless given."""
+        return self._query.partition or self._service.partition or data_set.PARTITION
+
     def _target(self, found: DataSet | None, inventory: Inventory) -> Target | None:
         """Return what to write into a data set, or into a new one; None if the range has no blocks."""
         if found is None and self._query.repair:
@@ -166,7 +171,7 @@ class Export:
             return None
         wanted = self._wanted._replace(dialect=self._dialect())
         if found is None:
-            return Target(heights, wanted, self._origin(heights))
+            return Target(heights, wanted._replace(partition=self._partition), self._origin(heights))
         data_set.check(self._store, found, wanted)
         data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
         return Target(heights, wanted, found.chain)
@@ -364,9 +369,12 @@ class Export:
 
     def _origin(self, heights: HeightRange) -> Origin:
         """Return the block that identifies the chain: block 0, or the first one to export."""
-        for height in dict.fromkeys([0, heights.start]):
-            if found := self._hash_at(height):
-                return Origin(height, found)
+        if heights.start:
+            with suppress(LackingError):  # a served export may begin above
+                if found := self._hash_at(0):
+                    return Origin(0, found)
+        if found := self._hash_at(heights.start):
+            return Origin(heights.start, found)
         raise IncompleteError(f"block {heights.start} does not exist or has no hash", "run the command again")
 
     def _tell_of_reorgs(self, todo: Sequence[Todo]) -> None:

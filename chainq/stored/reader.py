@@ -57,7 +57,7 @@ class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
     everything that is read. Raises UsageError if there is no data set.
 
-    `first`: the lowest height of the blocks in it, 0 for none.
+    `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -69,7 +69,7 @@ class Reader:
         if found is None:
             writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
             raise data_set.missing(self._store, writes)
-        self.origin = found.chain
+        self.origin, self.partition = found.chain, found.partition
         self._seen = self._store.read(last_run.NAME)
         self._look(listed=not (quick or self._store.lists_slowly))
 
@@ -230,10 +230,16 @@ class Reader:
         return found
 
     def export_hint(self, tables: str, heights: HeightRange | None = None, does: str = "writes it") -> str:
-        """Return the command that writes these tables, of all heights here unless some are given, and its effect."""
+        """Return the command that writes these tables, of all heights here unless some are given, and its effect.
+
+        It names whole partitions, up to the tip: one that ends at a given height would leave a gap after it.
+        """
         if heights is None:
             some = (entry.spec for entries in self._entries.values() for entry in entries)
             heights = span(some) or last_run.begun(self._store)
+        if heights is not None:
+            end = min(-heights.end // self.partition * -self.partition, max(self._tip + 1, heights.end))
+            heights = HeightRange(heights.start - heights.start % self.partition, end)
         return f"{export_command(tables.split(), heights, self.label)} {does}"
 
     def _source(self, table: str) -> str:

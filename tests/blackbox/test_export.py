@@ -512,7 +512,7 @@ def test_a_service_that_sends_other_fields(chainq: Program) -> None:
         ran = chainq("export", "records", "2500:2650", *words, "--max-memory", "1G", url=url)
         assert ran.code == 0, ran.err
         for told in (
-            "no values of block_hash, transition_id from height 2500 on",
+            "no values of block_hash, transition_id from the partition at height 2500 on",
             "gained",
             "value of 'transition_id'",
         ):
@@ -548,8 +548,8 @@ def test_a_service_that_sends_other_members(chainq: Program) -> None:
         words = ("export", "full-blocks", "--to", "lake", "--partition", "20", "-w", "2")
         ran = chainq(*words, "2440:2600", url=url)
         assert ran.code == 0, ran.err
-        assert ran.err.count(f"full-blocks: no values of {inner}.tcm from height 2500 on") == 1
-        assert ran.err.count(f"full-blocks: unknown fields {inner}.gained from height 2500 on") == 1
+        assert ran.err.count(f"full-blocks: no values of {inner}.tcm from the partition at height 2500 on") == 1
+        assert ran.err.count(f"full-blocks: unknown fields {inner}.gained from the partition at height 2500 on") == 1
         assert "no values of" not in ran.err.replace(f"no values of {inner}.tcm from", "")
         ran = chainq(*words, "2600:2700", url=url)
         assert ran.code == 0, ran.err

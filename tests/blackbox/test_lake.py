@@ -1,6 +1,7 @@
 """--lake DEST: what an export proves is read from its files, and only the rest is requested from the service."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -349,10 +350,18 @@ def test_python_fills_it(seen: Seen, truth: Truth, tmp_path: Path) -> None:
 
 
 def test_fill_needs_a_range_and_a_place(chainq: Program, seen: Seen) -> None:
-    """Without --lake there is nothing to fill, and a limit does not say how far."""
+    """Without --lake there is nothing to fill, a limit does not say how far, and what is exported are no calls."""
     assert "--fill needs --lake" in one_line(chainq("records", "5:9", "--fill", url=seen[0]), 2)
     limited = chainq("records", "5:9", "--fill", "--lake", "cache", "--limit", "3", url=seen[0])
     assert "--fill cannot be combined with --limit" in one_line(limited, 2)
+    listed = chainq("records", "5:9", "--fill", "--lake", "cache", "--dry-run", url=seen[0])
+    assert "--fill cannot be combined with --dry-run; chainq export has" in one_line(listed, 2)
+
+
+def test_without_a_service_the_hint_names_the_option_that_needs_none(chainq: Program, lake: str) -> None:
+    line = one_line(chainq("blocks", "--lake", lake), 2)
+    hint = f"pass --url URL, set CHAINQ_URL or a profile; --url {shlex.quote(lake)} reads the export without a service"
+    assert line == f"chainq blocks: no service URL; {hint}\n"
 
 
 def test_what_is_no_data_set(chainq: Program, seen: Seen) -> None:

@@ -203,6 +203,13 @@ def test_a_data_set_that_grows(chainq: Program, server: Servers, lake: Path) -> 
         assert chainq("blocks", "2590:2610", *CHAIN, url=url).code == 0
 
 
+def test_an_export_of_what_is_served(program: Program, url: str) -> None:
+    """Block 0 need not be there: the first block of the export says which chain it is of."""
+    words = ("export", "blocks", "2400:2450", "--partition", "50", "--to", "of served", "-q", *CHAIN)
+    assert program(*words, url=url).code == 0
+    assert program("blocks", "2400:2450", "--url", "of served").rows == program("blocks", "2400:2450", url=url).rows
+
+
 def test_a_block_of_an_export_without_records(chainq: Program, server: Servers) -> None:
     """`show` has the records of the full block, as from the folder itself; `records` fails."""
     words = ("--to", "lake", "--partition", "50", "-q")

@@ -164,6 +164,8 @@ def test_selected_columns_are_never_left_out() -> None:
     assert fields == [*names, *names, "2"]
     assert "timestamp      2024-06-02 11:36:49Z" in text
     assert "not shown" not in text
+    # An ID that has no room is abbreviated more, not continued in a second line.
+    assert len(drawn(spec("blocks", *names, width=48), [BLOCK]).splitlines()) == len(names) + 1
 
 
 def test_records_show_the_call_before_the_row_id() -> None:
