@@ -48,16 +48,11 @@ def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
 
 
 def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
-    """Return the one column whose path ends in that name, as tables show it; None if none does, or several do.
-
-    Members of arrays count only if no column ends in it.
-    """
+    """Return the one column, or member of an array, whose path ends in that name; None if none does, or several do."""
     known = list(columns)
     paths = [column.path for column in known]
-    for some in (paths, _nested(paths)):
-        if ends := [path for path in some if path.endswith(f".{name}")]:
-            return known_column(ends[0], known) if len(ends) == 1 else None
-    return None
+    ends = [path for path in (*paths, *_nested(paths)) if path.endswith(f".{name}")]
+    return known_column(ends[0], known) if len(ends) == 1 else None
 
 
 def _is_member(name: str, array: str) -> bool:
@@ -122,9 +117,9 @@ def _near(name: str, paths: list[str]) -> list[str]:
         if _is_member(f"{found}[]{rest}", found):
             return [f"{found}[]{rest}"]
     nested = _nested(paths)
-    for some in (paths, nested):
-        if ends := [path for path in some if path.lower() == lower or path.lower().endswith(f".{lower}")]:
-            return ends[:3]
+    whole = [path for path in paths if path.lower() == lower]
+    if ends := whole or [path for path in (*paths, *nested) if path.lower().endswith(f".{lower}")]:
+        return ends[:3]
     lasts, inside = ({path.rpartition(".")[2]: path for path in reversed(some)} for some in (paths, nested))
     near = alike(name, paths, 3) or [lasts[found] for found in alike(name, lasts, 3)]
     return near or [inside[found] for found in alike(name, inside, 1)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
 from chainq.cli.empty_range import reason
@@ -17,10 +18,11 @@ from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds, parse_height
+from chainq.heights.bounds import MINUS, Bounds, parse_height
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportQuery
+from chainq.lake.extras import check_installed
 from chainq.lake.local import LocalEngine
 from chainq.lake.reads import EXPORTED, NAME
 from chainq.lake.registered import DELTA, ICEBERG, KINDS
@@ -45,6 +47,7 @@ def run(given: ExportCommand) -> None:
     query = _query(given)
     if given.hashes:
         query = _with_hashes(query)
+    _check_installed(given, query)
     destination = absolute(given.to)
     reporter = connect.reporter(given)
     options = connect.service_options(given, strict=given.strict)
@@ -116,7 +119,8 @@ def _query(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if not commands:
-        raise UsageError("no command to export", f"the commands are {', '.join(EXPORTED)}")
+        only = f", only the range {ranges[0].replace(MINUS, '-')}" if ranges else ""
+        raise UsageError(f"no command to export{only}", f"the commands are {', '.join(EXPORTED)}")
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
     partition = None if given.partition is None else parse_height(given.partition)
@@ -138,14 +142,19 @@ def _kinds(given: ExportCommand) -> frozenset[str]:
     return frozenset(kind for kind, wanted in ((DELTA, given.delta), (ICEBERG, given.iceberg)) if wanted)
 
 
+def _check_installed(given: ExportCommand, query: ExportQuery) -> None:
+    """Raise UsageError if optional packages that the options need are not installed."""
+    stores = given.to.partition("://")[0].lower() in STORES
+    wanted = {"dask": given.engine == "dask", "hashes": query.hashes, "export": stores}
+    check_installed([*sorted(query.register), *(extra for extra, needed in wanted.items() if needed)])
+
+
 def _with_hashes(query: ExportQuery) -> ExportQuery:
-    """Return the query with block hashes. Raises UsageError without a command of blocks, and without aleo-sdk."""
+    """Return the query with block hashes. Raises UsageError without a command of blocks."""
     from chainq.fetching.hashed import TIERS
-    from chainq.hashes.sdk import check_installed
 
     if not {NAME, *TIERS, *DERIVED} & set(query.commands):  # the others are not read from blocks
         raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
-    check_installed("--hashes", "hashes")
     return query._replace(hashes=True)
 
 

@@ -17,7 +17,7 @@ def whole_chain(plan: ExportPlan) -> str:
     starts = [start for table, start in plan.seen.inventory.valid if table in tables]
     if not tables or (starts and plan.todo[0].spec.start >= min(starts)):  # the lowest comes first
         return ""
-    extends = f"; {min(starts)}: extends what is there" if starts else ""
+    extends = f"; pass the range {min(starts)}: to only continue the existing tables" if starts else ""
     what = "all that the source has" if plan.heights.start else "the whole chain"  # if that is an export
     return f"; no range was given, so it is {what}{extends}"
 

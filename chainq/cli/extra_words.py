@@ -2,12 +2,18 @@
 
 import os
 import re
+from shlex import quote
+from typing import TYPE_CHECKING
 
+from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.help import PlainGroup
 from chainq.cli.query import OF_EXPORT, OF_URL, is_range, is_url
 from chainq.errors import UsageError
-from chainq.heights.bounds import LATEST, as_range, parse_height
+from chainq.heights.bounds import LATEST, MINUS, as_range, parse_height
+
+if TYPE_CHECKING:
+    from chainq.cli.options import MethodOptions
 
 _OPERATOR = re.compile(r"=|==|!=|~|!~")  # a shell takes < and > for itself
 _HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
@@ -37,6 +43,16 @@ def advice(
     if command == "latest" and all(map(_is_number, extra)):
         return f"use {f'chainq blocks --last {word} or ' * (len(extra) == 1)}chainq block {word}"
     return _about_range(command, start, extra) if start else ""
+
+
+def in_order(command: str, given: "MethodOptions") -> str:
+    """Return the arguments of a method's command in their order; empty if they are not in another one."""
+    first, second = (given.program, given.function) if given.program else (given.address, given.range)
+    if kind_of(second or "") in (TextKind.PROGRAM, TextKind.ADDRESS):
+        return f"the arguments seem to be swapped; use chainq {command} {quote(second or '')} {quote(first or '')}"
+    if given.address and is_range(given.address) and not second:
+        return f"a range follows the address: chainq {command} ADDRESS {given.address.replace(MINUS, '-')}"
+    return ""
 
 
 def _about_range(command: str, start: str, extra: list[str]) -> str:

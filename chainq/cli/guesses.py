@@ -57,6 +57,7 @@ _OPTIONS = {
     "-L": ("--limit",),
     "--reverse": ("--newest",),
     "--desc": ("--reverse",),
+    "--newest": ("--reverse",),
     "--jq": ("--columns",),
     "-H": ("--header",),
     "--rpc-url": ("--url",),
@@ -123,8 +124,6 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
     known = [*(name for param in params for name in param.opts), "--help"]
     if "--format" in known and option[2:] in registry.names():
         return f"use --format {option[2:]}"
-    if command and command.name == "sql" and option in _IN_QUERY:
-        return "write it in the query, such as select height from blocks limit 5"
     if command and command.name == "show" and option in _OF_ROWS:
         return "a screen has no columns or rows; use --json, or a command that prints rows, such as records"
     if option in ("--table", "--text") and "--json" in known and "--format" not in known:
@@ -151,6 +150,10 @@ def _instead(command: str, option: str) -> str:
     """Return what a command without filters or `--lake` has instead; empty for other commands and options."""
     if command == "sql" and option == "--lake":
         return "the folder or URL of an export comes before the query: chainq sql DEST QUERY"
+    if command == "sql" and re.search(r"\s", option):
+        return "a query that begins with a comment comes after --: chainq sql -- 'QUERY'"
+    if command == "sql" and option in _IN_QUERY:
+        return "write it in the query, such as select height from blocks limit 5"
     if command == "owned" and option in _FILTERS:
         columns = "chainq owned --columns height,amount,program_id --jsonl"
         return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"

@@ -1,10 +1,12 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from chainq.catalog.identifiers import STORES
 from chainq.catalog.methods import (
     DETAILED_REFERENCE,
     METHODS,
@@ -21,7 +23,7 @@ from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, has_receipt, receipt_path
-from chainq.text.sanitize import printable, quoted
+from chainq.text.sanitize import mask_url, printable, quoted
 from chainq.text.spelling import spelled
 from chainq.text.width import terminal_width, width_is_stated
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions
 
 NO_CHECK = "--no-check skips this check"
+ALL = ("all", "*")
+"""What `--columns` takes for every column."""
 _COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".zip": "zip"}
 _WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")
@@ -226,6 +230,9 @@ def file_of(given: "OutputOptions") -> Path | None:
         return None
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
+    if url := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", name):
+        stores = "chainq export --to takes the URL of an object store" if url[1].lower() in STORES else ""
+        raise UsageError(f"invalid --output {quoted(mask_url(name))}: expected the name of a file", stores)
     file = Path(name)
     if name.endswith("/") or not file.name:  # `.` has no name
         raise OutputError(f"cannot write {printable(name)}: is a directory")
@@ -297,10 +304,10 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
         raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
     if odd := [name for name in names if not name.isprintable()]:
         raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
-    if not no_check and (unknown := [name for name in names if name != "all" and not found(name)]):
+    if not no_check and (unknown := [name for name in names if name not in ALL and not found(name)]):
         raise _unknown(unknown, method.selectable, NO_CHECK if no_check is False else "")
     for name in names:
-        some = method.columns if name == "all" else (found(name) or Column(name, "unknown"),)
+        some = method.columns if name in ALL else (found(name) or Column(name, "unknown"),)
         if any(column in chosen for column in some):
             raise UsageError(f"column {name} is given twice")
         chosen += some
@@ -319,7 +326,7 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
     if {*(words := names[0].split())} <= {column.path for column in columns}:
         return UsageError(f"unknown column {quoted(names[0])}", f"separate columns with commas: {','.join(words)}")
     meanings = {
-        name: " (did you mean all?)" if name.lower() in ("*", "all") else meant(name.removesuffix(".*"), columns)
+        name: " (did you mean all?)" if name.lower() == "all" else meant(name.removesuffix(".*"), columns)
         for name in names
     }
     guessed = [f"{quoted(name)}{text}" for name, text in meanings.items() if text.startswith(" (")]

@@ -48,9 +48,16 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
         together = ",".join([*given.columns, given.range])
         raise UsageError(f"unexpected argument {given.range}", f"separate columns with commas: --columns {together}")
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
+    try:
+        values = {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)}
+    except UsageError as error:
+        from chainq.cli.extra_words import in_order
+
+        error.hint = in_order(method.command, given) or error.hint
+        raise
     return Query(
         method,
-        {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)},
+        values,
         _lookups(method, given, check),
         read_bounds(given, given.range, whole=method.param(Role.ADDRESS) is not None) if method.ranged else None,
         reverse=given.reverse,
@@ -207,6 +214,8 @@ def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None
         return Where(method, given.where or (), programs, functions, check=check)
     except UsageError as error:
         error.hint = NO_CHECK if "unknown field" in error.message else ""
+        if given.where and re.fullmatch(r"[\w.\[\]]+", given.where[-1]) and not error.hint:
+            error.hint = f"a shell takes < and > for itself: quote the condition, --where '{given.where[-1]} > VALUE'"
         raise
 
 

@@ -20,11 +20,12 @@ from chainq.heights.range import HeightRange
 from chainq.lake import plan
 from chainq.lake.drift import changes, in_extra
 from chainq.lake.engine import Engine
+from chainq.lake.extras import check_installed
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.registered import load_kind, open_table, registered
-from chainq.lake.table import SCHEMAS, check_installed
+from chainq.lake.table import SCHEMAS
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
@@ -115,7 +116,7 @@ class Export:
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        check_installed()
+        check_installed(query.register)
         for kind in query.register:
             load_kind(kind)
         data_set.check_place(store)
@@ -256,7 +257,8 @@ class Export:
                     wrote(done)
             except BaseException as error:
                 of_all = f"{totals['written']} of {counted(len(made.todo), 'partition')}"
-                error.add_note(f"{of_all} written; {self._rest(made.todo, entries)}")
+                again = not isinstance(error, ChainqError) or error.again
+                error.add_note(f"{of_all} written{f'; {self._rest(made.todo, entries)}' if again else ''}")
                 raise
             before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]

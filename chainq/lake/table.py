@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from typing import Any, BinaryIO, TypeVar, cast
 
 from msgspec import Raw
@@ -38,13 +37,6 @@ SCHEMAS = {
 }
 """By table, what the columns of its files depend on: a digest of their Arrow schema. Not computed, since pyarrow takes
 0.2 s and 40 MB, which a run with nothing to write does without."""
-
-
-def check_installed() -> None:
-    """Raise UsageError without pyarrow; do not load it."""
-    with needed(NEEDED, "parquet"):
-        if find_spec("pyarrow") is None:
-            raise ImportError
 
 
 def arrow_schema(method: Method) -> Any:

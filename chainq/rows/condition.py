@@ -53,6 +53,7 @@ _ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
 _MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=~": "~", "~=": "~", "===": "="}
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
 _INSTEAD = {
@@ -210,6 +211,7 @@ class _Parser:
         self._tokens = self._split()
         self._next = self._depth = 0
         self._compared = ("", 0, -1)  # of the last value: its field and operator, where it begins, the token after it
+        self._before: Sequence[_Token] = ()  # the field, the operator and the value of the last comparison
 
     def parse(self) -> Test:
         if self._token.kind == "end":
@@ -273,6 +275,35 @@ class _Parser:
             return ""
         return f"put the text in quotes: {compared} {mark}{text}{mark}"
 
+    def _rewritten(self) -> UsageError | None:
+        """Return the error of a value that is in the place of a field, with the form that is valid; None for others."""
+        value, sign, other, *more = [*self._tokens[self._next : self._next + 5], *[self._tokens[-1]] * 4][:5]
+        if value.kind == "text" and sign.kind == "operator" and self._is_field(value.text[1:-1]):
+            meant = f"{value.text[1:-1]} {sign.text} {other.text}"
+            return self._unexpected(value, f"write a field without quotes: {meant}")
+        if sign.text in _FLIPPED and other.kind == "word" and (value.kind == "text" or self._number(value) is not None):
+            meant = f"{other.text} {_FLIPPED[sign.text]} {value.text}"
+            meant += f" and {other.text} {more[0].text} {more[1].text}" if more[0].kind == "operator" else ""
+            return self._unexpected(value, f"a field comes first: {meant}")
+        joined = self._tokens[self._next - 1].keyword if self._next else ""
+        ended = sign.kind == "end" or sign.text == ")" or sign.keyword in ("and", "or")
+        if joined in ("and", "or") and self._before and ended and value.kind in ("word", "text"):
+            field, operator, first = (token.text for token in self._before)
+            meant = f"{field} {operator} {first} {joined} {field} {operator} {value.text}"
+            return self._unexpected(value, f"repeat the field: {meant}")
+        return None
+
+    def _is_field(self, name: str) -> bool:
+        try:
+            self._field(name, 1)
+        except UsageError:
+            return False
+        return True
+
+    @staticmethod
+    def _unexpected(token: _Token, hint: str) -> UsageError:
+        return _wrong(f"unexpected {quoted(token.text)} at character {token.at + 1}; {hint}")
+
     def _expected_number(self, after: str, field: Field) -> UsageError:
         hint = Phrase("; times are Unix seconds; for blocks by time use {since}", since=None)
         error = self._expected(f"a number after {after}")
@@ -317,9 +348,14 @@ class _Parser:
 
     def _comparison(self) -> Test:
         if self._token.kind != "word" or self._token.keyword in ("and", "or"):
-            raise self._expected("a field")
-        name = self._take()
-        field = self._field(name.text, name.at + 1)
+            raise self._rewritten() or self._expected("a field")
+        name = self._token
+        try:
+            field = self._field(name.text, name.at + 1)
+        except UsageError as error:
+            raise self._rewritten() or error from None
+        self._before = self._tokens[self._next : self._next + 3]
+        self._take()
         if self._token.kind != "operator":
             words = (token.keyword for token in self._tokens[self._next : self._next + 2])
             instead = _INSTEAD.get(next((word for word in words if word != "not"), ""))

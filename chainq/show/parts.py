@@ -376,7 +376,7 @@ def _meant(text: str) -> str:
         return f"did you mean {text.replace(',', '')}?"
     name, dot, network = text.rpartition(".")
     if dot and alike(network, ["aleo"]):
-        return f"did you mean {name}.aleo?"
+        return f"did you mean {name.lower() if text.isupper() else name}.aleo?"
     return identifiers.with_network(text)
 
 

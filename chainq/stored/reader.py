@@ -61,7 +61,8 @@ class Reader:
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
-        with needed("reading a data set needs the pyarrow package", "parquet"):
+        extra = "export" if "://" in destination else "parquet"  # which object stores need, too
+        with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination)
         self.label = self._store.label

@@ -6,6 +6,9 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from chainq.errors import UsageError
+from chainq.text.sanitize import quoted
+
 
 def counted(count: int, one: str, many: str = "") -> str:
     """Return a count with its noun: `1 row`, `2,345 rows`."""
@@ -26,10 +29,13 @@ def counts(numbers: Iterable[tuple[str, int]]) -> str:
 def now() -> float:
     """Return the time that ages count from, in seconds since 1970: SOURCE_DATE_EPOCH if it is set.
 
-    This makes pages with tables reproducible (reproducible-builds.org/specs/source-date-epoch).
+    This makes pages with tables reproducible (reproducible-builds.org/specs/source-date-epoch). Raises UsageError for
+    a value that is not such a time.
     """
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return int(epoch) if epoch.isdecimal() and len(epoch) < 16 else time.time()
+    if epoch and not re.fullmatch("[0-9]{1,15}", epoch):
+        raise UsageError(f"invalid SOURCE_DATE_EPOCH {quoted(epoch)}: expected seconds since 1970, such as 1717326000")
+    return int(epoch) if epoch else time.time()
 
 
 def utc(seconds: float) -> str:

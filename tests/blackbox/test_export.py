@@ -469,7 +469,7 @@ def test_without_a_range_a_data_set_that_begins_later_is_of_the_whole_chain(chai
     """The line names the range that extends it, with --dry-run too, and only if it is needed."""
     url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
     assert chainq(*words, "200:300", "--partition", "100", "-q", url=url).code == 0
-    said = "; no range was given, so it is the whole chain; 200: extends what is there\n"
+    said = "; no range was given, so it is the whole chain; pass the range 200: to only continue the existing tables\n"
     assert chainq(*words, "--dry-run", url=url).err.endswith(said)
     assert "no range" not in chainq(*words, "200:", url=url).err
     assert f"chainq: 2 partitions of heights 0-199 to write, 2 complete{said}" in chainq(*words, url=url).err

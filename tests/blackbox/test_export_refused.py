@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from chainq.installer import install_command
 from harness.lake import Lake
 from harness.program import Program, Servers, one_line
 
@@ -29,8 +30,9 @@ PACKAGES = {
 
 
 def without(package: str, folder: Path) -> dict[str, str]:
-    """The environment of a program that lacks a package."""
-    (folder / "sitecustomize.py").write_text(f"import sys\nsys.modules['{package}'] = None\n")
+    """The environment of a program that lacks a package, or several with commas between them."""
+    lines = (f"sys.modules['{name}'] = None\n" for name in package.split(","))
+    (folder / "sitecustomize.py").write_text("import sys\n" + "".join(lines))
     return {"PYTHONPATH": str(folder)}
 
 
@@ -44,7 +46,7 @@ def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path, pac
     """No file and no folder comes, and a healthy data set stays healthy for every command."""
     url, lake = server("--tip", "400"), chainq.home / "lake"
     words = ("export", *PACKAGES[package], "100:400", "--to", "lake", "--partition", "100", "-q")
-    assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path)), 2) or package == "distributed"
+    assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path)), 2)
     assert not lake.exists()
     assert chainq("export", "blocks", "100:400", "--to", "lake", "--partition", "100", "-q", url=url).code == 0
     before = everything(lake)
@@ -54,6 +56,15 @@ def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path, pac
     assert chainq("status", "lake", "--max-age", "1d").code == 0
     assert chainq("sql", "lake", "select count(*) from blocks").err == ""
     assert chainq("verify", "lake").code == 0
+
+
+def test_all_packages_that_are_missing_are_named_at_once(chainq: Program, nowhere: str, tmp_path: Path) -> None:
+    """One command installs all extras that the options need, before any request."""
+    env = without(",".join(PACKAGES), tmp_path)
+    words = ("export", "blocks", "0:5", "--to", "lake", "--delta", "--hashes", "--engine", "dask")
+    line = one_line(chainq(*words, url=nowhere, env=env), 2)
+    assert "this export needs the packages pyarrow, deltalake, distributed and aleo-sdk; " in line
+    assert line.endswith(f"{install_command('delta,dask,hashes')}\n")
 
 
 def test_a_table_whose_package_is_gone(chainq: Program, server: Servers, tmp_path: Path, lake: Lake) -> None:

@@ -68,7 +68,6 @@ def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, nowhere:
     ran = chainq("blocks", *RANGE, "--columns", "heigth", url=nowhere)
     assert (ran.code, ran.out) == (2, b"")
     assert "height" in ran.err.replace("heigth", "")
-    assert "unknown column '*' (did you mean all?)" in chainq("blocks", *RANGE, "--columns", "*", url=nowhere).err
     for option in (["--columns", "transactions[].stauts"], ["--where", "transactions[].stauts = rejected"]):
         ran = chainq("full-blocks", *RANGE, *option, url=nowhere)
         assert ran.code == 2

@@ -101,6 +101,30 @@ USAGE: list[tuple[list[str], str]] = [
     (["transaction", ID, "x"], "x"),
     (["address-transactions", ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p")], "checksum"),
     (["address-transactions", "bob"], "bob"),
+    (
+        ["address-transactions", "0:5", ADDRESS],
+        f"; the arguments seem to be swapped; use chainq address-transactions {ADDRESS} 0:5\n",
+    ),
+    (["address-transactions", "0:5"], "; a range follows the address: chainq address-transactions ADDRESS 0:5\n"),
+    (
+        ["program-transactions", "transfer_public", "credits.aleo"],
+        "; the arguments seem to be swapped; use chainq program-transactions credits.aleo transfer_public\n",
+    ),
+    (["blocks", "-o", "s3://b/a.csv"], "expected the name of a file; chainq export --to takes the URL of an object"),
+    (
+        ["blocks", "-o", "https://u:secret@h/a.csv"],
+        "invalid --output 'https://***@h/***': expected the name of a file\n",
+    ),
+    (["sql", "-- a comment\nselect 1"], "; a query that begins with a comment comes after --: chainq sql -- 'QUERY'\n"),
+    (["export", "latest", "--to", "x"], "no command to export, only the range latest; the commands are chain, blocks,"),
+    (["records", "--newest"], "unknown option --newest; did you mean --reverse?\n"),
+    (["show", "CREDITS.ALEO"], "cannot show 'CREDITS.ALEO'; did you mean credits.aleo?"),
+    (["full-blocks", "--columns", "type"], "(did you mean authority.type or ratifications[].type or transactions[]."),
+    (["blocks", "--where", "height"], "; a shell takes < and > for itself: quote the condition, --where 'height > "),
+    (["blocks", "--where", "height = 1 or 2"], "unexpected '2' at character 15; repeat the field: height = 1 or heigh"),
+    (["blocks", "--where", "5 < height <= 7"], "; a field comes first: height > 5 and height <= 7\n"),
+    (["records", "--where", "'a' = program_id"], "; a field comes first: program_id = 'a'\n"),
+    (["records", "--where", '"program_id" = a'], "; write a field without quotes: program_id = a\n"),
     (["program-transactions", "credits", "mint"], "credits"),
     (["program-transactions", "cre dits.aleo", "mint"], "cre dits.aleo"),
     (["program-transactions", "credits.aleo", "mint-it"], "mint-it"),
@@ -265,6 +289,13 @@ def test_2_an_environment_that_cannot_be_used(name: str, value: str, said: str, 
     message = one_line(chainq("block", "5", url="https://127.0.0.1:1/", env={name: value}), 2)
     assert said in message
     assert "hunter2" not in message
+
+
+@pytest.mark.parametrize("words", [["blocks", "5", "--table"], ["show", "5"]])
+def test_2_a_bad_source_date_epoch(words: list[str], chainq: Program) -> None:
+    """A time from which no age can be counted is named, by the commands that print ages."""
+    ran = chainq(*words, url="demo:", env={"SOURCE_DATE_EPOCH": "junk"})
+    assert "invalid SOURCE_DATE_EPOCH 'junk': expected seconds since 1970" in one_line(ran, 2)
 
 
 def test_2_no_url(chainq: Program) -> None:
