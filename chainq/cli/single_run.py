@@ -275,7 +275,7 @@ class SingleRun:
         elif bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
             self.reporter.warn(f"no blocks in that range: {last}")
         else:
-            self.reporter.warn(f"--end {end} is not reached: {last}")
+            self.reporter.warn(f"the end {end} is not reached: {last}")
 
 
 def _number(query: Query) -> int | None:

@@ -249,7 +249,7 @@ def _heights(
     """
     start, end = service.height_range(bounds).edges
     if end > start and (tip := service.tip_for(end)) < end - 1:
-        reporter.warn(f"--end {end} is not reached: the tip is {tip}")
+        reporter.warn(f"the end {end} is not reached: the tip is {tip}")
         end = max(start, tip + 1)
     if witness is not None and end > start and (tip := witness.tip_for(end)) < end - 1:
         reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")

@@ -172,7 +172,7 @@ class Rounds:
             self._lack_known(tip.height)
         if limit is not None and self._next < limit:
             lag = f", and this run stays {counted(self._lag, 'block')} below it" if self._lag else ""
-            self.warn(Phrase("{end} is not reached: the tip is {}{}", top - 1, lag, end=limit))
+            self.warn(f"the end {limit} is not reached: the tip is {top - 1}{lag}")
 
     def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
         """Write late and new rows below `end`.

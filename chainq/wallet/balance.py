@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
@@ -77,7 +77,7 @@ class Bookkeeper(Closing):
         """
         stop = tip.height + 1 if end is None else min(end, tip.height + 1)
         if end is not None and end > stop:
-            self._warn(Phrase("{end} is not reached: the tip is {}", tip.height, end=end))
+            self._warn(f"the end {end} is not reached: the tip is {tip.height}")
         if book.as_of is not None and tip.height < book.as_of.height and book.may_follow(tip.height, hash_of):
             self._warn(f"the tip is {tip.height}: the server may be behind block {book.as_of.height}, read before")
             return

@@ -377,7 +377,7 @@ def test_a_balance_fits_the_line(several: bool, columns: int, chainq: Program) -
 def test_what_bounds_leave_out_is_said(chainq: Program, server: Servers) -> None:
     """Records below `--start`, and that `--end` is above the tip."""
     ran = balance(chainq, "--start", "100", "--end", "160", url=server("--tip", "150"))
-    assert ran.err == "chainq: warning: --end 160 is not reached: the tip is 150\n"
+    assert ran.err == "chainq: warning: the end 160 is not reached: the tip is 150\n"
     assert ran.out.decode().splitlines()[2].endswith("; records before block 100 are not counted")
     found = json.loads(balance(chainq, "--start", "100", "--json", url=server("--tip", "150")).out)
     assert (found["start"], found["height"]) == (100, 150)

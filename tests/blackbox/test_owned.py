@@ -38,7 +38,7 @@ def test_fresh_keys_find_theirs_and_nothing_else(chainq: Program, workers: str) 
     file = key_file(chainq.home, mine, yours)
     with serving(service) as url:
         ran = chainq("owned", "--start", "1000", "--end", "2000", "--view-key-file", file, "-w", workers, url=url)
-    assert (ran.code, ran.err) == (0, "chainq: warning: --end 2000 is not reached: the tip is 1400\n")
+    assert (ran.code, ran.err) == (0, "chainq: warning: the end 2000 is not reached: the tip is 1400\n")
     found = [(row["transition_id"], row["owner"]) for row in map(json.loads, ran.rows)]
     assert found == [hit for hit in due if hit[1] != other.address]
     assert len(found) == 16

@@ -41,7 +41,7 @@ def test_an_end_that_is_not_reached_is_told(
     """A chain that ends below --end is a warning with the tip that there is, whatever latest/block says."""
     for switches in (STALE, STALE[:2]):
         ran = chainq(command, "--start", "0", "--end", "200", *more, url=server(*switches))
-        said(ran, 0, "--end 200 is not reached: the tip is 195")
+        said(ran, 0, "the end 200 is not reached: the tip is 195")
         assert len(ran.rows) == len(truth.rows(command, 0, 196))
 
 
@@ -60,7 +60,7 @@ def test_a_range_that_ends_at_a_stale_tip_says_so(
     """Two servers behind a URL, one of them 20 blocks behind: all rows, or those up to the tip that a warning names."""
     lagging = ("--lag-blocks", "20", "--lag-rate", "0.6", "--stale-tip-rate", "0.5")
     ran = chainq("records", "150:190", *more, url=server("--tip", "195", *lagging, "--fault-seed", str(seed)))
-    named = re.search("(?m)--end 190 is not reached: the tip is ([0-9]+)$", ran.err)
+    named = re.search("(?m)the end 190 is not reached: the tip is ([0-9]+)$", ran.err)
     due = truth.rows("records", 150, int(named[1]) + 1 if named else 190)
     if ran.code != 6 and "nothing proves" not in ran.err:
         assert ran.code == 0
