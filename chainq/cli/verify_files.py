@@ -81,15 +81,18 @@ def run(given: VerifyCommand) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
+    foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
+    if foreign:
+        reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     altered = "content" in verdict.findings and not given.full
     named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
-    conclude(verdict, reporter, named + _repair(given, settings, verdict, counted=files.counted))
+    conclude(verdict, reporter, named + _repair(given, settings, verdict, counted=files.counted or foreign))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
     """Return how to repair a data set or a file, by the findings that are written.
 
-    `counted`: a receipt shows which rows it should have.
+    `counted`: it is known that no filter left rows out.
     """
     name = given.range or ""
     if Path(name).is_file():

@@ -196,8 +196,11 @@ class RowsCheck:
         if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
             lost = f"the file has no rows of {' and '.join(map(str, gaps))}; {lost}"
         self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file without a receipt"
-        if method.ranged:
-            self.unseen += Phrase(", {full} compares them with the service")
+        ways = (
+            Phrase(", {full} compares them with the service", full=True),
+            Phrase(", which {receipt} writes", receipt=True),
+        )
+        self.unseen += ways[0] if method.ranged else ways[1]
 
     def _counted(self, said: FileReceipt) -> Iterator[Step]:
         """Count the rows, if they cannot be verified otherwise, and compare their number with the receipt's."""
@@ -244,7 +247,10 @@ class RowsCheck:
         if self._rows is None:
             return
         if not self._rows.method.ranged and not self._rows.derived:
-            raise UsageError(f"{self._rows.method.command} of a file cannot be compared with a service")
+            raise UsageError(
+                f"{self._rows.method.command} of a file cannot be compared with a service",
+                "compare full-blocks, which contain them",
+            )
         if not len(self.heights):
             raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
         yield self._rows

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from msgspec import Raw
 from pyarrow import compute
 
 from chainq.catalog.methods import Method
 from chainq.heights.range import HeightRange
-from chainq.rows.fields import integer_of
+from chainq.rows.fields import array_of, integer_of, object_of
 from chainq.rows.full_block import IDENTITY
+from chainq.text.sanitize import excerpt
 from chainq.verify.checksums import wrong_checksums
 from chainq.verify.compare import check_numbers
 from chainq.verify.findings import Contradiction, Located, label
@@ -274,8 +276,19 @@ def _members(array: Any, rows: Any, name: str) -> Iterator[tuple[Any, Any]]:
 
 
 def _numbers(transactions: Any, at: Any) -> Found:
-    """Yield blocks whose transactions are not numbered from 0; nothing for transactions as text."""
+    """Yield blocks whose transactions, as structs or as JSON, are not numbered from 0."""
     kind = transactions.type
+    if pa.types.is_string(kind):
+        for height, sent in zip(at.tolist(), transactions.to_pylist(), strict=True):
+            try:
+                rows = array_of(Raw((sent or "").encode()))
+            except ValueError:
+                yield height, Contradiction("invalid", f"{WITHIN} as JSON", excerpt(sent, 60))
+                continue
+            yield from (
+                (height, one) for one in check_numbers([integer_of(object_of(row).get("index")) for row in rows])
+            )
+        return
     if not pa.types.is_list(kind) or not pa.types.is_struct(kind.value_type):
         return
     if kind.value_type.get_field_index("index") >= 0:

@@ -217,6 +217,17 @@ def test_a_sample_says_what_it_proves(lake: Path, program: Program, url: str) ->
     assert "all 60 heights compared" in program("verify", str(lake), "--sample", "200", url=url).err
 
 
+@pytest.mark.parametrize("command", ["blocks", "records"])
+def test_the_rows_of_another_network_are_called_that(
+    command: str, program: Program, url: str, server: Servers, tmp_path: Path
+) -> None:
+    """No filter explains that the service has none of them."""
+    path = tmp_path / "rows.jsonl"
+    assert program(command, "100:105", "-o", str(path), url=url).code == 0
+    ran = program("verify", str(path), "--full", url=server("--tip", "400", "--seed", "7"))
+    assert (ran.code, "may be of another network" in ran.err, "--where" in ran.err) == (6, True, False), ran.err
+
+
 def test_another_service_has_other_rows(lake: Path, program: Program, server: Servers) -> None:
     """Each sampled height of another chain differs."""
     ran = program("verify", str(lake), "--sample", "3", "--jsonl", url=server("--tip", "400", "--seed", "7"))
@@ -253,6 +264,10 @@ def test_what_cannot_be_compared(program: Program, url: str, tmp_path: Path) -> 
     assert program("ownership", *HEIGHTS, "-o", str(path), url=url).code == 0
     ran = program("verify", str(path), "--full", "-q", url=url)
     assert "pass --start and --end" in one_line(ran, 2)
+    lists = tmp_path / "transactions.jsonl"
+    assert program("transactions", "100:102", "-o", str(lists), url=url).code == 0
+    ran = program("verify", str(lists), "--full", "-q", url=url)
+    assert "cannot be compared with a service; compare full-blocks" in one_line(ran, 2)
     few = tmp_path / "few.csv"
     assert program("records", *HEIGHTS, "--columns", "height,record_ciphertext", "-o", str(few), url=url).code == 0
     ran = program("verify", str(few), "--full", "-q", url=url)

@@ -426,6 +426,23 @@ def test_picked_columns_are_verified_as_far_as_they_go(program: Program, server:
     assert program("verify", str(both), "--commands", "records").code == 0
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
+def test_transactions_in_json_are_numbered(
+    kind: str, program: Program, files: dict[tuple[str, str], Path], tmp_path: Path
+) -> None:
+    """As those of a Parquet file are. A cell that is not JSON is a finding, too."""
+    text, quote = files["full-blocks", kind].read_text(), '""' if kind == "csv" else '"'
+    path, number = tmp_path / f"rows.{kind}", f"{quote}index{quote}:0"
+    assert number in text
+    path.write_text(text.replace(number, number.replace("0", "7"), 1))
+    ran = program("verify", str(path))
+    assert (ran.code, [json.loads(row)["check"] for row in ran.rows]) == (6, ["count"]), ran.err
+    if kind == "csv":
+        path.write_text(text.replace(number, "", 1))
+        ran = program("verify", str(path))
+        assert (ran.code, [json.loads(row)["expected"] for row in ran.rows]) == (6, ["transactions as JSON"]), ran.err
+
+
 @pytest.mark.parametrize("table", ["blocks", "ownership", "finalize", "transactions"])
 def test_a_partition_is_compared_with_the_receipt_in_it(
     table: str, program: Program, server: Servers, tmp_path: Path
