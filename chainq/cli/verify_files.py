@@ -84,9 +84,7 @@ def run(given: VerifyCommand) -> None:
     foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    altered = "content" in verdict.findings and not given.full
-    named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
-    conclude(verdict, reporter, named + _repair(given, settings, verdict, counted=files.counted or foreign))
+    conclude(verdict, reporter, _repair(given, settings, verdict, counted=files.counted or foreign))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
@@ -104,7 +102,9 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"
     first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
     export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}"
-    return f"to write these partitions again: {first}{export}"
+    altered = "content" in verdict.findings and not given.full
+    named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
+    return named + f"to write these partitions again: {first}{export}"
 
 
 def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
