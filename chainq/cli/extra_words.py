@@ -39,7 +39,7 @@ def advice(
     if command == "help":
         return "help takes one command, option or topic"
     if columns and command in BY_COMMAND and {*extra} <= {column.path for column in BY_COMMAND[command].selectable}:
-        return f"separate columns with commas: --columns {','.join([*columns, *extra])}"
+        return f"separate columns with commas: --columns {','.join(name.strip(',') for name in [*columns, *extra])}"
     if command == "latest" and all(map(_is_number, extra)):
         return f"use {f'chainq blocks --last {word} or ' * (len(extra) == 1)}chainq block {word}"
     return _about_range(command, start, extra) if start else ""

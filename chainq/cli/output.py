@@ -230,13 +230,19 @@ def file_of(given: "OutputOptions") -> Path | None:
         return None
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
-    if url := re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", name):
-        stores = "chainq export --to takes the URL of an object store" if url[1].lower() in STORES else ""
-        raise UsageError(f"invalid --output {quoted(mask_url(name))}: expected the name of a file", stores)
+    check_name("--output", name)
     file = Path(name)
     if name.endswith("/") or not file.name:  # `.` has no name
         raise OutputError(f"cannot write {printable(name)}: is a directory")
     return None if descriptor_of(file) == 1 else file
+
+
+def check_name(option: str, name: str) -> None:
+    """Raise UsageError for a URL in place of the name of a file."""
+    if url := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", name):  # a Path has one slash left
+        stores = "chainq export --to takes the URL of an object store" if url[1].lower() in STORES else ""
+        masked = mask_url(re.sub(":/+", "://", name, count=1))
+        raise UsageError(f"invalid {option} {quoted(masked)}: expected the name of a file", stores)
 
 
 def _stated_format(given: "OutputOptions") -> str | None:

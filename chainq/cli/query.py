@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
-from chainq.cli.output import NO_CHECK, file_of
+from chainq.cli.output import NO_CHECK, check_name, file_of
 from chainq.cli.stdin import lines
 from chainq.defaults import INTERVAL
 from chainq.errors import UsageError
@@ -45,7 +45,7 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
     if given.newest and given.page is not None:
         raise UsageError("--newest cannot be combined with --page")
     if given.columns and given.range in {column.path for column in method.selectable}:
-        together = ",".join([*given.columns, given.range])
+        together = ",".join(name.strip(",") for name in [*given.columns, given.range])
         raise UsageError(f"unexpected argument {given.range}", f"separate columns with commas: --columns {together}")
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
     try:
@@ -93,6 +93,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     if query.bounds is None:
         return None
     kept, follow = given.checkpoint is not None, given.follow
+    check_name("--checkpoint", str(given.checkpoint or ""))
     age = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
@@ -120,8 +121,10 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     for other, stated in excluded.items():
         if stated:
             name = "--checkpoint" if kept and other != "--end" else "--follow"
-            instead = f"use --start -{query.bounds.last}" if other == "--last" else ""
-            raise UsageError(f"{name} cannot be combined with {other}", instead)
+            start = (given.range or "").partition(":")[0].replace(MINUS, "-")
+            endless = f"leave out the end of the range: {start}:" if given.range else ""
+            instead = {"--last": f"use --start -{query.bounds.last}", "--end": endless}
+            raise UsageError(f"{name} cannot be combined with {other}", instead.get(other, ""))
     from chainq.resume.settings import ResumeSettings
 
     return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given))

@@ -117,6 +117,13 @@ USAGE: list[tuple[list[str], str]] = [
     ),
     (["sql", "-- a comment\nselect 1"], "; a query that begins with a comment comes after --: chainq sql -- 'QUERY'\n"),
     (["export", "latest", "--to", "x"], "no command to export, only the range latest; the commands are chain, blocks,"),
+    (["export", "blocks", "-o", "x"], "unknown option -o; did you mean --to?\n"),
+    (
+        ["blocks", "--checkpoint", "s3://b/c"],
+        "invalid --checkpoint 's3://b/c': expected the name of a file; chainq ex",
+    ),
+    (["blocks", "5:8", "--follow"], "--follow cannot be combined with --end; leave out the end of the range: 5:\n"),
+    (["blocks", "--columns", "height,", "round"], "; separate columns with commas: --columns height,round\n"),
     (["records", "--newest"], "unknown option --newest; did you mean --reverse?\n"),
     (["show", "CREDITS.ALEO"], "cannot show 'CREDITS.ALEO'; did you mean credits.aleo?"),
     (["full-blocks", "--columns", "type"], "(did you mean authority.type or ratifications[].type or transactions[]."),
