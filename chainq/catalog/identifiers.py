@@ -123,6 +123,9 @@ def url(text: str) -> str:
         if re.match(r"(~|\.{1,2})?/", text):
             what = "is a file" if os.path.isfile(text) else "does not exist"  # noqa: PTH113  # as above
             raise UsageError(f"invalid URL {named}: that folder {what}")
+        port = re.match(r"https?://(?:[^/?#]*@)?(?:\[[^]]*\]|[^/?#:@[]*):([^/?#]+)", text)
+        if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 2**16):
+            raise UsageError(f"invalid URL {named}: the port is not a number from 1 to 65535")
         raise UsageError(
             f"invalid URL {named}: expected http://127.0.0.1:8545, https://host/path, demo:,"
             " or the folder or URL of an export",

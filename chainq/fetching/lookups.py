@@ -48,7 +48,7 @@ def fetch_lookups(
             looked_up = 0
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
-        raise NotFoundError(f"{kind} {', '.join(missing)} not found", missing=missing)
+        raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
 
 
 def with_height(batch: Batch) -> Batch:

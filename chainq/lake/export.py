@@ -399,5 +399,5 @@ class Export:
                 f"chainq verify {height - 1}:{height + 1} shows both hashes; compare with another server",
             )
         raise IncompleteError(
-            f"reorg: {spec} does not follow on the partition before it", "run the command again to replace it"
+            f"reorg: the partition {spec} does not follow on the one before it", "run the command again to replace it"
         )

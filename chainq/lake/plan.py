@@ -149,7 +149,7 @@ def _agrees(entry: Entry, hash_at: HashAt) -> bool:
     found = hash_at(height)
     if found is None:
         raise IncompleteError(
-            f"the data set contains {entry.spec}, but the service has no block {height}",
+            f"the data set contains the partition {entry.spec}, but the service has no block {height}",
             "its tip is behind, or the chain was reorganised; run the command again later",
         )
     return entry.last == "0" or not found or digest(found) == entry.last

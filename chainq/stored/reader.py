@@ -223,7 +223,7 @@ class Reader:
         for (one, _), (other, _) in pairwise(found):
             if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
                 raise IncompleteError(
-                    f"{other.spec} of {self.label} does not follow on the partition before it: there was a reorg",
+                    f"reorg: the partition {other.spec} of {self.label} does not follow on the one before it",
                     self.export_hint(
                         table, HeightRange(one.spec.start, other.spec.end), "replaces what is not on the chain"
                     ),

@@ -11,15 +11,16 @@ _MASK = "***"
 KEYS = ("APrivateKey1", "AViewKey1")
 """How private keys and view keys begin: they are neither shown nor sent."""
 # Hosts of chain services put the caller's API key into the path, and it can have any form. So only parts that cannot be
-# keys are shown: lower-case words of at most five letters, and common path words, perhaps with a number (v1, testnet3,
-# json-rpc). Compiled at first use, because every start loads this module.
+# keys are shown: lower-case words of at most five letters, numbers of at most five digits
+# (such as a chain's), and common path words, perhaps with a number (v1, testnet3, json-rpc). Compiled at first use,
+# because every start loads this module.
 _WORDS = (
     "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
     "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"
     "explorer|transactions|transitions|programs|mempool|ledger|status|health|node|nodes|"
     "full|archive|gateway|proxy|service|services|server|data|query|records|index|indexer"
 )
-_NO_KEY = rf"[a-z]{{0,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
+_NO_KEY = rf"[a-z]{{0,5}}|[0-9]{{1,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
 _LABEL = "[a-z0-9-]{1,20}"
 _HOST = rf"{_LABEL}(?:\.{_LABEL})*:[0-9]{{1,5}}|(?:{_LABEL}\.)+[a-z]{{2,12}}|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}"
 """A host without a scheme before it."""

@@ -1,5 +1,6 @@
 """How connections reach the server: directly, or through the proxy that the environment names."""
 
+import os
 import ssl
 from base64 import b64encode
 from http.client import HTTPException
@@ -11,7 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from chainq.errors import Phrase, UsageError
-from chainq.text.sanitize import excerpt, keep_secret
+from chainq.text.sanitize import excerpt, keep_secret, quoted
 from chainq.transport.base import NoConnectionError, ProxyRefusedError
 from chainq.transport.http1 import exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls, connect
@@ -109,7 +110,9 @@ def _tls(used: bool, cert: str | None = None) -> ssl.SSLContext:
     try:
         context = httpx.create_ssl_context()
     except OSError as error:
-        raise UsageError(f"SSL_CERT_FILE or SSL_CERT_DIR holds no certificates: {excerpt(str(error))}") from None
+        name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
+        named = f"{name} is {quoted(os.environ.get(name, ''))}"
+        raise UsageError(f"{named}, which holds no certificates: {excerpt(error.strerror or str(error))}") from None
     context.set_alpn_protocols(["http/1.1"])
     if cert:
         _load(context, cert)

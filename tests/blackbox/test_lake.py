@@ -387,6 +387,6 @@ def test_partitions_that_do_not_link(chainq: Program) -> None:
         service.calls.clear()
         for where in (("--lake", "first", "--url", url), ("--url", "first")):
             ran = chainq("records", "2450:2550", *where, "--dialect", DIALECT)
-            assert "2500-2599 of first does not follow on the partition before it" in one_line(ran, 6)
+            assert "2500-2599 of first does not follow on the one before it" in one_line(ran, 6)
             assert ran.out == b""
         assert service.calls == []

@@ -188,6 +188,13 @@ def test_a_host_that_cannot_be_looked_up_is_found(host: str) -> None:
         identifiers.url(f"http://{host}/")
 
 
+@pytest.mark.parametrize("host", ["a:65536", "me:pw@[::1]:0", "127.0.0.1:abc"])
+def test_a_wrong_port_is_named(host: str) -> None:
+    """Whatever else the URL has."""
+    with pytest.raises(UsageError, match=r"invalid URL .*: the port is not a number from 1 to 65535"):
+        identifiers.url(f"https://{host}/x")
+
+
 @pytest.mark.parametrize("host", ["a", "a.", "a-b.c_d", "b\u00fccher.example", "xn--a.example", "127.1", "[::1]:8545"])
 def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
     """What it is, its lookup will show."""

@@ -18,6 +18,7 @@ from chainq.text.sanitize import mask_url
         ("https://host/qwertzuiop", "https://host/***"),
         ("https://host/abcd-efgh-ijkl-mnop", "https://host/***"),
         ("https://host/v1/12345678", "https://host/v1/***"),
+        ("https://host/8453/401", "https://host/8453/401"),
         ("https://host/api%2Fsecret", "https://host/***"),
         ("https://host/rpc-a1b2c3", "https://host/***"),
         ("https://host/rpc/\u0440\u0440\u0441", "https://host/rpc/***"),
