@@ -28,6 +28,7 @@ LATENCY_CALLS = 3
 ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
 _SHOWN = {Role.ID: "transaction_id", Role.PROGRAM: "program_id", Role.FUNCTION: "function_name"}  # in record rows
+_ODD = "this may be another kind of service: is the URL right?"
 _MINUTE, _HOUR = 60, 3600  # seconds
 # Requests per second. Deployed servers allow 200 calls of a method per minute; a steady 198 are still refused, because
 # a call near the end of a window can extend it (docs/protocol.md, "Rate limits").
@@ -121,9 +122,15 @@ class _Examination:
         name = "tip"
         height, timestamp = map(integer_of, Picker(["height", "timestamp"])(latest.result))
         if latest.result == b"null":
-            return Check(name, "none", "the chain is empty; many checks are not possible")
+            block = self.methods.call("block", {Role.HEIGHT: 0})
+            if block.result == b"[]":
+                return Check(name, "none", "the chain is empty; many checks are not possible")
+            fault = block.error or ResponseError("latest/block returned null, and block 0 is no empty array", _ODD)
+            return Check(name, UNKNOWN, str(fault), None if block.skipped else fault)
         if height is None:
             fault = latest.error or ResponseError("latest/block: the block has no valid height")
+            if latest.unknown_method:
+                fault.message, fault.hint = f"latest/block: {fault.message}", _ODD
             return Check(name, UNKNOWN, str(fault), None if latest.skipped else fault)
         self._tip = height
         if timestamp is None:

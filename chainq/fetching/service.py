@@ -281,7 +281,10 @@ class Service(Closing):
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
-        return single_rows.fetch_latest(self.calls.of(BY_COMMAND["latest"]))
+        found = single_rows.fetch_latest(self.calls.of(BY_COMMAND["latest"]))
+        if not found:
+            single_rows.check_empty(self.calls.of(BY_COMMAND["block"]))
+        return found
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none."""
