@@ -37,11 +37,11 @@ class MethodCall(NamedTuple):
         where: str = "",
         *,
         divisible: bool = False,
-        wider: bool = False,
+        purpose: str = "",
     ) -> T:
         """Make a call like `Connection.call` and return the result of `decode`. Raises ChainqError."""
         name, params = self.dialect.call(self.method, arguments)
-        return self.connection.call(name, params, decode, where, divisible=divisible, wider=wider)
+        return self.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
 
 
 class Calls(NamedTuple):

@@ -61,7 +61,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
     if refusals and not fitting:
         if _same(refusals):
             raise refusals[0]
-        texts = "; ".join(refusal.message for refusal in refusals)
+        texts = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in _by_reason(refusals).items())
         raise ServiceError(f"the server fits no known dialect: {texts}", hint)
     raise ServiceError(f"the server's dialect cannot be detected: {known} all fit", hint)
 
@@ -118,12 +118,20 @@ def _fits(
     return False
 
 
+def _by_reason(refusals: list[ChainqError]) -> dict[str, list[str]]:
+    """Return the methods that were refused, by what the messages say after their names."""
+    methods: dict[str, list[str]] = {}
+    for refusal in refusals:
+        name, _, reason = refusal.message.partition(": ")
+        methods.setdefault(reason, []).append(name)
+    return methods
+
+
 def _same(refusals: list[ChainqError]) -> bool:
     """Return whether the server refuses every method for one reason, which says nothing about its dialect."""
     if all(isinstance(refusal, ResponseError) for refusal in refusals):
         return True
-    reasons = {refusal.message.partition(": ")[2] for refusal in refusals}
-    return len(reasons) == 1 and all(
+    return len(_by_reason(refusals)) == 1 and all(
         isinstance(refusal, ServiceError)
         and refusal.code
         and not is_misunderstood(refusal.code, refusal.message)

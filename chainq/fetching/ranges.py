@@ -176,7 +176,8 @@ def _sender(
         if request.page_size is not None:
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}
         where = f"{request.heights}, page {request.page}" if request.page else str(request.heights)
-        wider = request.heights.common(heights) != request.heights
-        return page(request, call(arguments, decode_array, where, divisible=True, wider=wider))
+        inside = request.heights.common(heights) == request.heights
+        purpose = "" if inside else f"to prove {heights} complete"
+        return page(request, call(arguments, decode_array, where, divisible=True, purpose=purpose))
 
     return send

@@ -131,7 +131,7 @@ class Report(NamedTuple):
 
     `rate_limited`: the service refused it with HTTP 429. `hung`: the
     server sent no whole response in time, and the run goes on. `call`: the number of the request;
-    `request_id`: its X-Request-ID. `wider`: its heights are more than the run was asked for.
+    `request_id`: its X-Request-ID. `purpose`: why its heights are more than the run was asked for.
     """
 
     method: str
@@ -146,17 +146,17 @@ class Report(NamedTuple):
     hung: bool = False
     call: int = 0
     request_id: str = ""
-    wider: bool = False
+    purpose: str = ""
 
     @property
     def named(self) -> str:
         """Return method and heights or object as messages name them."""
-        return located(self.method, self.where, wider=self.wider)
+        return located(self.method, self.where, purpose=self.purpose)
 
 
-def located(method: str, where: str, *, wider: bool) -> str:
-    """Return a request as messages name it; a `wider` one names heights that nobody asked for, and says why."""
-    return f"{method} {'request for ' if wider else ''}{where}".rstrip()
+def located(method: str, where: str, *, purpose: str) -> str:
+    """Return a request as messages name it. One with heights that nobody asked for has a `purpose`."""
+    return f"{method} {where}".rstrip() + (f" ({purpose})" if purpose else "")
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -22,9 +22,10 @@ from chainq.errors import (
     ResponseError,
     ServiceError,
     TooHeavyError,
+    UsageError,
 )
 from chainq.process import Closing
-from chainq.text.sanitize import keep_secret
+from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport, located
 from chainq.transport.concurrency import ConcurrencyLimit
@@ -72,6 +73,7 @@ class Connection(Closing):
     ) -> None:
         local = transport is not None and "://" not in options.url  # a folder, whose name no message may lose
         keep_secret("" if local else options.url, options.headers)
+        self._url = mask_url(options.url) if "://" in options.url else ""  # for messages; empty for a folder or demo:
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
         self._clock = clock or Clock()
         self._lock = threading.Lock()
@@ -104,36 +106,36 @@ class Connection(Closing):
         where: str = "",
         *,
         divisible: bool = True,
-        wider: bool = False,
+        purpose: str = "",
     ) -> T:
         """Make a call, again after transient failures (every call only reads), and return what `decode` returns.
 
         `decode` is given the body, compact, and the request id. What it returns may refer to the body: its memory is
-        taken until nothing does. `where` names the heights or the object of the call, for errors and reports; `wider`:
-        it names more heights than the run was asked for. `divisible`: whether the caller can ask for less when a
-        response is too large or too slow, as it may after TooHeavyError, GatewayError and BrokenBodyError.
+        taken until nothing does. `where` names the heights or the object of the call, for errors and reports, and
+        `purpose` why it names more heights than the run was asked for. `divisible`: whether the caller can ask for less
+        when a response is too large or too slow, as it may after TooHeavyError, GatewayError and BrokenBodyError.
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         retries = RetryBudget(self._options.retries, divisible)
         while True:
             try:
-                return self._attempt(method, params, decode, where, retries, wider=wider)
+                return self._attempt(method, params, decode, where, retries, purpose=purpose)
             except TransientFailure as failure:
                 if failure.wait is None:
                     failure.error.again &= self._responded
-                    raise _located(failure.error, located(method, where, wider=wider), retries.attempts) from None
+                    raise _located(failure.error, located(method, where, purpose=purpose), retries.attempts) from None
                 if not failure.rate_limited:  # the limiter has the method wait
                     self._sleep(failure.wait)
             except ChainqError as error:
                 error.again &= self._serves_json or isinstance(error, OverdueError | TooHeavyError)
-                raise _located(error, located(method, where, wider=wider), retries.attempts) from None
+                raise _located(error, located(method, where, purpose=purpose), retries.attempts) from None
 
     def hold_back(self, method: str, seconds: float) -> None:
         """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
         self._limiter.hold_back(method, seconds, self._clock.monotonic())
 
     def _attempt(
-        self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget, *, wider: bool
+        self, method: str, params: Any, decode: Decode[T], where: str, retries: RetryBudget, *, purpose: str
     ) -> T:
         call_id = next(self._ids)
         request_id = f"{self._run}-{call_id}"
@@ -165,10 +167,12 @@ class Connection(Closing):
             outcome = "ok"
             return decoded
         except TransientFailure as failure:
+            self._name(failure.error)
             outcome, wait, limited = failure.error.message, failure.wait, failure.rate_limited
             hung = failure.hung and (wait is not None or retries.divisible)  # otherwise it is the error
             raise
         except ChainqError as error:
+            self._name(error)
             outcome = error.message
             raise
         except MemoryError:
@@ -183,9 +187,26 @@ class Connection(Closing):
             made = retries.attempts
             self._report(
                 Report(
-                    method, where, size, seconds, made, outcome, count, wait, limited, hung, call_id, request_id, wider
+                    method,
+                    where,
+                    size,
+                    seconds,
+                    made,
+                    outcome,
+                    count,
+                    wait,
+                    limited,
+                    hung,
+                    call_id,
+                    request_id,
+                    purpose,
                 )
             )
+
+    def _name(self, error: ChainqError) -> None:
+        """Put the URL before the message of an error, unless the error is of this run alone."""
+        if self._url and not isinstance(error, OverdueError | UsageError):
+            error.message = f"{self._url}: " + error.message
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Set the wait after a failure, and the number of concurrent requests from now on.
@@ -253,11 +274,11 @@ class Connection(Closing):
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
             raise failures.of_status(response, self._options.url, self._clock.time())
-        if (page := failures.of_web_page(response, self._options.url)) is not None:
+        if (page := failures.of_web_page(response)) is not None:
             if self._serves_json:  # a page in between, as during a deploy; at first, the URL is wrong
                 raise TransientFailure(page)
             raise ResponseError(page.message, page.hint)
-        if not self._serves_json and (other := failures.of_first(response, self._options.url)) is not None:
+        if not self._serves_json and (other := failures.of_first(response)) is not None:
             raise other
         self._serves_json = True
         return response

@@ -12,6 +12,7 @@ import errno
 import os
 import re
 from collections.abc import Sequence
+from urllib.parse import urljoin
 
 from chainq import tuning
 from chainq.errors import (
@@ -60,6 +61,8 @@ _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
+_LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
+"""In the URLs of login pages."""
 _HIDDEN_PATH = Phrase("*** hides what may be an API key: check the path in {url}, CHAINQ_URL or the profile")
 _HINTS = {
     401: _CREDENTIALS,
@@ -98,7 +101,7 @@ _UNCONNECTED = (
 """By what the system says of a connection that was not made (the first that matches counts): what to do."""
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
-_DIALECT = Phrase("the server may speak another dialect: try {dialect}, or run chainq doctor", dialect="auto")
+_NAMES = "chainq doctor shows which methods the server has, and its dialect"
 
 
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
@@ -147,7 +150,7 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
         return UnavailableError(text, code=code)
     if code == "57014" or (uncoded and "timeout" in lowered):  # 57014: query_canceled
         return TooHeavyError(text, code=code)
-    return ServiceError(text, _DIALECT if is_misunderstood(code, message) else "", code=code)
+    return ServiceError(text, _NAMES if is_misunderstood(code, message) else "", code=code)
 
 
 def is_misunderstood(code: str, message: str) -> bool:
@@ -192,28 +195,28 @@ def _unended(text: str) -> str:
 
 def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | TransientFailure:
     """Return the error of a failed exchange; its type says whether to retry."""
-    url, reason = mask_url(options.url), str(error)
+    reason = str(error)
     if isinstance(error, UnusableRequestError):
         return UnreachableError(f"invalid URL or header: {reason}")
     if isinstance(error, ProxyRefusedError):
-        return UnreachableError(f"could not reach {url}: {reason}", "check the proxy and its login")
+        return UnreachableError(f"could not reach the server: {reason}", "check the proxy and its login")
     if isinstance(error, NoResponseError):
         hint = "check the scheme and the port of the URL, or the log of the server"
-        return TransientFailure(GatewayError(f"{url}: {reason}", hint))
+        return TransientFailure(GatewayError(reason, hint))
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):
         slow = GatewayError(
-            f"{url}: no complete response within {options.seconds:g} s",
+            f"no complete response within {options.seconds:g} s",
             Phrase("raise {timeout} or lower {concurrency}"),
         )
         return TransientFailure(slow, timed_out=True, hung=True)
     for expression, words, hint in _TLS:
         if re.search(f"SSL.*({expression})", reason):
-            return UnreachableError(f"could not reach {url}: {words}: {_PYTHON.sub('', reason)}", hint)
+            return UnreachableError(f"could not reach the server: {words}: {_PYTHON.sub('', reason)}", hint)
     unconnected = isinstance(error, UnconnectedError)
     hint = next((hint for expression, hint in _UNCONNECTED if unconnected and re.search(expression, reason)), "")
-    failure = UnreachableError(f"could not reach {url}: {_PYTHON.sub('', reason)}", hint)
+    failure = UnreachableError(f"could not reach the server: {_PYTHON.sub('', reason)}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
         return TransientFailure(limit)
@@ -229,7 +232,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
     `now` in seconds since 1970.
     """
     status = response.status
-    message = f"{mask_url(url)}: HTTP {status}"
+    message = f"HTTP {status}"
     body = response.body[:SHOWN_BYTES].decode(errors="replace")
     if text := _unended(excerpt(_unrepeated(mask_sent(body)[:2000]), 120)).removeprefix(f"{status} "):
         message += f": {text}"
@@ -245,14 +248,26 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         hint = _HINTS.get(status, "")
         hidden = hint is _PATH and "/***" in mask_url(url)
         return ServiceError(message, _HIDDEN_PATH if hidden else hint, code=f"HTTP {status}")
-    if status == 501 and (page := of_web_page(response, url)):  # of a server that knows no POST
+    if status == 501 and (page := of_web_page(response)):  # of a server that knows no POST
         return ResponseError(page.message, page.hint)
     if status >= 500:
         return UnreachableError(message)
     if 300 <= status < 400:
-        target = mask_url(excerpt(response.headers.get("location", "nowhere")))
-        return ResponseError(f"{message}, a redirect to {target}", "redirects are not followed; pass that URL instead")
+        return _of_redirect(message, response.headers.get("location", ""), url)
     return ResponseError(f"{message}, expected HTTP 200")
+
+
+def _of_redirect(message: str, location: str, url: str) -> ResponseError:
+    """Return the error of a redirect, which is never followed."""
+    try:
+        target = urljoin(url, location) if location else "nowhere"
+    except ValueError:
+        target = location
+    if target == url:
+        return ResponseError(f"{message}, a redirect to the same URL", _PATH)
+    hint = _CREDENTIALS if re.search(_LOGIN, target) else "redirects are not followed; pass that URL instead"
+    what = "what seems to be a login page, " if hint is _CREDENTIALS else ""
+    return ResponseError(f"{message}, a redirect to {what}{mask_url(excerpt(target))}", hint)
 
 
 def _unrepeated(page: str) -> str:
@@ -264,7 +279,7 @@ def _unrepeated(page: str) -> str:
     return " ".join(kept)
 
 
-def of_web_page(response: Response, url: str) -> BrokenBodyError | None:
+def of_web_page(response: Response) -> BrokenBodyError | None:
     """Return the error of a response that is a web page, as its first character shows; None for any other response."""
     if not response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
         return None
@@ -274,12 +289,12 @@ def of_web_page(response: Response, url: str) -> BrokenBodyError | None:
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
     title = f", page title '{excerpt(html.unescape(found[1]), 80)}'" if found else ""
     return BrokenBodyError(
-        f"{mask_url(url)}: response is not JSON: HTTP {response.status}, {kind}{title}",
+        f"response is not JSON: HTTP {response.status}, {kind}{title}",
         "this looks like a web page: is the URL right?",
     )
 
 
-def of_first(response: Response, url: str) -> ResponseError | None:
+def of_first(response: Response) -> ResponseError | None:
     """Return the error of a first response that is another text than JSON; None if it may be JSON, or is empty.
 
     Neither another attempt nor a smaller request helps then.
@@ -289,7 +304,7 @@ def of_first(response: Response, url: str) -> ResponseError | None:
         return None
     shown = excerpt(mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace")), 60)
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
-    return ResponseError(f"{mask_url(url)}: response is not JSON: HTTP 200, {kind}, {shown}", "is the URL right?")
+    return ResponseError(f"response is not JSON: HTTP 200, {kind}, {shown}", "is the URL right?")
 
 
 def retry_after(response: Response, now: float) -> float | None:

@@ -14,6 +14,7 @@ from chainq.rows.response import ResponseRows
 from chainq.text.sanitize import excerpt, mask_sent
 from chainq.transport.failures import SHOWN_BYTES, of_error
 
+_MIXED = "a cache or proxy before the server may return the response to another request"
 PIECE = 128 * 2**10  # bytes
 
 
@@ -92,7 +93,7 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
     # JSON-RPC 2.0, section 5: the id is null if the server could not read the request's.
     if sent_id != str(call_id) and not (failed and sent_id == "null"):
-        raise ResponseError(f"response id {excerpt(sent_id, 20)} does not match request id {call_id}")
+        raise ResponseError(f"response id {excerpt(sent_id, 20)} does not match request id {call_id}", _MIXED)
     if failed and error is not None:
         if "result" in envelope and bytes(envelope["result"]) != b"null":
             raise ResponseError("response has both a result and an error")

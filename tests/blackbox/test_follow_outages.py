@@ -178,7 +178,7 @@ def test_a_line_now_and_then_says_that_it_still_waits(chainq: Program, nowhere: 
     quick = starting(chainq, "quick", "from chainq import tuning\ntuning.STATE_SECONDS = 0\n")
     process = chainq.start("blocks", "--start", "0", *SOON, "--max-age", "1s", url=nowhere, env=quick)
     ran = finish(process)
-    assert "no new rows for 0 seconds, 1 failed poll: latest/block: could not reach" in ran.err
+    assert f"no new rows for 0 seconds, 1 failed poll: latest/block: {nowhere}: could not reach" in ran.err
 
 
 def test_the_checkpoint_shows_each_change_at_once(chainq: Program) -> None:

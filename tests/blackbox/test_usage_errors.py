@@ -285,7 +285,7 @@ def test_2_serve_is_for_the_loopback(chainq: Program) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("SSL_CERT_FILE", "/nonexistent", "SSL_CERT_FILE"),
+        ("SSL_CERT_FILE", "/nonexistent", "SSL_CERT_FILE is '/nonexistent', which holds no certificates: No such file"),
         ("SSL_CERT_FILE", "/etc/passwd", "SSL_CERT_FILE"),
         ("ALL_PROXY", "socks4://someone:hunter2@127.0.0.1:1", "ALL_PROXY"),
         ("HTTPS_PROXY", "ftp://someone:hunter2@127.0.0.1:1", "HTTPS_PROXY"),
@@ -430,7 +430,7 @@ def test_a_column_is_found_by_its_last_part_and_without_case(
 def test_4_a_refused_connection_is_in_plain_words(chainq: Program) -> None:
     """Without the number or the source file that Python adds."""
     said = one_line(chainq("block", "5", "--retries", "0", url="http://127.0.0.1:1"), 4)
-    assert ": could not reach http://127.0.0.1:1: Connection refused; is the server running" in said
+    assert ": http://127.0.0.1:1: could not reach the server: Connection refused; is the server running" in said
 
 
 def test_a_file_with_the_name_of_a_format_is_noted(chainq: Program) -> None:
