@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
-from chainq.cli.options import FILTER, OUTPUT, RANGE, RESUME, SERVICE
+from chainq.cli.options import FILTER, OUTPUT, RANGE, RANGE_HELP, RESUME, SERVICE
 from chainq.errors import UsageError, exit_codes
 from chainq.text.spelling import spelled
 
@@ -62,6 +62,7 @@ _WORDS = by_word(
         "exit-codes": "exit exit-code exit-status codes status-codes errors",
     }
 )
+_HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
 _CONFIG = "config"
 _PLACES = {
     _CONFIG: "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
@@ -151,6 +152,8 @@ def write(word: str, formatter: "HelpFormatter") -> None:
     elif topic == "exit-codes":
         write_exit_codes(formatter)
     else:
+        if topic == "range":
+            wrapped(formatter, f"A range can also be an argument: {RANGE_HELP[0].lower()}{RANGE_HELP[1:]} {_HEIGHTS}")
         _write_heading(_HEADINGS[topic], formatter)
         formatter.write_paragraph()
         wrapped(formatter, "chainq help --OPTION names the commands that have an option.")

@@ -190,6 +190,7 @@ def test_help_for_a_topic_says_which_commands_have_what_not_all_have(chainq: Pro
     assert "--no-verify Skip the check for missing and unlinked blocks. Commands: blocks, full-blocks." in some
     assert "as many as --limit. Commands: program-transactions." in some
     assert "options of some" not in _help(chainq, "filter")
+    assert "can also be an argument: one height, A:B (without B)" in shared and "12K or 1.5M" in shared
 
 
 def test_help_for_other_words(chainq: Program) -> None:
