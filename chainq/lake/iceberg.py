@@ -24,6 +24,7 @@ from chainq.stored.store import Store
 CATALOG = NAMESPACE = "chainq"
 FILE = "_chainq/iceberg.db"
 FOLDER = "_iceberg"  # readers of the files skip it
+_MOVED = f"if the data set was moved or copied, delete its {FILE} and all folders {FOLDER}, and pass --iceberg again"
 
 
 def load() -> tuple[Any, type[Exception]]:
@@ -57,9 +58,12 @@ class IcebergTable(Table):
             self._table = self._catalog.load_table(self._name)
         except self._missing:
             return {}
+        except FileNotFoundError:
+            raise UsageError(f"the metadata of {self._label} is missing", _MOVED) from None
         if self._table.location() != self._root:
             raise UsageError(
-                f"{self._label} lies elsewhere, in {self._table.location()}", "use a catalog for each data set"
+                f"{self._label} lies elsewhere, in {self._table.location()}",
+                f"use a catalog for each data set; {_MOVED}",
             )
         return {file.file_path.removeprefix(f"{self._root}/"): file for file in _files(self._table)}
 

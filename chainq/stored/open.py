@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.stored.store import Store
 from chainq.text.sanitize import mask_url, printable
 
@@ -29,9 +29,11 @@ def open_store(destination: str) -> Store:
             raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
         return FolderStore(folder)
     if scheme[1].lower() not in SCHEMES:
+        web = scheme[1].lower() in ("http", "https")
         raise UsageError(
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
-            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
+            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:",
+            Phrase("chainq serve --lake DEST serves an export over HTTP, for {url}") if web else "",
         )
     from chainq.stored.objects import ObjectStore
 

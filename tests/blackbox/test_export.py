@@ -365,6 +365,10 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
         (("records", "--partition", "0", "--to", "lake"), "invalid --partition 0"),
         (("records", "--to", ""), "invalid destination ''"),
         (("records", "--to", "ftp://host/x"), "invalid destination"),
+        (
+            ("records", "--to", "http://host/x"),
+            "or file:; chainq serve --lake DEST serves an export over HTTP, for --url",
+        ),
         (("records", "--to", "file://host/x"), "invalid destination"),
     ],
 )

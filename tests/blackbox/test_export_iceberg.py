@@ -1,6 +1,7 @@
 """chainq export --iceberg: the same files as Iceberg tables, whose snapshots are whole runs, read back by pyiceberg."""
 
 import json
+import shutil
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,22 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, lake: Lake) 
     assert lake.files() == before
     assert chainq("verify", "lake").code == 0
     assert chainq("sql", "lake", "select count(*) from records").code == 0
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_data_set_that_was_moved(chainq: Program, server: Servers, lake: Lake, copied: bool) -> None:
+    """The catalog in it names the files where they were: the next export says what to delete, which helps."""
+    url = server()
+    assert export(chainq, url, "records", "2400:2420", "--partition", "10").code == 0
+    moved = chainq.home / "moved"
+    shutil.copytree(lake.root, moved) if copied else lake.root.rename(moved)
+    words = ("export", "records", "2400:2430", "--to", "moved")
+    advice = "delete its _chainq/iceberg.db and all folders _iceberg, and pass --iceberg again"
+    assert advice in one_line(chainq(*words, url=url), 2)
+    for path in (moved / "_chainq/iceberg.db", *moved.glob("*/_iceberg")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    ran = chainq(*words, "--iceberg", url=url)
+    assert "3 committed to Iceberg tables" in ran.err
 
 
 def test_a_filter_on_heights_opens_the_files_that_have_them(chainq: Program, server: Servers, lake: Lake) -> None:
