@@ -140,12 +140,12 @@ def _print_balances(
                 keeper.bring_up(book, tip, service.hash_of, end)
                 kept.succeeded(tip.height, tip.time)
             except (ServiceError, UnreachableError, ResponseError) as error:
-                kept.failed(error.message)
+                kept.failed(str(error))
                 if shown is None:
                     raise
                 reporter.warn(str(error))
             except ChainqError as error:
-                kept.failed(error.message)
+                kept.failed(str(error))
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
                     out.write(write(book, book.totals(), scope))
                 raise

@@ -11,7 +11,7 @@ import typer
 from chainq.cli import log
 from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
-from chainq.errors import OVERDUE, ChainqError, ExitCode, OverdueError, UsageError, sentences
+from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
 from chainq.text.sanitize import abridged, mask_keys, mask_url
 from chainq.text.spelling import options_in, spelled
@@ -91,7 +91,7 @@ def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
     """Say what stopped the run, and die by the signal; return the exit code if it was no signal, but the time."""
     incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.mid_write else ""
     overdue = stop.number == signals.OVERDUE
-    _complain(arguments, (OVERDUE if overdue else f"stopped by {stop}") + incomplete, stop)
+    _complain(arguments, str(stop) + incomplete, stop)
     return OverdueError.exit_code if overdue else signals.die(stop.number)
 
 

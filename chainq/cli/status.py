@@ -16,7 +16,7 @@ from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, recorded
-from chainq.resume.kept_file import is_checkpoint
+from chainq.resume.kept_file import in_use, is_checkpoint
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import age, counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Gaps that a line names."""
 RUNNING = "an export is running"
+IN_PROGRESS = "a run is in progress"
 
 
 class Status(NamedTuple):
@@ -44,7 +45,7 @@ class Status(NamedTuple):
     from and below, that are not there although later ones are or were, or an export began to write them.
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
     of a data set, those of later heights than the first gap. `start`: of a data set, the first height of a table with
-    partitions. `running`: of a data set, whether an export has its lock now.
+    partitions. `running`: whether a run or an export has its lock now.
     """
 
     target: str
@@ -146,7 +147,9 @@ def statuses(target: str, now: float) -> list[Status]:
             others = [str(other) for other in sorted(path.parent.iterdir()) if _is_of(other, path)]
             hint = f"chainq status {shlex.quote(others[0])}" if others else "pass its --checkpoint FILE or an export"
             raise UsageError(f"{printable(target)} is not a checkpoint", printable(hint))
-        return [_of_checkpoint(target, now)]
+        return [_of_checkpoint(target, now)._replace(running=in_use(path))]
+    if not path.exists() and in_use(path):
+        raise UsageError(f"no checkpoint {printable(target)} yet", f"{IN_PROGRESS}, and has recorded nothing so far")
     from chainq.stored.data_set import inside
     from chainq.stored.open import open_store
 
@@ -160,7 +163,7 @@ def statuses(target: str, now: float) -> list[Status]:
 def _is_of(path: Path, output: Path) -> bool:
     """Return whether a file is the checkpoint of an output file."""
     try:
-        return is_checkpoint(path) and os.path.realpath(recorded(path).output) == os.path.realpath(output)
+        return is_checkpoint(path) and recorded(path).output == printable(os.path.realpath(output))
     except (OSError, UsageError):
         return False
 
@@ -339,6 +342,8 @@ def _line(status: Status) -> str:
     if status.lag is not None:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last success")
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
+    if status.running:
+        parts.append(IN_PROGRESS)
     if status.rows is not None:
         parts.append(counted(status.rows, "row"))
     if status.bytes is not None:

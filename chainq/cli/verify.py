@@ -23,7 +23,7 @@ from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.pool import cores
-from chainq.process.signals import signals_deferred
+from chainq.process.signals import Interrupted, signals_deferred
 from chainq.resume.follow import from_genesis, open_journal
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import difference
@@ -127,10 +127,10 @@ def _failure_recorded(journal: Journal | None) -> Iterator[None]:
     """Record in the checkpoint, if there is one, why a run fails, for `chainq status`."""
     try:
         yield
-    except ChainqError as error:
+    except (ChainqError, Interrupted) as error:
         if journal is not None and not isinstance(error, UsageError):
             with suppress(OutputError):
-                journal.failed(error.message)
+                journal.failed(str(error))
         raise
 
 

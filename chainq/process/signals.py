@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
+from chainq import errors
+
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
@@ -29,10 +31,11 @@ MAX_PERIODS = 10  # of GRACE, for a write under way whose reader is slow but doe
 
 
 class Interrupted(BaseException):
-    """A signal asks the run to end. `mid_write`: a write was broken off, perhaps in the middle of a row."""
+    """A signal asks the run to end; its text says which, or that the time of the run is over. `mid_write`: a write was
+    broken off, perhaps in the middle of a row."""
 
     def __init__(self, number: int, mid_write: bool = False) -> None:
-        super().__init__(signal.Signals(number).name)
+        super().__init__(errors.OVERDUE if number == OVERDUE else f"stopped by {signal.Signals(number).name}")
         self.number, self.mid_write = number, mid_write
 
 

@@ -108,7 +108,7 @@ def open_journal(
     except (IncompleteError, OutputError) as error:  # the file is gone, changed, or cannot be written
         if checkpoint is not None:
             with suppress(OutputError):
-                checkpoint.failed(error.message)
+                checkpoint.failed(str(error))
                 checkpoint.note()
         raise
     journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
@@ -351,7 +351,7 @@ class _Polls:
 
     def _record(self, error: ChainqError) -> None:
         with suppress(OutputError):  # of which the next rows will say more
-            self.rounds.journal.failed(error.message)
+            self.rounds.journal.failed(str(error))
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
         """Raise IncompleteError if the last tip is older than the limit, or no tip was seen for that long."""
@@ -389,6 +389,6 @@ class _Polls:
         elif not isinstance(error, ReorgError) and journal.sink.intact:  # else the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError, IncompleteError):
-            if isinstance(error, ChainqError):
-                journal.failed(error.message)
+            if isinstance(error, ChainqError | Interrupted):
+                journal.failed(str(error))
             journal.end()

@@ -210,11 +210,11 @@ class Journal:
             self.checkpoint.succeeded(tip, tip_time)
 
     def note_state(self) -> None:
-        """Record that a run that follows the tip succeeded: at first, after a failure, and then once a minute.
+        """Record that a run that follows the tip succeeded: at first, after a failure, and then every few seconds.
 
         Raises OutputError.
         """
-        if self.checkpoint and time.monotonic() - self._noted_at >= tuning.STATE_SECONDS:
+        if self.checkpoint and time.monotonic() - self._noted_at >= tuning.RECORD_SECONDS:
             self._noted_at = time.monotonic()
             self.checkpoint.note()
 

@@ -1,6 +1,5 @@
 """A small file that only one run may use at a time: its lock, and its replacement."""
 
-import fcntl
 import os
 import re
 from contextlib import suppress
@@ -9,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from chainq.errors import BusyError, OutputError, Phrase, UsageError
-from chainq.sinks.disk import sync_folder
+from chainq.sinks.disk import is_locked, locks, sync_folder
 from chainq.text.sanitize import abridged, printable
 
 
@@ -65,14 +64,19 @@ def locked(path: Path, name: str) -> int:
         raise OutputError(f"cannot open {opened}: {error.strerror}") from None
     try:
         # The kernel releases the lock with the process, however it ends: there are no stale locks.
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise BusyError(f"another run is using checkpoint {name}") from None
+        if locks(descriptor):
+            return descriptor
     except OSError as error:
         os.close(descriptor)
         raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}") from None
-    return descriptor
+    os.close(descriptor)
+    raise BusyError(f"another run is using checkpoint {name}")
+
+
+def in_use(path: Path) -> bool:
+    """Return whether a run is using a checkpoint now."""
+    real = Path(os.path.realpath(path))
+    return bool(real.name) and is_locked(real.with_name(real.name + ".lock"))
 
 
 def replace_file(path: Path, content: bytes, name: str, mode: int = 0o666) -> None:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,35 @@ def remove_unlocked(paths: Iterable[Path]) -> None:
                 path.unlink()
             finally:
                 os.close(descriptor)
+
+
+def locks(descriptor: int) -> bool:
+    """Take a kernel lock until the file is closed; return False if another process has it. Raises OSError."""
+    for wait in (0.05, 0.0):  # another process may have it for a moment, in `is_locked`
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(wait)
+        else:
+            return True
+    return False
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process has the kernel lock of a file, which is taken for a moment if not."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)  # over NFS, a lock needs a writer
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def sync_folder(folder: Path) -> None:

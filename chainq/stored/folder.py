@@ -8,14 +8,13 @@ import errno
 import fcntl
 import os
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.errors import BusyError, OutputError, Phrase
-from chainq.sinks.disk import remove_unlocked, sync_folder
+from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.stored.store import Change, Listed, Only
 from chainq.text.sanitize import printable
 
@@ -128,10 +127,8 @@ class FolderStore:
         descriptor = self._guarded("write", opened)
         try:
             try:
-                if not _taken(descriptor, fcntl.LOCK_EX):
-                    time.sleep(0.05)  # perhaps from `is_locked`, which has it for a moment
-                    if not _taken(descriptor, fcntl.LOCK_EX):
-                        raise BusyError(f"another export is writing to {self.label}")
+                if not locks(descriptor):
+                    raise BusyError(f"another export is writing to {self.label}")
             except OSError as error:
                 advice = Phrase("{lock} does without", lock=False)
                 raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
@@ -140,17 +137,8 @@ class FolderStore:
             os.close(descriptor)
 
     def is_locked(self) -> bool:
-        """Return whether an export has the kernel lock, which is taken for a moment if not."""
-        try:
-            descriptor = os.open(self._root / LOCK, os.O_RDWR | os.O_CLOEXEC)  # over NFS, a lock needs a writer
-        except OSError:
-            return False
-        try:
-            return not _taken(descriptor, fcntl.LOCK_SH)
-        except OSError:  # a file system without locks
-            return False
-        finally:
-            os.close(descriptor)
+        """Return whether an export has the kernel lock."""
+        return is_locked(self._root / LOCK)
 
     def clean(self) -> None:
         """Remove the files in `_chainq/new` that no process has locked."""
@@ -248,15 +236,6 @@ class FolderUpload:
         size = os.fstat(self.file.fileno()).st_size
         move()
         return size
-
-
-def _taken(descriptor: int, kind: int) -> bool:
-    """Take a kernel lock until the file is closed; return False if another process has it. Raises OSError."""
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _begun(folder: Path) -> tuple[BinaryIO, Path]:

@@ -76,7 +76,7 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
             found = data_set.read(store)
             # If it has none of the tables, the export wrote nothing, and the set lacks nothing.
             if found is not None and not found.schemas.keys().isdisjoint(tables):
-                _save(store, replace(_known(store), failure=time.time(), error=recordable(error.message)))
+                _save(store, replace(_known(store), failure=time.time(), error=recordable(str(error))))
         raise
     last, now, height = _known(store), time.time(), tip()
     found = data_set.read(store) if last.success and not last.tables else None

@@ -67,7 +67,7 @@ def recordable(message: str) -> str:
     """Return the message of an error for a file that `chainq status` reads: an excerpt without keys, with options."""
     from chainq.text.spelling import spelled
 
-    return excerpt(printable(mask_keys(spelled(message))), 300)
+    return excerpt(printable(mask_keys(spelled(message))), 400)
 
 
 def abridged(text: str, length: int) -> str:

@@ -39,6 +39,7 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
             assert "resumes at" not in ran.err
             assert job.files() == before
         said(job("--rewind", "20"), 6, "block 200", "--rewind 100 ")  # the position before 281, still after the fork
+        assert "; --rewind 100 goes back far enough" in chainq("status", str(job.kept)).out.decode()
         assert (job.next, job.out.stat().st_size) == (201, lengths[1])
         said(job("--rewind", "100"), 0)
     assert job.next == 311

@@ -20,7 +20,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from chainq.demo.service import Reply, page
-from harness.jobs import FIRST, Job, lines, said, starting
+from harness.jobs import FIRST, Job, lines, recording, said, starting
 from harness.program import LONGEST, Program, finish
 from harness.search import some
 from harness.services import Moving, fork_truth, serving
@@ -182,25 +182,29 @@ def test_a_line_now_and_then_says_that_it_still_waits(chainq: Program, nowhere: 
 
 
 def test_the_checkpoint_shows_each_change_at_once(chainq: Program) -> None:
-    """Monitoring need not wait a minute for the first success, for an outage, or for its end."""
+    """Monitoring need not wait for the next record for the first success, for an outage, or for its end."""
     service = Deployed(FIRST)
 
     def wait(changed: Callable[[dict[str, Any]], bool]) -> None:
-        until = time.monotonic() + 20  # seconds, fewer than tuning.STATE_SECONDS
+        until = time.monotonic() + 20  # seconds, fewer than between records
         while not (chainq.home / "kept").exists() or not changed(json.loads((chainq.home / "kept").read_text())):
             assert time.monotonic() < until
             time.sleep(0.02)
 
     with serving(service) as url:
         words = ("blocks", "--start", str(FIRST - 3), *SOON, "--checkpoint", "kept", "-o", "out", "-q")
-        process = chainq.start(*words, url=url)
+        process = chainq.start(*words, url=url, env=recording(chainq, 1e9))
         wait(lambda kept: kept["state"].get("success", 0) > 0)
+        assert ", a run is in progress, " in chainq("status", "kept").out.decode()
         service.instead = error("", "down", 503)
         wait(lambda kept: kept["state"].get("failure", 0) > kept["state"].get("success", 0))
         service.instead = None
         wait(lambda kept: kept["state"].get("success", 0) > kept["state"].get("failure", 0))
         process.terminate()
         assert finish(process).code == -signal.SIGTERM
+        status = chainq("status", "kept").out.decode()
+        assert status.endswith("Z: stopped by SIGTERM\n")
+        assert "in progress" not in status
 
 
 def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:
