@@ -160,7 +160,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "profiles": ("Tools", "list the profiles in config.toml", partial(_tool, "profiles")),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
     "completion": ("Tools", "print the completion script of a shell", partial(_tool, "completion")),
-    "help": ("Tools", "show the help of a command, option or topic", _help_command),
+    "help": ("Tools", "show the help of a command, option, column or topic", _help_command),
     "version": ("Tools", "print the version", _version_command),
 }
 """Each command's heading, purpose, and what builds it, in the order of `--help`."""
@@ -181,6 +181,6 @@ def chainq(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Explore a chain data service: every row exactly once, no digit changed. Name it with --url, CHAINQ_URL or a
-    profile. See also docs/ and man chainq.
+    """Explore the Aleo chain through a data service: every row exactly once, no digit changed. Name the service with
+    --url, CHAINQ_URL or a profile. See also docs/ and man chainq.
     """
