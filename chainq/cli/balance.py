@@ -26,7 +26,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wrap
-from chainq.wallet.balance import Bookkeeper
+from chainq.wallet.balance import Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.network import check_network
 from chainq.wallet.shown import Amount
@@ -62,13 +62,12 @@ def run(given: BalanceCommand) -> None:
     end = None if given.end is None else parse_height(given.end)
     if end is not None and (given.watch or given.checkpoint is not None):
         raise UsageError("--end cannot be combined with --watch or --checkpoint")
-    if end is not None and end <= start:
-        why = "--end is exclusive" if end == start else "--end is below --start"
-        raise UsageError(f"no heights from {start} to {end}: {why}")
+    check_heights(start, end)
     prepare("balance", given.network)
     found = sorted(read_keys(given.keys or (), given), key=lambda key: key.address)
     addresses = [key.address for key in found]
     reporter = connect.reporter(given)
+    for_screen = not given.no_trunc and (on_terminal(None) or width_is_stated())
     with ExitStack() as stack:
         options = connect.service_options(given, patient=given.watch, lake=given.lake or "")
         service = stack.enter_context(connect.open_service(options, reporter))
@@ -96,7 +95,7 @@ def run(given: BalanceCommand) -> None:
                 keeper,
                 kept,
                 end,
-                _Scope(addresses, start, terminal_width() if on_terminal(None) or width_is_stated() else 0),
+                _Scope(addresses, start, terminal_width() if for_screen else 0),
                 reporter,
             )
         except Interrupted as stop:

@@ -11,13 +11,14 @@ from chainq.cli import run as run_command
 from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key, warn_readable
 from chainq.cli.query import is_range, is_url, read_query
 from chainq.cli.tool_options import OwnedOptions
-from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
-from chainq.heights.bounds import Bounds, parse_start
+from chainq.heights.bounds import parse_start
+from chainq.heights.range import HeightRange
 from chainq.process.pool import cores
 from chainq.rows.fields import Alias
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
+from chainq.wallet.keys import STDIN
 from chainq.wallet.owned import OwnedService, Wallet, Wanted
 from chainq.wallet.records import NAMED
 from chainq.wallet.shown import Style, totals
@@ -29,7 +30,7 @@ def run(given: OwnedOptions) -> None:
     IncompleteError at the end, after all rows, if some could not be compared.
     """
     files = _key_files(given)
-    wanted, format_name = _wanted(given)
+    wanted = _wanted(given)
     method = _method(wanted, given, several=True)
     if wanted.spends and (given.checkpoint is not None or given.follow):
         raise UsageError(
@@ -37,7 +38,7 @@ def run(given: OwnedOptions) -> None:
             "written rows would have to change when a record is spent",
             "leave them out, or use chainq balance with --checkpoint",
         )
-    query = read_query(method, given)  # so that nobody types a key for arguments that are wrong
+    read_query(method, given)  # so that nobody types a key for arguments that are wrong
     prepare(COMMAND, given.network)
     network = given.network
     found = read_keys(files, given)
@@ -48,21 +49,31 @@ def run(given: OwnedOptions) -> None:
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         method = _method(wanted, given, several=len(found) > 1)
         found.clear()
-        run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter)
-        if (without := wallet.without_rows) and first and not given.dry_run:
-            # A mistyped key may be a valid one that owns nothing: its address shows that.
-            more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
-            named = f"{', '.join(without[:NAMED])}{more}"
-            compared = f"compared {counted(wallet.compared, 'row')}"
-            if query.bounds == Bounds():
-                compared += f" of the last {DEFAULT_LAST} blocks (--start 0 reads all)"
+        whole = given.limit is None and not given.follow and given.checkpoint is None
+        sums = partial(_totals, wallet, wanted) if whole else tuple
+        run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter, sums)
+        if wallet.without_rows and wallet.read and first:
             later = "" if given.checkpoint is None else "; later runs read new blocks"
-            reporter.note(f"{compared}: none is of {named}{later}")
-        once = not (given.follow or given.dry_run) and given.checkpoint is None
-        if format_name == "table" and given.limit is None and once:
-            for line in totals(wallet.amounts, wallet.spent if given.spent and given.unspent else None):
-                reporter.note(printable(line))
+            reporter.note(f"{_none_owned(wallet, wallet.read)}{later}")
         wallet.check()
+
+
+def _none_owned(wallet: Wallet, read: HeightRange) -> str:
+    """Return which keys own no row of the heights that were read, and what else to look at.
+
+    A mistyped key may be a valid one that owns nothing: its address shows that.
+    """
+    without = wallet.without_rows
+    more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
+    rest = " (--start 0 reads those before)" if read.start else ""
+    text = f"compared {counted(wallet.compared, 'row')} of {read}{rest}: none is of {', '.join(without[:NAMED])}{more}"
+    return text if wallet.owns else f"{text}; check that this is your address and the right network"
+
+
+def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
+    """Return the lines below a table."""
+    spent = wallet.spent if wanted.spent and wanted.unspent else None
+    return [printable(line) for line in totals(wallet.amounts, spent)]
 
 
 def _key_files(given: OwnedOptions) -> list[str]:
@@ -71,7 +82,7 @@ def _key_files(given: OwnedOptions) -> list[str]:
     ranges: list[str] = []
     for word in filter(None, (given.range, *(given.keys or ()))):
         refuse_key(word)
-        (ranges if is_range(word) or is_url(word) else files).append(word)
+        (ranges if word != STDIN and (is_range(word) or is_url(word)) else files).append(word)
     given.range = ranges[0] if ranges else None
     if extra := ranges[1:]:
         from chainq.cli.extra_words import advice
@@ -81,8 +92,8 @@ def _key_files(given: OwnedOptions) -> list[str]:
     return files
 
 
-def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
-    """Return what is printed of each row, and the format. A table for a person shows what records hold."""
+def _wanted(given: OwnedOptions) -> Wanted:
+    """Return what is printed of each row. A table for a person shows what records hold."""
     requested = _requested(given)
     named = needed(requested)
     if named.spends and not (given.spent or given.unspent):
@@ -104,7 +115,7 @@ def _wanted(given: OwnedOptions) -> tuple[Wanted, str]:
     # Ownership rows have no height, records do.
     records = given.records or named.records or decrypt or settings.can.needs_heights
     amounts = named.amounts or readably
-    return Wanted(records, decrypt, given.spent, given.unspent, as_of, style, amounts), format_name
+    return Wanted(records, decrypt, given.spent, given.unspent, as_of, style, amounts)
 
 
 def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:

@@ -5,7 +5,7 @@ What fails is raised, with a note on how to get the rest if that is known; `main
 
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -43,11 +43,13 @@ def run(
     make: Callable[..., Service] = Service,
     identity: Mapping[str, object] = MappingProxyType({}),
     reporter: Reporter | None = None,
+    totals: Callable[[], Sequence[str]] = tuple,
 ) -> None:
     """Run the command of one method, as its options say.
 
     `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
-    `reporter`: what prints to stderr, if the caller has it. Raises ChainqError, PipeClosed or Interrupted.
+    `reporter`: what prints to stderr, if the caller has it; `totals`: returns lines for the end of a table.
+    Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
     if query.lookups and STDIN in query.lookups:
@@ -63,6 +65,7 @@ def run(
         no_check=given.no_check,
         flatten=given.flatten,
     )
+    settings = settings._replace(spec=settings.spec._replace(totals=totals))
     _check_output(query, settings.file, given, resume)
     reporter = reporter or connect.reporter(given)
     lake = given.lake or "" if method.stored else None

@@ -85,6 +85,7 @@ class BalanceCommand(
 
     start: str | None = option("H", "Height before the first record.  [default: 0]")
     end: str | None = option("H", "End height, exclusive: balance as of the block before. Not with --checkpoint.")
+    no_trunc: bool = switch("Do not abbreviate values.", heading=OUTPUT)
     watch: bool = switch("Keep running and print each change.", heading=RESUME)
     interval: float | None = option(
         "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01, heading=RESUME

@@ -118,9 +118,9 @@ def range_query(
         method,
         sent,
         bounds=bounds,
-        reverse=bool(options.get("reverse")),
+        reverse=flag("reverse", options.get("reverse", False)),
         limit=None if limit is None else integer("limit", limit, 0, HIGHEST),
-        verify=verify,
+        verify=flag("verify", verify),
         where=condition(method, given.get("where"), given.get("program"), given.get("function")),
     )
 
@@ -244,6 +244,13 @@ def integer(name: str, value: int, low: int, high: int) -> int:
         given = str(value) if isinstance(value, float) else values.shown(value)  # 5.0, which is no 5
         raise UsageError(f"invalid {name} {given}: expected an int from {low} to {high}")
     return number
+
+
+def flag(name: str, value: bool) -> bool:
+    """Return a switch as a bool, of whatever boolean type it is. Raises UsageError for a text: "no" is true as well."""
+    if isinstance(value, str | bytes) or value not in (True, False):
+        raise UsageError(f"invalid {name} {values.shown(value)}: expected True or False")
+    return bool(value)
 
 
 def text(name: str, value: str) -> str:

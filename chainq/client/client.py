@@ -196,7 +196,7 @@ class Client(Opened):
                 Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
             }
             most = None if limit is None else arguments.integer("limit", limit, 0, HIGHEST)
-            if newest and limit is None:
+            if arguments.flag("newest", newest) and limit is None:
                 raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
         found = uncalled(self._service.fetch_pages(Query(method, sent, newest=newest, limit=most)), program, function)
         cut = ("" if most is None else f" limit={most}") + " newest=True" * newest
@@ -282,6 +282,8 @@ class Client(Opened):
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
             height = arguments.counted_height("as_of", as_of)
+            given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
+            records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, height)
         # The limit is one of owned rows, and not of those that are compared.
         compared, service = complete(self._batches(query._replace(limit=None)), query.method), self._service
@@ -310,10 +312,12 @@ class Client(Opened):
             (149, [('credits.aleo', 1, 0)])
         """
         from chainq.client.balances import find_balance
+        from chainq.wallet.balance import check_heights
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
+            check_heights(first, last)
             balance = find_balance(self._service, found, first, last, count)
         return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
 

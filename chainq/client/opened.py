@@ -71,17 +71,17 @@ class Opened(Closing):
                 retries=arguments.integer("retries", retries, 0, HIGHEST),
                 concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
                 max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
-                strict=strict,
+                strict=arguments.flag("strict", strict),
                 lake="" if lake is None else arguments.location("lake", lake),
             )
             complete = completed(given)
             if not complete.url:
                 raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
-            self._fill = _filling(complete._replace(headers=given.headers)) if fill else None
+            self._fill = _filling(complete._replace(headers=given.headers)) if arguments.flag("fill", fill) else None
             if self._fill:
                 complete = complete._replace(lake=self._fill.begun)
-        self._typed = typed
-        self._progress = Progress() if progress else None
+        self._typed = arguments.flag("typed", typed)
+        self._progress = Progress() if arguments.flag("progress", progress) else None
         self._service = Service(complete, report=self._progress.count if self._progress else lambda _: None)
 
     def __repr__(self) -> str:
@@ -120,7 +120,7 @@ class Opened(Closing):
         with boundary():
             caller = command.replace("-", "_")
             query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-            if hashes:
+            if arguments.flag("hashes", hashes):
                 from chainq.hashes.sdk import check_installed
                 from chainq.process.pool import cores
 

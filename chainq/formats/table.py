@@ -134,7 +134,7 @@ class Table:
             start += size
 
     def close(self) -> None:
-        """Write the number of rows, and which columns are hidden."""
+        """Write the number of rows, which columns are hidden, and the totals."""
         if self._spec.single and self._rows:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
@@ -150,7 +150,7 @@ class Table:
         elif others:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
-        self._put([Text(note, "dim") for note in notes], self._room)
+        self._put([*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._room)
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:
         moment = now()

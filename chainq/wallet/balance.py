@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
@@ -40,6 +40,13 @@ class _Window(NamedTuple):
 
     listed: set[Key]
     owned: dict[Key, int]
+
+
+def check_heights(start: int, end: int | None) -> None:
+    """Raise UsageError for bounds without a block between them."""
+    if end is not None and end <= start:
+        why = Phrase("{end} is exclusive") if end == start else Phrase("{end} is below {start}")
+        raise UsageError(Phrase("no heights from {} to {}: {}", start, end, why))
 
 
 class Bookkeeper(Closing):

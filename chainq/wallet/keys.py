@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from chainq.catalog.kinds import TextKind, kind_of
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.sdk import load
 from chainq.text.sanitize import printable
@@ -17,7 +18,7 @@ from chainq.text.sanitize import printable
 VARIABLE = "CHAINQ_VIEW_KEY"
 _PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"
 _ONE_A_LINE = f"expected one a line, such as {_PREFIX}..."
-_STDIN = "-"
+STDIN = "-"
 _MOST_BYTES = 1 << 20  # of a file of keys
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -63,13 +64,16 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
         if word.startswith(_PRIVATE_PREFIX):
             raise UsageError(f"{name} is a private key", "only the view key is needed, which cannot spend")
         if not word.startswith(_PREFIX):
-            raise UsageError(
-                f"{name} is not a view key: expected {_PREFIX} and more; keys of other networks do not fit"
-            )
+            what = "not a view key" if word else "empty"
+            if kind_of(word) is TextKind.ADDRESS:
+                what = "an address, which decrypts nothing"
+            raise UsageError(f"{name} is {what}", f"expected the view key alone, which begins with {_PREFIX}")
         try:
             address = str(sdk.ViewKey.from_string(word).address)
         except RuntimeError:
-            raise UsageError(f"{name} is not a valid view key: a character is wrong, missing or extra") from None
+            raise UsageError(
+                f"{name} is not a valid view key: a character is wrong, missing or extra", _ONE_A_LINE
+            ) from None
         keys[address] = ViewKey(word, address)
     if not keys:
         raise UsageError("there is no view key", _ONE_A_LINE)
@@ -77,7 +81,7 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
 
 
 def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
-    by_stdin = str(file) == _STDIN
+    by_stdin = str(file) == STDIN
     name = "standard input" if by_stdin else printable(str(file))
     if by_stdin and sys.stdin is None:  # then descriptor 0 may be another file
         raise UsageError("standard input is closed")
@@ -92,9 +96,10 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
                 )
             sent = opened.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
+        hint = "owned and balance need a file of view keys" if kind_of(str(file)) is TextKind.ADDRESS else ""
+        raise UsageError(f"cannot read {name}: {error.strerror}", hint) from None
     try:
-        lines = sent.decode().splitlines() if len(sent) <= _MOST_BYTES else None
+        lines = sent.decode("utf-8-sig").splitlines() if len(sent) <= _MOST_BYTES else None
     except UnicodeDecodeError:
         lines = None
     if lines is None:

@@ -57,7 +57,7 @@ class Wallet(Closing):
 
     `workers`: concurrent processes. `progress`: shows rows as they are compared. `malformed`: the rows so far whose
     owner cannot be determined. `amounts`: the amounts of the decrypted records, for the wanted rows. `compared`: how
-    many rows were compared with the keys.
+    many rows were compared with the keys. `read`: from the lowest to the highest of their heights, None before any.
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
@@ -67,6 +67,7 @@ class Wallet(Closing):
         self.amounts: dict[Key, Amount] = {}
         self.spent: set[Key] = set()
         self.compared = 0
+        self.read: HeightRange | None = None
         self._owners: set[int] = set()  # numbers of keys that own a row
         self._examiner: Examiner | None = None
 
@@ -79,6 +80,11 @@ class Wallet(Closing):
     def needs_records(self) -> bool:
         """Return whether the wanted rows need the record rows of what is owned."""
         return self._wanted.records
+
+    @property
+    def owns(self) -> bool:
+        """Return whether any key owns a row so far."""
+        return bool(self._owners)
 
     @property
     def without_rows(self) -> list[str]:
@@ -107,6 +113,9 @@ class Wallet(Closing):
         for scanned in self._scanner.scan(batches):
             self._report(scanned, warn)
             self.compared += len(scanned.batch.rows)
+            if heights := scanned.batch.heights:
+                known = self.read or heights
+                self.read = HeightRange(min(known.start, heights.start), max(known.end, heights.end))
             self._owners.update(key for _, key in scanned.findings.owned)
             confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
             rows, count = self._rows(scanned, finder), len(scanned.batch.rows)

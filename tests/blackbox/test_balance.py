@@ -349,6 +349,8 @@ def test_several_key_files(chainq: Program) -> None:
     assert total.split()[:2] == [PUBLISHED.address, "credits.aleo"]
     narrow = chainq("balance", first, str(second), "--end", "150", url="demo:", env={"COLUMNS": "100"})
     assert f"\n{PUBLISHED.address[:8]}\N{HORIZONTAL ELLIPSIS}" in narrow.out.decode()
+    whole = chainq("balance", first, str(second), "--end", "150", "--no-trunc", url="demo:", env={"COLUMNS": "100"})
+    assert whole.out.decode().startswith(header)
     assert header.split()[:2] == ["owner", "program"]
     assert without == f"no records of {other.address}"
     found = json.loads(chainq("balance", first, str(second), "--end", "150", "--json", url="demo:").out)

@@ -52,7 +52,7 @@ def test_a_first_run_without_records_says_so(chainq: Program) -> None:
     service = Holding(fresh_records(other.address, 2), FIRST + 20, first=FIRST)
     with serving(service) as url:
         job = Job(chainq, url, "owned", "-w", "1", "--start", str(FIRST), "--view-key-file", key_file(chainq.home, key))
-        said(job(), 0, f" rows: none is of {key.address}; later runs read new blocks\n")
+        said(job(), 0, f": none is of {key.address}; check that ", "; later runs read new blocks\n")
         service.tip += 5
         said(job(), 0)
 

@@ -38,11 +38,11 @@ def test_a_file_that_others_can_access_is_refused(chainq: Program, server: Serve
     assert (ran.code, len(ran.rows)) == (0, 1)
 
 
-@pytest.mark.parametrize("file", ["/dev/stdin", "-"])
-def test_a_pipe_is_a_file_too(chainq: Program, server: Servers, file: str) -> None:
+@pytest.mark.parametrize("given", [("--view-key-file", "/dev/stdin"), ("--view-key-file", "-"), ("-",)])
+def test_a_pipe_is_a_file_too(chainq: Program, server: Servers, given: tuple[str, ...]) -> None:
     """As in `--view-key-file <(pass show wallet)`, and `-` is standard input; messages repeat no key from there."""
-    words = ("owned", *FEW, "--view-key-file", file)
-    ran = chainq(*words, url=server(), stdin=f"{PUBLISHED.text}\n".encode())
+    words, file = ("owned", *FEW, *given), given[-1]
+    ran = chainq(*words, url=server(), stdin=f"\ufeff{PUBLISHED.text}\r\n".encode())  # as Notepad writes it
     assert (ran.code, len(ran.rows)) == (0, 1), ran.err
     message = one_line(chainq(*words, url=server(), stdin=f"\n{PUBLISHED.text[:-3]}\n".encode()), 2)
     assert f"{'standard input' if file == '-' else file} line 2 is not a valid view key" in message
@@ -66,8 +66,11 @@ WRONG = {
     "a letter of no key": (PUBLISHED.text[:-1] + "l", "not a valid view key"),
     "too short": (PUBLISHED.text[:-3], "not a valid view key"),
     "two keys in a line": (f"{PUBLISHED.text} {PUBLISHED.text}", "not a valid view key"),
-    "an address": (PUBLISHED.address, "expected AViewKey1"),
-    "another network": ("BViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX", "other networks"),
+    "an address": (PUBLISHED.address, "is an address, which decrypts nothing; expected the view key alone"),
+    "another network": (
+        "BViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX",
+        "expected the view key alone, which begins with AViewKey1",
+    ),
 }
 
 

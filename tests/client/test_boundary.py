@@ -3,7 +3,7 @@
 import pickle
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,6 +22,8 @@ SEVERAL: list[tuple[Callable[[Client], Any], str]] = [
     (lambda client: client.blocks(since=1685667600000), "if it is in milliseconds, use since=1685667600"),
     (lambda client: client.blocks(until=float("nan")), "invalid until nan"),
     (lambda client: client.records(0, 10, program=[]), "program is empty, so no row can have it; program=None is no"),
+    (lambda client: client.blocks(0, 5, reverse=cast("Any", "no")), "invalid reverse 'no': expected True or False"),
+    (lambda client: client.blocks(0, 5, verify=cast("Any", None)), "invalid verify None: expected True or False"),
     (lambda client: list(client.blocks(0, 5).chunks(True)), "invalid number of rows True: expected an int from 1"),
 ]
 

@@ -125,6 +125,8 @@ def test_threads_end_with_the_iterator() -> None:
         {"url": "http://127.0.0.1:99999/"},
         {"dialect": "french"},
         {"dialect": 5},
+        {"typed": "yes"},
+        {"strict": "no"},
         {"profile": 5},
         {"timeout": 0},
         {"timeout": float("nan")},
