@@ -104,20 +104,17 @@ def url(text: str) -> str:
     """Check a URL: http or https with a host, `demo:`, or a data set."""
     if text == "demo:" or is_data_set(text):
         return text
-    if text.strip("/").lower() in ("demo", "demo:"):
-        raise UsageError(Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:"))
+    if re.fullmatch(r"demo(:[0-9]*)?", text.strip("/").lower()):
+        sample = Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:")
+        raise UsageError(sample, _with_scheme(text))
     try:
         parts = urlsplit(text)
         usable = _is_host(parts.hostname or "") and parts.port != 0
     except ValueError:
         usable = False
-    if (
-        not usable
-        or parts.scheme not in ("http", "https")
-        or not text.isprintable()
-        or " " in text
-        or "\\" in text  # which some take for a slash, so that the host is another
-    ):
+    # Some take a backslash for a slash, so that the host is another.
+    wrong = next((character for character in text if character in " \\" or not character.isprintable()), "")
+    if not usable or parts.scheme not in ("http", "https") or wrong:
         meant = _with_scheme(text)
         named = quoted(text) if meant else repr(excerpt(mask_url(text)))
         if re.match(r"(~|\.{1,2})?/", text):
@@ -126,6 +123,8 @@ def url(text: str) -> str:
         port = re.match(r"https?://(?:[^/?#]*@)?(?:\[[^]]*\]|[^/?#:@[]*):([^/?#]+)", text)
         if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 2**16):
             raise UsageError(f"invalid URL {named}: the port is not a number from 1 to 65535")
+        if wrong and text.startswith(("http://", "https://")):
+            raise UsageError(f"invalid URL {named}: it contains {'a space' if wrong == ' ' else ascii(wrong)}")
         raise UsageError(
             f"invalid URL {named}: expected http://127.0.0.1:8545, https://host/path, demo:,"
             " or the folder or URL of an export",
@@ -135,7 +134,13 @@ def url(text: str) -> str:
 
 
 def _with_scheme(text: str) -> str:
-    """Return which URL was meant by a host without `http://`, or with `http:/`; empty if the text is something else."""
+    """Return which URL was meant by a host without `http://`, with `http:/` or `htp://`; empty if the text is something
+    else.
+    """
+    from chainq.text.alike import alike
+
+    scheme, colon, rest = text.partition("://")
+    text = f"{near[0]}:/{rest}" if colon and (near := alike(scheme, ["https", "http"])) else text
     found = re.fullmatch(r"(?:(https?):/?)?([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
     if found is None:
         return ""

@@ -1,5 +1,6 @@
 """Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ def service_options(
     Who says how many retries there are is patient as well: they are made also if no connection was ever made.
     """
     return ServiceOptions(
-        url=identifiers.url(given.url) if given.url and not _outranked(given) else "",
+        url=_url(given.url) if given.url and not _outranked(given) else "",
         profile=given.profile,
         dialect=given.dialect,
         timeout=None if given.timeout is None else config_values.checked_number("--timeout", given.timeout),
@@ -96,6 +97,16 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
         from chainq.text.humanize import counts
 
         reporter.warn(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")')
+
+
+def _url(text: str) -> str:
+    """Return the URL of an option or of the environment. Raises UsageError, which names the variable."""
+    try:
+        return identifiers.url(text)
+    except UsageError as error:
+        if text == os.environ.get("CHAINQ_URL"):
+            error.message = f"CHAINQ_URL: {error.message}"
+        raise
 
 
 def _outranked(given: "ServiceFlags") -> bool:

@@ -15,21 +15,15 @@ from chainq.heights.bounds import LATEST, MINUS, as_range, parse_height
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
 
-_OPERATOR = re.compile(r"=|==|!=|~|!~")  # a shell takes < and > for itself
 _HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
 
 
-def advice(
-    command: str, start: str | None, extra: list[str], *, columns: list[str] | None, where: list[str] | None = None
-) -> str:
+def advice(command: str, start: str | None, extra: list[str], *, columns: list[str] | None) -> str:
     """Return how arguments too many are written instead; empty if that is not known.
 
-    `start`: the range that the command took; `columns`: those that are named; `where`: the conditions.
+    `start`: the range that the command took; `columns`: those that are named.
     """
     word = " ".join(extra)
-    if where and (operator := next((one for one in (start, extra[0]) if one and _OPERATOR.fullmatch(one)), None)):
-        value = (extra[1:] if operator == extra[0] else extra)[:1]
-        return f"quote the condition: --where '{' '.join([where[-1], operator, *value])}'" if value else ""
     if any(map(is_url, extra)):
         return OF_URL
     if command == "serve" and word.isdecimal():

@@ -144,6 +144,8 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         return "use chainq program-transactions PROGRAM FUNCTION, or chainq full-blocks --program PROGRAM"
     if command and (instead := _instead(command.name or "", option)):
         return instead
+    if (option, meant) == ("--last", "--newest"):
+        return f"use --newest --limit {_last_of(arguments)}"
     near = meant or _nearest(option, known)
     return f"did you mean {near}?" if near else _owners(option)
 
@@ -187,8 +189,13 @@ def _heights_of(arguments: Sequence[str]) -> str:
     ('5:8', '--last 4', '--last N')
     """
     ranges = [word for word in arguments if _RANGE.fullmatch(word)]
+    return ranges[0] if ranges else f"--last {_last_of(arguments)}"
+
+
+def _last_of(arguments: Sequence[str]) -> str:
+    """Return the value of `--last` among the arguments, else `N`."""
     last = _range_of(arguments)
-    return ranges[0] if ranges else f"--last {last[1:-1]}" if _RANGE.fullmatch(last) and last[0] == "-" else "--last N"
+    return last[1:-1] if _RANGE.fullmatch(last) and last[0] == "-" else "N"
 
 
 def _nearest(option: str, known: Collection[str]) -> str:

@@ -73,6 +73,8 @@ def _flush() -> None:
 def _advised(arguments: list[str], error: ChainqError) -> str:
     """Return the text of an error, without the parts of its hint that name options which only other, unnamed commands
     have."""
+    if isinstance(error, UsageError) and (mistyped := _mistyped(arguments)):
+        return mistyped
     named = options_in(error.hint)
     if not named or arguments[0] not in PlainGroup.catalogue:
         return str(error)
@@ -119,8 +121,16 @@ def _unwritten() -> bool:
     return False
 
 
+def _mistyped(arguments: list[str]) -> str:
+    from chainq.cli.mistyped import advice
+
+    return advice(arguments)
+
+
 def _usage(error: typer.TyperException, arguments: list[str]) -> str:
     """Return what Typer finds wrong with the command line, in the words of all other messages."""
+    if mistyped := _mistyped(arguments):
+        return mistyped
     option = getattr(error, "option_name", "")
     if re.fullmatch(r"-[0-9]", option):
         command = getattr(getattr(error, "ctx", None), "command", None)
@@ -178,9 +188,7 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
     from chainq.cli.extra_words import advice
 
     taken = context.params
-    return advice(
-        arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"), where=taken.get("where")
-    )
+    return advice(arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"))
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

@@ -55,7 +55,9 @@ def _hint(text: str) -> str:
     """Return a suggestion for a text that is not a height; empty if there is none."""
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
         return Phrase("to count from the tip use {last}", last="N")
-    if match := re.fullmatch(r"([0-9_.KkMm]+)(?:-|\.\.+)([0-9_.KkMm]*)", text):
+    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
+        return f"did you mean {text.replace(',', '')}?"
+    if match := re.fullmatch(r"([0-9_.KkMm]+)(?:[-,]|\.\.+)([0-9_.KkMm]*)", text):
         return as_range(*match.groups())
     if match := re.fullmatch(r"([0-9_.KkMm]+):([0-9_.KkMm]+)", text):
         return Phrase("use {start} and {end}", start=match[1], end=match[2])

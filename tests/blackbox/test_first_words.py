@@ -304,6 +304,7 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("records --program credits.aleo/split", "use --program credits.aleo --function split"),
         ("records --function credits.aleo/split", "use --program credits.aleo --function split"),
         ("blocks --last 1h", "for a time use --since 1h"),
+        ("program-transactions credits.aleo f --last 10", "use --newest --limit 10"),
         ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
         (
             "block 5 --where x",

@@ -42,6 +42,11 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "5", "https://u:secret@h/x"], "unexpected argument https://***@h/x; the URL"),
     (["latest", "5", "6"], "unexpected arguments 5 6; use chainq block 5 6\n"),
     (["serve", "8545"], "unexpected argument 8545; use --port 8545\n"),
+    (["blocks", "10,20"], "or 1.5M; a range is A:B, and ends before B: 10:21\n"),
+    (["blocks", "12,345"], "or 1.5M; did you mean 12345?\n"),
+    (["blocks", "--since", "2024-5-1"], "; did you mean 2024-05-01?\n"),
+    (["blocks", "--until", "yesterdya"], "; did you mean yesterday?\n"),
+    (["blocks", "--since", "1715577567000"], "; did you mean 1715577567, in seconds?\n"),
     (["records", "--since", "2024-06-31"], "invalid --since '2024-06-31': 2024-06 has 30 days\n"),
     (["records", "--until", "2023-02-29T10:00"], "'2023-02-29T10:00': 2023-02 has 28 days\n"),
     (["records", "--since", "2024-13-01"], "'2024-13-01': a month is 01 to 12, not 13\n"),
@@ -155,6 +160,10 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "--interval", "5"], "--interval needs --follow"),
     (["blocks", "--checkpoint", "c", "--interval", "5"], "--interval needs --follow"),
     (["block", "5", "--url", "demo://"], "the sample chain is --url demo:"),
+    (["block", "5", "--url", "demo:12"], "the sample chain is --url demo:; did you mean http://demo:12?\n"),
+    (["block", "5", "--url", "htp://h:1/"], "or URL of an export; did you mean http://h:1/?\n"),
+    (["block", "5", "--url", "http://h/x y"], "it contains a space\n"),
+    (["block", "5", "--url", "http://h/x\\y"], "it contains '\\\\'\n"),
     (["block", "5", "--url", "demo"], "the sample chain is --url demo:"),
     (["blocks", "--follow", "--interval", "0"], "--interval"),
     (["program-transactions", "credits.\udcff", "mint", "--no-check"], "UTF-8"),
@@ -178,8 +187,20 @@ USAGE: list[tuple[list[str], str]] = [
     (["records", "--format", "ndjson"], "unknown format 'ndjson'; did you mean jsonl?\n"),
     (["records", "--columns", "height id"], "unknown column 'height id'; separate columns with commas: height,id\n"),
     (["records", "--columns", "ALL"], "unknown column 'ALL' (did you mean all?)"),
-    (["records", "--where", "id", "=", "5"], "unexpected argument 5; quote the condition: --where 'id = 5'\n"),
-    (["records", "5", "--where", "id", "!=", "5"], "arguments != 5; quote the condition: --where 'id != 5'\n"),
+    (["records", "--where", "id", "=", "5"], "a value with spaces needs quotes: --where 'id = 5'\n"),
+    (["records", "5", "--where", "id", "!=", "5"], "a value with spaces needs quotes: --where 'id != 5'\n"),
+    (["blocks", "--since", "2024-05-13", "05:00"], "a value with spaces needs quotes: --since '2024-05-13 05:00'\n"),
+    (["blocks", "--until=2024-05-13", "10:30", "--csv"], "needs quotes: --until '2024-05-13 10:30'\n"),
+    (["blocks", "--since", "2", "days", "ago"], "a value with spaces needs quotes: --since '2 days ago'\n"),
+    (["blocks", "--header", "X-Key:", "v"], "blocks: a value with spaces needs quotes: --header 'NAME: VALUE'\n"),
+    (["rpc", "block", "{block:", "5}"], "a value with spaces needs quotes: '{block: 5}'\n"),
+    (
+        ["blocks", "--columns", "/bin", "/etc", "/usr"],
+        "the shell replaced * with the names of files; use --columns all\n",
+    ),
+    (["blocks", "–last", "5"], "'–last' begins with a dash that is not '-'; did you mean --last?\n"),
+    (["blocks", "—last=5"], "'—last' begins with a dash that is not '-'; did you mean --last?\n"),
+    (["blocks", "–o", "x.csv"], "'–o' begins with a dash that is not '-'; did you mean -o?\n"),
     (
         ["owned", "--receipt"],
         "is an option of blocks, block, latest, full-blocks, transactions and 6 more (chainq help",
@@ -309,6 +330,12 @@ def test_2_no_url(chainq: Program) -> None:
     """Without a URL from anywhere the message says the ways out."""
     said = one_line(chainq("block", "5"), 2)
     assert all(way in said for way in ("--url", "CHAINQ_URL", "profile", "demo:"))
+
+
+def test_2_a_bad_url_in_the_environment(chainq: Program) -> None:
+    """The message says that the environment names the URL."""
+    message = one_line(chainq("blocks", "5", env={"CHAINQ_URL": "foo"}), 2)
+    assert message.startswith("chainq blocks: CHAINQ_URL: invalid URL 'foo'")
 
 
 def test_2_a_bad_format_in_the_environment(chainq: Program, nowhere: str) -> None:
