@@ -174,11 +174,14 @@ def real(value: bytes) -> float | None:
 
 
 def decimal(value: bytes) -> Decimal | None:
-    """Return a number with a fraction, digit for digit. Raises ValueError."""
+    """Return a number with a fraction, digit for digit. Raises ValueError: for 39 digits, which a hugeint can have."""
     try:
-        return None if value == b"null" else Decimal(text_of(value))
+        number = None if value == b"null" else Decimal(text_of(value))
     except InvalidOperation:
         raise ValueError("expected a number") from None
+    if number is not None and len(number.as_tuple().digits) > _DIGITS:
+        raise ValueError(f"expected a number of at most {_DIGITS} digits; cast it to VARCHAR")
+    return number
 
 
 def text(value: bytes) -> str | None:
