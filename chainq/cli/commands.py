@@ -181,6 +181,6 @@ def chainq(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Explore the Aleo chain through a data service: every row exactly once, no digit changed. Name the service with
-    --url, CHAINQ_URL or a profile. See also docs/ and man chainq.
+    """Explore the Aleo chain through a data service: every row exactly once, no digit changed. Name it with --url,
+    CHAINQ_URL or a profile.
     """

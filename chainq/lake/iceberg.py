@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import UsageError, needed
+from chainq.errors import Phrase, UsageError, needed
 from chainq.lake.registered import Table
 from chainq.lake.table import arrow_schema
 from chainq.stored.receipt import Entry
@@ -24,7 +24,10 @@ from chainq.stored.store import Store
 CATALOG = NAMESPACE = "chainq"
 FILE = "_chainq/iceberg.db"
 FOLDER = "_iceberg"  # readers of the files skip it
-_MOVED = f"if the data set was moved or copied, delete its {FILE} and all folders {FOLDER}, and pass --iceberg again"
+_MOVED = Phrase(
+    f"if the data set was moved or copied, delete its {FILE} and all folders {FOLDER}, and pass {{iceberg}} again",
+    iceberg=True,
+)
 
 
 def load() -> tuple[Any, type[Exception]]:
@@ -63,7 +66,7 @@ class IcebergTable(Table):
         if self._table.location() != self._root:
             raise UsageError(
                 f"{self._label} lies elsewhere, in {self._table.location()}",
-                f"use a catalog for each data set; {_MOVED}",
+                "use a catalog for each data set; " + _MOVED,
             )
         return {file.file_path.removeprefix(f"{self._root}/"): file for file in _files(self._table)}
 

@@ -380,8 +380,9 @@ def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
     expected = {"d": Decimal("1.50"), "s": Decimal(2 * 170141183460469231731687303715), "i": math.inf, "n": None}
     assert isinstance(row.pop("a"), float)
     assert row == expected
-    line = one_line(exported("sql", "lake", f"select {2**127 - 1}::hugeint h from blocks", "-o", "huge.parquet"), 5)
-    assert f"invalid h {2**127 - 1} of 39 digits: expected a number of at most 38 digits; cast it to VARCHAR" in line
+    query = "select 170141183460469231731687303715884105::hugeint * 1000 h from blocks"
+    line = one_line(exported("sql", "lake", query, "-o", "huge.parquet"), 5)
+    assert "of 39 digits: expected a number of at most 38 digits; cast it to VARCHAR" in line
 
 
 @pytest.mark.parametrize(
