@@ -112,12 +112,13 @@ def open_journal(
                 checkpoint.note()
         raise
     journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
+    adopts = method is not None and method.height is not None  # a run can resume after rows with heights
     if checkpoint is not None and sink.owner == str(checkpoint.path):
-        _check_earlier(journal, checkpoint, output)
+        _check_earlier(journal, checkpoint, output, adopts=adopts)
     elif checkpoint is not None and sink.owner:
         _check_other(Path(sink.owner), output)
     if journal.history.last is None and sink.appends and sink.length:
-        _refuse_unknown(output, checkpoint, adopts=method is not None and method.height is not None)
+        _refuse_unknown(output, checkpoint, adopts=adopts)
     return journal
 
 
@@ -173,16 +174,21 @@ def _adopt(
         warn(f"{output}: the rows of {HeightRange(position.next, highest + 1)} are removed and fetched again" + same)
 
 
-def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
-    """Raise UsageError if the checkpoint has moved to another output since: the file would have a gap."""
+def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str, *, adopts: bool) -> None:
+    """Raise UsageError if the checkpoint has moved to another output since: the file would have a gap.
+
+    `adopts`: as in `_refuse_unknown`.
+    """
     last = checkpoint.history.last
     if last is None or not journal.sink.length or journal.continues_output:
         return
     name, later = printable(str(checkpoint.path)), checkpoint.output
+    remedy = Phrase("use {output}" if later else "omit {output}", output=later or None)
+    if adopts and not later:
+        remedy = Phrase("to add them to the file, remove the checkpoint and resume with {adopt}", adopt=True)
     raise UsageError(
         f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
-        Phrase("use {output}" if later else "omit {output}", output=later or None)
-        + f"; a new file gets the rows from height {last.next} on",
+        remedy + f"; a new file gets the rows from height {last.next} on",
     )
 
 

@@ -107,11 +107,11 @@ class Journal:
         return self._write_header(open_writer, first)
 
     def _warn_other(self, checkpoint: Checkpoint, warn: Callable[[str], None], *, switched: bool) -> None:
-        """Warn if the output is not the recorded one; `switched`: another file has the earlier rows."""
+        """Warn if the output is not the recorded one; `switched`: another output has the earlier rows."""
         if self.sink.length:
             warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
-        elif self.sink.appends and switched and Path(checkpoint.output).is_file():
-            now = f"{self._output} gets the rows from height {self.position.next} on"
+        elif switched and Path(checkpoint.output).is_file():
+            now = f"{self._output or 'standard output'} gets the rows from height {self.position.next} on"
             warn(f"{now}, and {checkpoint.output} has the earlier ones")
 
     def _write_header(self, open_writer: Callable[[Sink, bool], Writer], first: bool) -> Writer:

@@ -125,16 +125,21 @@ def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Tr
         said(job(), 0)
         last = str(job.folder / "other") if between == "a file" else ""
         service.tip = 12
-        assert job(out=last).code == 0
+        said(job(out=last), 0, f"{last or between} gets the rows from height 10 on, and {job.out} has the earlier ones")
         service.tip, before, calls = 15, job.files(), len(service.calls)
         ran = job()
         earlier = f"{job.out} contains earlier rows of checkpoint {job.kept}"
         said(ran, 2, earlier, f"later ones went to {last or between}")
         assert "a new file gets the rows from height 13 on" in ran.err
         assert (job.files(), len(service.calls)) == (before, calls)
-        job.out.unlink()
-        said(job(), 0, *[f"{last} has the earlier ones"][: bool(last)])
-    assert job.out.read_bytes() == lines(truth.rows("blocks", 13, 16))
+        if between == "a file":
+            job.out.unlink()
+            said(job(), 0, f"{last} has the earlier ones")
+        else:
+            assert "remove the checkpoint and resume with --adopt" in ran.err
+            job.kept.unlink()
+            assert job("--adopt").code == 0
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 13 if between == "a file" else 0, 16))
 
 
 def test_an_output_that_was_renamed_is_the_same_file(chainq: Program, truth: Truth) -> None:
