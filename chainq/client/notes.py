@@ -35,7 +35,7 @@ def _noted(batches: Iterator[Batch], note: Callable[[], str]) -> Iterator[Batch]
         found = found or bool(batch.rows)
         yield batch
     if not found and (text := note()):
-        _warn(text)
+        warn(text)
 
 
 def existing(batches: Iterator[Batch], heights: HeightRange, tip_height: Callable[[], int]) -> Iterator[Batch]:
@@ -45,7 +45,7 @@ def existing(batches: Iterator[Batch], heights: HeightRange, tip_height: Callabl
         read = True
         yield batch
     if not read and heights.start > (tip := tip_height()):
-        _warn(f"no blocks in that range: {chain_end(tip)}")
+        warn(f"no blocks in that range: {chain_end(tip)}")
 
 
 def complete(batches: Iterator[Batch], method: Method, limit: int | None = None) -> Iterator[Batch]:
@@ -73,10 +73,11 @@ def complete(batches: Iterator[Batch], method: Method, limit: int | None = None)
 def _note_belief(method: Method, heights: HeightSet, rows: range, *, limited: bool) -> None:
     where = heights or (f"rows {rows.start} to {rows.stop - 1} of the list" if rows else None)
     if where:
-        _warn(f"{unproved({method.name: where}, limited=limited)}; Client(strict=True) makes this an error")
+        warn(f"{unproved({method.name: where}, limited=limited)}; Client(strict=True) makes this an error")
 
 
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
+    """Log a warning."""
     import logging  # takes time to load
 
     logging.getLogger("chainq").warning("%s", text)

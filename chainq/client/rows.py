@@ -15,6 +15,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Kind, Method
 from chainq.client.arguments import integer
 from chainq.client.boundary import boundary
+from chainq.client.notes import warn
 from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, missing_package
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
@@ -56,6 +57,7 @@ class Rows(Iterator[R], Generic[R]):
     def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
         """Make the rows of batches. `of`: their range and where they come from, as it may be shown."""
         self._method, self._typed, self._of = method, typed, of
+        self._notes: set[str] = set()  # that were logged; each is, once
         self._failures: list[str] = []  # as text: an exception would keep the frames that it came through
         self._parts: Generator[list[Raw]] = (batch.rows for batch in _guarded(batches, self._failures))
         self._raws = chain.from_iterable(self._parts)
@@ -137,14 +139,19 @@ class Rows(Iterator[R], Generic[R]):
         rows = integer("number of rows", rows, 1, HIGHEST)
         raws = self._unread()
         while part := list(islice(raws, rows)):
-            yield Rows(self._method, [Batch(part)], typed=self._typed, of=self._of)
+            yield self._chunk(part)
+
+    def _chunk(self, part: list[Raw]) -> "Rows[R]":
+        chunk = Rows[R](self._method, [Batch(part)], typed=self._typed, of=self._of)
+        chunk._notes = self._notes
+        return chunk
 
     def to_arrow(self) -> Any:
         """Return the rows that are left as a `pyarrow.Table` of the columns that Parquet files have.
 
         Numbers are int64 or decimal128, times timestamps in UTC, lists and objects of known shape nested; the last
-        column, `extra`, is a JSON object of what has no place in them, as it was sent. Raises UsageError without
-        pyarrow.
+        column, `extra`, is a JSON object of what has no place in them, as it was sent, which a warning names. Raises
+        UsageError without pyarrow.
 
         >>> from chainq import Client
         >>> with Client("demo:") as client:
@@ -152,10 +159,12 @@ class Rows(Iterator[R], Generic[R]):
         >>> table["height"].to_pylist(), str(table["timestamp"].type)
         ([0, 1, 2, 3, 4], 'timestamp[ms, tz=UTC]')
         """
-        pyarrow = _imported("pyarrow", "parquet")
+        return self._table(_imported("pyarrow", "parquet"), wide=False)
+
+    def _table(self, pyarrow: Any, *, wide: bool) -> Any:
         from chainq.formats.arrow_rows import ArrowRows
 
-        arrow = ArrowRows(self._method.columns, pyarrow)
+        arrow = ArrowRows(self._method.columns, pyarrow, self._note, wide=wide)
         batches: list[Any] = []
         raws = self._unread()
         while part := list(islice(raws, _AT_ONCE)):
@@ -165,8 +174,8 @@ class Rows(Iterator[R], Generic[R]):
     def to_pandas(self) -> Any:
         """Return the rows that are left as a `pandas.DataFrame`; integers stay integers beside nulls, by `Int64`.
 
-        Columns whose numbers may not fit in 64 bits, such as `coinbase_target`, hold Decimal objects.
-        Raises UsageError without pandas or pyarrow.
+        Columns whose numbers may not fit in 64 bits, such as `coinbase_target`, hold Decimal objects, of up to 76
+        digits. Raises UsageError without pandas or pyarrow.
 
         >>> from chainq import Client
         >>> with Client("demo:") as client:
@@ -176,12 +185,18 @@ class Rows(Iterator[R], Generic[R]):
         """
         pandas = _imported("pandas", "pandas")
         pyarrow = _imported("pyarrow", "pandas")
-        return self.to_arrow().to_pandas(types_mapper={pyarrow.int64(): pandas.Int64Dtype()}.get)
+        table = self._table(pyarrow, wide=True)
+        return table.to_pandas(types_mapper={pyarrow.int64(): pandas.Int64Dtype()}.get)
 
     def to_polars(self) -> Any:
         """Return the rows that are left as a `polars.DataFrame`. Raises UsageError without polars or pyarrow."""
         polars = _imported("polars", "polars")
         return polars.from_arrow(self.to_arrow())
+
+    def _note(self, text: str) -> None:
+        if text not in self._notes:
+            self._notes.add(text)
+            warn(f"{self._method.command}: {text}")
 
 
 def _imported(package: str, extra: str) -> Any:

@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from msgspec import Raw
 
-from chainq.formats.parquet_types import SECONDS, Type, amount, integer, milliseconds, text
+from chainq.formats.parquet_types import SECONDS, Type, amount, integer, milliseconds, text, wide_amount
 from chainq.rows.raw_json import members
 
-FLAT = (integer, milliseconds, amount, text)
+FLAT = (integer, milliseconds, amount, wide_amount, text)
 """The ways to read values that this module knows."""
 _LONGEST = 2**20  # bytes of a row; pyarrow takes time by the square of the number of fields that it does not know
-_INTEGER = "^(?:0|-?[1-9][0-9]{0,37})$"
+_INTEGER = "^(?:0|-?[1-9][0-9]{0,%d})$"  # a cast to decimals does not check how many digits there are
 
 
 def read_columns(
@@ -57,7 +57,7 @@ def read_columns(
 
 def _sent_type(kind: Type, pyarrow: Any, *, quoted: bool) -> Any:
     """Return the type as which pyarrow reads a column, by how its first value was sent; decimals as strings only."""
-    if quoted or kind.read in (text, amount):
+    if quoted or kind.read in (text, amount, wide_amount):
         return pyarrow.string()
     return pyarrow.int64() if kind.read is milliseconds else kind.arrow
 
@@ -69,7 +69,12 @@ def _cast(column: Any, kind: Type, pyarrow: Any) -> Any:
     if kind.read is text:
         return column
     if pyarrow.types.is_string(column.type):
-        if compute.all(compute.match_substring_regex(column, _INTEGER)).as_py() is False:
+        if (
+            compute.all(
+                compute.match_substring_regex(column, _INTEGER % (75 if kind.read is wide_amount else 37))
+            ).as_py()
+            is False
+        ):
             raise pyarrow.ArrowInvalid("not a whole number")
         if kind.read is milliseconds:
             column = column.cast(pyarrow.int64())

@@ -32,7 +32,7 @@ _Tree = dict[str, Any]  # the number of a column by its path, a key for each ste
 class ArrowRows:
     """Turns rows into record batches. `warn` is called once for each path whose values go to `extra`, if not `known`.
 
-    The schema depends on the columns alone.
+    The schema depends on the columns alone. `wide`: amounts have up to 76 digits (`parquet_types`).
     """
 
     def __init__(
@@ -41,9 +41,11 @@ class ArrowRows:
         pyarrow: Any,
         warn: Callable[[str], None] = lambda _: None,
         known: Collection[str] = (),
+        *,
+        wide: bool = False,
     ) -> None:
         self._arrow = pyarrow
-        self._types = [type_of(column, pyarrow) for column in columns]
+        self._types = [type_of(column, pyarrow, wide=wide) for column in columns]
         self._names = [column.path for column in columns]
         fields = [(name, kind.arrow) for name, kind in zip(self._names, self._types, strict=True)]
         self.schema = pyarrow.schema([*fields, (EXTRA, pyarrow.string())])

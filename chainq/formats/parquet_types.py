@@ -3,7 +3,7 @@
 - Heights, row ids and other columns that the catalogue types as numbers: int64, whether sent as a number or as a string
   of digits. Times: timestamps in UTC.
 - Targets, weights and amounts: decimal128(38, 0). decimal256 would hold 2^128-1, which has 39 digits, but duckdb reads
-  that as a double (3.402823669209385e+38).
+  that as a double (3.402823669209385e+38). `wide` takes it, for pandas, to which both are Decimal objects.
 - Results of a query: doubles, decimals of their own size, booleans, dates, and timestamps, in UTC if DuckDB has a zone.
 - Arrays and objects of known shape (`chainq.catalog.nested`): lists and structs. Members that the shape does not name
   are in the member `other` as JSON text, as sent.
@@ -31,7 +31,7 @@ from chainq.rows.raw_json import items, members
 Read = Callable[[bytes], Any]
 _LIMIT = 1 << 63
 SECONDS = (-62_135_596_800, 253_402_300_799)  # of the years 1 to 9999, which every reader can show
-_DIGITS = 38
+_DIGITS, _WIDE = 38, 76  # of decimal128 and decimal256
 TIMES: Mapping[str, tuple[str, str | None]] = {
     "DATE": ("d", None),
     "TIMESTAMP": ("us", None),
@@ -52,10 +52,10 @@ class Type(NamedTuple):
     arrow: Any
 
 
-def type_of(column: Column, pyarrow: Any) -> Type:
-    """Return the type of a column."""
+def type_of(column: Column, pyarrow: Any, *, wide: bool = False) -> Type:
+    """Return the type of a column; with `wide` amounts are decimal256."""
     if column.path in SHAPES and column.kind is Kind.DATA:
-        return _nested(SHAPES[column.path], pyarrow)
+        return _nested(SHAPES[column.path], pyarrow, wide=wide)
     if column.type == "unknown" or column.kind is Kind.DATA:
         return Type(json_text, pyarrow.string())
     if column.kind is Kind.TIME:
@@ -73,22 +73,26 @@ def type_of(column: Column, pyarrow: Any) -> Type:
     if column.type == "number" or column.kind is Kind.HEIGHT:
         return Type(integer, pyarrow.int64())
     if column.kind is Kind.NUMBER:
-        return Type(amount, pyarrow.decimal128(_DIGITS, 0))
+        return _amounts(pyarrow, wide=wide)
     return Type(text, pyarrow.string())
 
 
-def _nested(shape: Shape, pyarrow: Any) -> Type:
+def _amounts(pyarrow: Any, *, wide: bool) -> Type:
+    return Type(wide_amount, pyarrow.decimal256(_WIDE, 0)) if wide else Type(amount, pyarrow.decimal128(_DIGITS, 0))
+
+
+def _nested(shape: Shape, pyarrow: Any, *, wide: bool) -> Type:
     if isinstance(shape, dict):
-        inner = {name: _nested(one, pyarrow) for name, one in shape.items()}
+        inner = {name: _nested(one, pyarrow, wide=wide) for name, one in shape.items()}
         fields = [(name, one.arrow) for name, one in inner.items()]
         reads = {name: one.read for name, one in inner.items()}
         return Type(_object(reads), pyarrow.struct([*fields, (OTHER, "string")]))
     if isinstance(shape, list):
-        item = _nested(shape[0], pyarrow)
+        item = _nested(shape[0], pyarrow, wide=wide)
         return Type(_array(item.read), pyarrow.list_(item.arrow))
     if shape == INTEGER:
         return Type(integer, pyarrow.int64())
-    return Type(amount, pyarrow.decimal128(_DIGITS, 0)) if shape == AMOUNT else Type(text, pyarrow.string())
+    return _amounts(pyarrow, wide=wide) if shape == AMOUNT else Type(text, pyarrow.string())
 
 
 def _array(item: Read) -> Read:
@@ -116,7 +120,7 @@ def _whole(value: bytes) -> int | None:
         return None
     digits = value[1:-1] if value[:1] == b'"' else value
     plain = digits[1:] if digits[:1] == b"-" else digits
-    if not plain.isdigit() or (plain[:1] == b"0" and plain != b"0") or len(plain) > _DIGITS + 1:
+    if not plain.isdigit() or (plain[:1] == b"0" and plain != b"0") or len(plain) > _WIDE:
         raise ValueError("expected a whole number")
     return int(digits)
 
@@ -160,12 +164,15 @@ def instant(value: bytes, unit: str) -> int | None:
     return nanoseconds // (10**9 // _PER_SECOND[unit])  # DuckDB writes no digits beyond the unit
 
 
-def amount(value: bytes) -> int | None:
+def amount(value: bytes, digits: int = _DIGITS) -> int | None:
     """Return a whole number of 38 digits. Raises ValueError."""
     number = _whole(value)
-    if number is not None and abs(number) >= 10**_DIGITS:
-        raise ValueError(f"expected a whole number of at most {_DIGITS} digits")
+    if number is not None and abs(number) >= 10**digits:
+        raise ValueError(f"expected a whole number of at most {digits} digits")
     return number
+
+
+wide_amount = partial(amount, digits=_WIDE)
 
 
 def real(value: bytes) -> float | None:

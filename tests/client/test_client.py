@@ -456,6 +456,20 @@ def test_rows_become_tables_with_types_and_every_digit() -> None:
     assert row["extra"] == '{"coinbase_target":"340282366920938463463374607431768211455","new":1.10}'
 
 
+def test_a_value_that_does_not_fit_its_column_is_noted(caplog: pytest.LogCaptureFixture) -> None:
+    """The weight of block 4242 has 39 digits: pandas has it, and a warning says that Arrow has it in `extra`."""
+    with Client("demo:") as client:
+        (row,) = client.blocks(4242, 4243)
+        weights = client.blocks(4240, 4245).to_pandas()["cumulative_weight"]
+        assert [str(weight) for weight in weights][2] == row["cumulative_weight"]
+        assert caplog.records == []
+        for part in client.blocks(4242, 4244).chunks(1):
+            part.to_arrow()
+        (record,) = caplog.records
+        assert record.getMessage().startswith("blocks: a value of 'cumulative_weight' does not fit decimal128(38, 0)")
+        assert record.getMessage().endswith(" goes to the column extra")
+
+
 def test_rows_become_data_frames() -> None:
     """A join of blocks and records by pandas counts what the service has; integers stay integers beside nulls."""
     with Client("demo:") as client:
