@@ -70,6 +70,7 @@ def run(given: "SqlOptions") -> None:
     prepare: Callable[[str], object]
     unfinished = ""
     store = open_store(words[0]) if words else None
+    before = f"{shlex.quote(words[0])} " if words else ""
     with Database() as database:
         if store is not None:
             database.add_data_set(store, partial=given.partial)
@@ -89,7 +90,7 @@ def run(given: "SqlOptions") -> None:
                     unfinished = ""  # said once, at a prompt too
                 result = database.run(text)
                 said = _warn(database, reporter)
-                _print(result, sink, given, reporter, shown=SHOWN if query is None else None)
+                _print(result, sink, given, reporter, prompt=before if query is None else None)
                 _warn(database, reporter, said)
 
         if query is None:
@@ -216,8 +217,11 @@ def _over_height(columns: tuple[Column, ...]) -> bool:
     return len(others) < len(columns) and len(others) < 2 and drawn
 
 
-def _first(batches: Iterator[list[Raw]], number: int, said: list[str]) -> Iterator[list[Raw]]:
-    """Yield the first rows of a result, and say how many more there are, without counting a large result to its end."""
+def _first(batches: Iterator[list[Raw]], number: int, of: str, said: list[str]) -> Iterator[list[Raw]]:
+    """Yield the first rows of a result, and say how many more there are, without counting a large result to its end.
+
+    `of`: the words before the query of a command that writes all.
+    """
     left, more = number, 0
     for rows in batches:
         if left:
@@ -228,11 +232,12 @@ def _first(batches: Iterator[list[Raw]], number: int, said: list[str]) -> Iterat
             break
     if more:
         many = f"more than {COUNTED:,}" if more > COUNTED else f"{more:,}"
-        said.append(f"… {many} more {'row' if more == 1 else 'rows'}; chainq sql -o FILE 'QUERY' writes all\n")
+        said.append(f"… {many} more {'row' if more == 1 else 'rows'}; chainq sql {of}-o FILE 'QUERY' writes all\n")
 
 
-def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, *, shown: int | None) -> None:
-    """Write a result in the format that is wanted, a table up to a number of rows if `shown` is one."""
+def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, *, prompt: str | None) -> None:
+    """Write a result in the format that is wanted; at a prompt a table of its first rows. `prompt`: the words before
+    the query of a command like it, None without a prompt."""
     settings = _settings(result.columns, given)
     chart, over_height = settings.format == "chart", _over_height(result.columns)
     spec = settings.spec._replace(selected=True, warn=reporter.warn)
@@ -240,8 +245,10 @@ def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, 
         spec = spec._replace(command="rows")  # what it counts if there is no other column
     writer = ResultChart(sink, spec) if chart and not over_height else settings.make(sink, spec)
     said: list[str] = []
-    cut = shown if settings.format == "table" else None
-    for rows in result.batches if cut is None else _first(result.batches, cut, said):
+    some = result.batches
+    if prompt is not None and settings.format == "table":
+        some = _first(some, SHOWN, prompt, said)
+    for rows in some:
         with signals_deferred():
             writer.write(rows)
             sink.keep()

@@ -21,6 +21,7 @@ from chainq.text.width import truncate, width_of
 TIME = "time"
 """The type of a column of dates or times; they are written by ISO 8601."""
 MOST_ROWS = 10_000
+MOST_BARS = 500  # one a line
 DRAWS = "a text and a number, a time and a number, or a column height and a number"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _DAY = 86_400
@@ -29,7 +30,7 @@ _DAY = 86_400
 class ResultChart:
     """Draws two columns of a result, the last number in them over the other one.
 
-    Takes `out` and `spec` as every format does. Raises UsageError for other columns, and for more than 10,000 rows.
+    Takes `out` and `spec` as every format does. Raises UsageError for other columns, and for too many rows or bars.
     """
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
@@ -67,6 +68,8 @@ class ResultChart:
             lines = self._line()
         else:
             self._check_labels()
+            if len(self._found) > MOST_BARS:
+                raise UsageError(f"chart draws at most {MOST_BARS} bars, not {len(self._found):,}", "add LIMIT")
             lines = self._bars()
         self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())
 

@@ -651,10 +651,14 @@ def test_a_range_before_the_query(chainq: Program, exported: Program) -> None:
 
 
 def test_a_chart_has_a_bar_for_each_label(exported: Program) -> None:
-    """Many bars with the same label show nothing."""
+    """Many bars with the same label show nothing, nor do more than fit on some screens."""
     line = one_line(exported("sql", "lake", "select height, program_id from records", "--format", "chart"), 2)
     assert "chart draws one bar for each program_id, but " in line
     assert "group by program_id" in line
+    many = "select format('block {}', n) b, n from range(501) t(n) where exists (from blocks)"
+    assert "draws at most 500 bars, not 501; add LIMIT" in one_line(
+        exported("sql", "lake", many, "--format", "chart"), 2
+    )
 
 
 def test_charts_of_a_result(exported: Program) -> None:
