@@ -34,11 +34,11 @@ def advice(arguments: Sequence[str]) -> str:
             return f"{abridged(word.partition('=')[0], 80)!r} begins with a dash that is not '-'; did you mean {meant}?"
     words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
     for place, word in enumerate(words):
-        values = [*words[place:], "-"]
-        values = values[: next(at for at, one in enumerate(values) if at and (one.startswith("-") or " " in one))]
-        if word in ("--columns", "*") and len(values) > 3 and all(map(_is_file, values[1:])):
+        group = [*words[place:], "-"]
+        group = group[: next(at for at, one in enumerate(group) if at and (one.startswith("-") or " " in one))]
+        if word in ("--columns", "*") and len(group) > 3 and all(map(_is_file, group[1:])):
             return "the shell replaced * with the names of files; use --columns all"
-        if joined := _joined(word, values):
+        if joined := _joined(word, group):
             return f"a value with spaces needs quotes: {joined}"
     return ""
 

@@ -233,7 +233,8 @@ def file_of(given: "OutputOptions") -> Path | None:
     check_name("--output", name)
     file = Path(name)
     if name.endswith("/") or not file.name:  # `.` has no name
-        raise OutputError(f"cannot write {printable(name)}: is a directory")
+        what = "is a directory" if file.is_dir() else "the name of a folder, expected that of a file"
+        raise OutputError(f"cannot write {printable(name)}: {what}")
     return None if descriptor_of(file) == 1 else file
 
 

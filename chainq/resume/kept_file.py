@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from chainq.errors import BusyError, OutputError, Phrase, UsageError
+from chainq.sinks.base import unopened
 from chainq.sinks.disk import is_locked, locks, sync_folder
 from chainq.text.sanitize import abridged, printable
 
@@ -61,7 +62,7 @@ def locked(path: Path, name: str) -> int:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
         opened = printable(abridged(str(lock), 200)) if path.parent.is_dir() else f"checkpoint {name}"
-        raise OutputError(f"cannot open {opened}: {error.strerror}") from None
+        raise unopened(f"cannot open {opened}", path, error) from None
     try:
         # The kernel releases the lock with the process, however it ends: there are no stale locks.
         if locks(descriptor):

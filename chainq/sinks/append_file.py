@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chainq.errors import BusyError, IncompleteError, OutputError, Phrase
-from chainq.sinks.base import Sink
+from chainq.sinks.base import Sink, unopened
 from chainq.text.sanitize import printable
 
 END_BYTES = 4096  # at the end of a file, by which it is known again
@@ -64,7 +64,7 @@ class AppendFileSink(Sink):
             if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
                 gone = f"{recorded.by} recorded {recorded.length} bytes of {self._name}, and the file is gone"
                 raise IncompleteError(gone, _CHANGED) from None
-            raise OutputError(f"cannot write {self._name}: {error.strerror}") from None
+            raise unopened(f"cannot write {self._name}", self._path, error) from None
         self.moved = moved
         try:
             self._prepare(recorded)

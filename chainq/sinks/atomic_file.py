@@ -8,8 +8,8 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from chainq.errors import BusyError, OutputError
-from chainq.sinks.base import Sink
+from chainq.errors import BusyError
+from chainq.sinks.base import Sink, unopened
 from chainq.sinks.disk import remove_unlocked
 from chainq.text.sanitize import printable
 
@@ -41,7 +41,7 @@ class AtomicFileSink(Sink):
             remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.*{_SUFFIX}"))
             descriptor, temporary = _locked_temporary(self._target)
         except OSError as error:
-            raise OutputError(f"cannot write {name}: {error.strerror}") from None
+            raise unopened(f"cannot write {name}", path, error) from None
         self._temporary: Path | None = temporary
         super().__init__(descriptor, name)
 

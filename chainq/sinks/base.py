@@ -6,11 +6,14 @@ Each kind has its own module: `stdout`, `atomic_file`, `append_file`, `pager`; `
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from select import select
+from shlex import quote
 from typing import TYPE_CHECKING, Self
 
 from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed, note_progress
+from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
     from chainq.sinks.append_file import Recorded
@@ -108,4 +111,13 @@ class Sink:
             raise self._failure(error) from None
 
     def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._name}: {error.strerror} (after {self.written} bytes)")
+        return OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
+
+
+def unopened(failed: str, path: Path, error: OSError) -> OutputError:
+    """Return the error of a file that cannot be opened, which `failed` names; if its folder does not exist, that."""
+    folder = path.parent
+    if isinstance(error, FileNotFoundError) and not os.path.lexists(folder):
+        name = printable(str(folder))
+        return OutputError(f"{failed}: there is no folder {name}", f"create it with: mkdir -p {quote(name)}")
+    return OutputError(f"{failed}: {error.strerror}")

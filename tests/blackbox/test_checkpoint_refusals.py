@@ -201,4 +201,6 @@ def test_2_a_checkpoint_that_is_another_file(command: str, chainq: Program, nowh
 def test_7_a_checkpoint_in_a_folder_that_is_not_there(chainq: Program, nowhere: str) -> None:
     """The message names the checkpoint, and not the lock beside it."""
     line = one_line(chainq("blocks", "--checkpoint", "no/c", url=nowhere), 7)
-    assert line == "chainq blocks: cannot open checkpoint no/c: No such file or directory\n"
+    folder = chainq.home.resolve() / "no"
+    said = f"cannot open checkpoint no/c: there is no folder {folder}; create it with: mkdir -p {folder}\n"
+    assert line == f"chainq blocks: {said}"

@@ -617,7 +617,10 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert "unknown format 'nope'" in one_line(chainq(*words, "--format", "nope", url=nowhere), 2)
     for place in (words[1:3], ("lake",)):  # before any request
         line = one_line(exported("sql", *place, "select 1 from records", "-o", "missing/x.csv", url=nowhere), 7)
-        assert line == "chainq sql: cannot write missing/x.csv: No such file or directory\n"
+        assert (
+            line
+            == "chainq sql: cannot write missing/x.csv: there is no folder missing; create it with: mkdir -p missing\n"
+        )
     (chainq.home / "blocks.parquet").touch()
     no_table = one_line(chainq("sql", "--last", "5", "select * from calls", url=nowhere), 2)
     assert no_table.endswith("; chainq export chain --to DEST writes calls, and chainq sql DEST has it\n")
