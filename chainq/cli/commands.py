@@ -114,19 +114,19 @@ def _serve_command() -> "Command":
 class HelpOptions(options.Group):
     """Show the help of the program, a command, an option or a topic."""
 
-    command: str | None = options.argument(
-        "[COMMAND]",
-        "Command, option such as --since, column, environment variable, exit code, or a topic: range, filter, resume, "
-        "output, service, chart, environment or exit-codes. Default: chainq itself.",
-        None,
+    command: list[str] = options.argument(
+        "[TOPIC]...",
+        "A command, an option such as --since, a column, an environment variable, an exit code, or a topic; "
+        "chainq help topics lists them. Default: chainq itself.",
+        [],
     )
 
 
 def _help_command() -> "Command":
     def call(given: HelpOptions) -> None:
-        word, program = given.command, typer.main.get_command(app)
+        word, program = " ".join(given.command), typer.main.get_command(app)
         if not word or word in COMMANDS:
-            program.main([*filter(None, [word]), "--help"], prog_name="chainq", standalone_mode=False)
+            program.main([*given.command, "--help"], prog_name="chainq", standalone_mode=False)
             return
         from chainq.cli import topics
 
@@ -160,7 +160,7 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "profiles": ("Tools", "list the profiles in config.toml", partial(_tool, "profiles")),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
     "completion": ("Tools", "print the completion script of a shell", partial(_tool, "completion")),
-    "help": ("Tools", "show the help of a command, option, column or topic", _help_command),
+    "help": ("Tools", "explain a command, option or topic; see help topics", _help_command),
     "version": ("Tools", "print the version", _version_command),
 }
 """Each command's heading, purpose, and what builds it, in the order of `--help`."""

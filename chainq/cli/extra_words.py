@@ -28,10 +28,6 @@ def advice(command: str, start: str | None, extra: list[str], *, columns: list[s
         return OF_URL
     if command == "serve" and word.isdecimal():
         return f"use --port {word}"
-    if command == "help" and len(extra) == 1 and word.startswith("-"):
-        return f"use chainq help {word}"
-    if command == "help":
-        return "help takes one command, option or topic"
     if columns and command in BY_COMMAND and {*extra} <= {column.path for column in BY_COMMAND[command].selectable}:
         return f"separate columns with commas: --columns {','.join(name.strip(',') for name in [*columns, *extra])}"
     if command == "latest" and all(map(_is_number, extra)):

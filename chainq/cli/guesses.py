@@ -10,7 +10,8 @@ from chainq.catalog.kinds import WITH_SCREEN, kind_of
 from chainq.catalog.methods import METHODS
 from chainq.catalog.tables import DERIVED
 from chainq.cli.help import PlainGroup
-from chainq.cli.topics import TOPICS, by_word, topic_of
+from chainq.cli.topic_words import by_word
+from chainq.cli.topics import TOPICS, topic_of
 from chainq.formats import registry
 from chainq.text.alike import alike
 

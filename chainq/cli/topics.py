@@ -4,12 +4,13 @@ Loaded only by such a command line, by one that is mistyped, and by the generato
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
 from chainq.cli.options import FILTER, OUTPUT, RANGE, RANGE_HELP, RESUME, SERVICE
+from chainq.cli.topic_words import PLACES, WORDS, by_word
 from chainq.errors import UsageError, exit_codes
 from chainq.text.spelling import spelled
 
@@ -41,108 +42,88 @@ ENVIRONMENT = {
 """Every environment variable that chainq reads, in Markdown."""
 
 _HEADINGS = {"range": RANGE, "filter": FILTER, "resume": RESUME, "output": OUTPUT, "service": SERVICE}
-TOPICS = (*_HEADINGS, "chart", "environment", "exit-codes")
-"""The topics of `chainq help`, in the order in which they are listed."""
-
-
-def by_word(words: Mapping[str, str]) -> dict[str, str]:
-    """Return what each word stands for, given the words for it with blanks between."""
-    return {word: meant for meant, text in words.items() for word in text.split()}
-
-
-_WORDS = by_word(
-    {
-        "range": "ranges heights height date dates time times pagination paging",
-        "filter": "filters filtering condition conditions expression expressions regex regexp jq",
-        "resume": "resuming checkpoints following incremental",
-        "output": "outputs formats files parquet tsv",
-        "service": "server connection network proxy proxies",
-        "chart": "charts plot graph",
-        "environment": "env environ variables envvars",
-        "exit-codes": "exit exit-code exit-status codes status-codes errors",
-    }
-)
-_HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
-_CONFIG = "config"
-_PLACES = {
-    _CONFIG: "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
-    "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.",
-    "wallet": "chainq owned prints the records that your view keys own, and chainq balance adds them up. Both read the "
-    "keys from --view-key-file FILE or CHAINQ_VIEW_KEY: see chainq help owned.",
-    "demo": "--url demo: is a built-in sample chain that needs no network. chainq serve serves it over HTTP: see "
-    "chainq help serve.",
-    "tables": "chainq export writes the tables of a chain, and chainq sql queries them: see chainq help sql. "
-    "docs/tables.md lists them with their columns.",
-    "reorg": "If blocks that a run with --checkpoint has read are replaced, chainq exits with code 6. --rewind N reads "
-    "the last N blocks again: see chainq help resume.",
-    "proof": "chainq prints rows only if later rows, another method or repeated responses show that none is missing; "
-    "-v names the proof. The last one is called belief: chainq warns, and --strict makes it an error. See "
-    "docs/completeness.md, and chainq help verify.",
-    "version": "chainq --version, -V and chainq version print the version.",
-    "python": "In Python, chainq.Client has a method for each command, and returns rows as Arrow tables or data "
-    "frames of pandas, Polars and Spark: see docs/python.md.",
-    "object-store": "chainq export writes to s3://, gs:// and az:// URLs, and --url and --lake read exports there: see "
-    "docs/export.md, and chainq help export.",
-    "rate-limit": "If a server limits requests (HTTP 429), chainq waits and sends them again; --rate N and -j N send "
-    "fewer. chainq doctor names a rate that the server accepts. See Rate limits in docs/protocol.md.",
-    "extra": "The last column of Parquet files and exports: fields that have no column, and values that do not fit "
-    "theirs, as JSON. See docs/tables.md.",
+_LISTED = {
+    "range": "heights and times: --start, --end, --last, --since, --limit",
+    "filter": "rows to print: --where, --program, --function",
+    "resume": "runs that continue: --checkpoint, --follow",
+    "output": "formats, columns and files",
+    "service": "URL, profile, limits and retries",
+    "chart": "what --format chart draws",
+    "environment": "environment variables",
+    "exit-codes": "what each exit code means",
+    "topics": "this list",
 }
-"""What is said of words without options of their own to list."""
-_PLACE_OF = by_word(
-    {
-        _CONFIG: "configuration config.toml config-file",
-        "wallet": "view-key view-keys viewkey wallets key keys",
-        "demo": "demo: sample sample-chain",
-        "tables": "schema lake",
-        "reorg": "reorgs fork forks",
-        "proof": "proofs belief witness completeness grade",
-        "version": "--version -V",
-        "python": "client pandas polars arrow spark pyspark jupyter notebook dataframe",
-        "object-store": "s3 gs gcs az azure minio bucket",
-        "rate-limit": "429 rate-limits rate-limiting throttling",
-    }
-)
+TOPICS = (*_LISTED, *PLACES)
+"""The topics of `chainq help`: those that list options, codes or variables, and the others."""
+_HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
+_PLACE_OF = by_word({place: words for place, (words, _) in PLACES.items()})
 
 
 def topic_of(word: str) -> str:
     """Return the topic or the option that a word names, empty if it names none.
 
-    >>> topic_of("env"), topic_of("ranges"), topic_of("xyzzy")
-    ('environment', 'range', '')
+    >>> topic_of("env"), topic_of("ranges"), topic_of("Exit codes"), topic_of("xyzzy")
+    ('environment', 'range', 'exit-codes', '')
     """
-    name = word.lower().replace("_", "-")
-    if topic := name if name in TOPICS else _WORDS.get(name):
+    name = _name(word)
+    if topic := name if name in _LISTED else WORDS.get(name):
         return topic
     variables = re.findall(r"\w+", " ".join(ENVIRONMENT))
     if word in variables:
         return "environment"
     if word in exit_codes() or (word.isdecimal() and 128 < int(word[:4]) < 160):
         return "exit-codes"
-    if place := name if name in _PLACES else _PLACE_OF.get(word if word.startswith("-") else name):
+    if place := name if name in PLACES else _PLACE_OF.get(word if word.startswith("-") else name):
         return place
-    option = word if word.startswith("-") else f"--{name}"
-    if any(option in param.opts for _, param, _ in _options()):
-        return option
-    return "environment" if word.upper() in variables else ""
+    return _option(word) or ("environment" if word.upper() in variables else "")
 
 
 def write(word: str, formatter: "HelpFormatter") -> None:
-    """Write the help of the topic or option that a word names. Raises UsageError, which lists the topics."""
+    """Write the help of the topic, the option and the column that a word names. Raises UsageError, which lists the
+    topics, if it names none.
+    """
     topic = topic_of(word)
-    if not topic and _write_column(word, formatter):
+    if topic:
+        _write_topic(topic, formatter)
+    if topic in PLACES and (option := _option(word)):
+        _write_option(option, formatter)
+    meanings = _meanings(word)
+    for text, commands in meanings.items():
+        sections(formatter, [("Column", _column(word), f"{text}. Commands: {', '.join(commands)}.")])
+    if topic or meanings:
         return
-    if not topic:
-        from chainq.catalog.kinds import shown
-        from chainq.cli.guesses import guess_topic
+    from chainq.catalog.kinds import shown
+    from chainq.cli.guesses import guess_topic
 
-        near = guess_topic(word)
-        named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
-        raise UsageError(named, f"expected a command, an option, a column, {', '.join(TOPICS[:-1])} or {TOPICS[-1]}")
-    if topic.startswith("-"):
+    parts = word.split() if " " in word else ()
+    if known := [part for part in parts if part in PlainGroup.catalogue or topic_of(part) or _meanings(part)]:
+        raise UsageError(f"unknown help topic{shown(word)}", f"use chainq help {known[-1]}")
+    near = guess_topic(_name(word))
+    named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
+    raise UsageError(named, "expected a command, an option or a column; chainq help topics lists the topics")
+
+
+def _name(word: str) -> str:
+    """Return a word as topics and options are written."""
+    return re.sub(r"[_\s]+", "-", word.strip().lower())
+
+
+def _option(word: str) -> str:
+    """Return the option that a word names, empty if it names none."""
+    option = word if word.startswith("-") else f"--{_name(word)}"
+    return option if any(option in param.opts for _, param, _ in _options()) else ""
+
+
+def _column(word: str) -> str:
+    """Return a word as columns are written."""
+    return re.sub(r"[-\s]+", "_", word.strip())
+
+
+def _write_topic(topic: str, formatter: "HelpFormatter") -> None:
+    if topic in PLACES:
+        wrapped(formatter, PLACES[topic][1])
+    elif topic.startswith("-"):
         _write_option(topic, formatter)
-    elif topic in _PLACES:
-        wrapped(formatter, _PLACES[topic])
     elif topic == "chart":
         from chainq.cli import chart_help
 
@@ -151,6 +132,11 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         sections(formatter, (("Environment", name, text.replace("`", "")) for name, text in ENVIRONMENT.items()))
     elif topic == "exit-codes":
         write_exit_codes(formatter)
+    elif topic == "topics":
+        sections(formatter, (("Topics", name, text) for name, text in _LISTED.items()))
+        formatter.write_paragraph()
+        wrapped(formatter, f"Further topics: {', '.join(sorted(PLACES))}.")
+        wrapped(formatter, "Any command, option, column, environment variable or exit code is a topic, too.")
     else:
         if topic == "range":
             wrapped(formatter, f"A range can also be an argument: {RANGE_HELP[0].lower()}{RANGE_HELP[1:]} {_HEIGHTS}")
@@ -159,11 +145,12 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         wrapped(formatter, "chainq help --OPTION names the commands that have an option.")
 
 
-def _write_column(name: str, formatter: "HelpFormatter") -> bool:
-    """Write each meaning of a column, and the commands that have it. Return whether there is one of that name."""
+def _meanings(word: str) -> dict[str, list[str]]:
+    """Return each meaning of the column that a word names, with the commands that have it; none if it names none."""
     from chainq.catalog.columns import known_column
     from chainq.cli.list_columns import columns_by_command
 
+    name = _column(word)
     meanings: dict[str, list[str]] = {}
     for command, columns in columns_by_command().items():
         if column := known_column(name, columns):
@@ -172,9 +159,7 @@ def _write_column(name: str, formatter: "HelpFormatter") -> bool:
             text = "; ".join(filter(None, described))
             unit = f", in {column.unit}" if column.unit and column.unit not in text else ""
             meanings.setdefault(text + unit, []).append(command)
-    for text, commands in meanings.items():
-        sections(formatter, [("Column", name, f"{text}. Commands: {', '.join(commands)}.")])
-    return bool(meanings)
+    return meanings
 
 
 def _write_heading(heading: str, formatter: "HelpFormatter") -> None:

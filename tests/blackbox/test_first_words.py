@@ -5,6 +5,9 @@ import re
 import pytest
 
 from chainq import __version__
+from chainq.cli import topics
+from chainq.cli.commands import COMMANDS
+from chainq.cli.topic_words import PLACES, WORDS
 from chainq.demo.chain import Chain
 from harness.program import ROOT, Program, one_line
 
@@ -85,6 +88,7 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
         ("start", "--start"),
         ("env", "environment"),
         ("http_proxy", "environment"),
+        ("sort", "sort"),
     ],
 )
 def test_2_a_topic_of_help_is_not_a_command(word: str, topic: str, chainq: Program) -> None:
@@ -144,6 +148,17 @@ def test_help_for_topics(chainq: Program) -> None:
         ("s3 object-store", "docs/export.md"),
         ("429 rate-limit", "--rate N"),
         ("extra", "docs/tables.md"),
+        ("truncate wide width", "--no-trunc prints whole values"),
+        ("token auth headers", "--header 'Authorization: Bearer TOKEN'"),
+        ("sort order newest", "--reverse prints the highest heights first"),
+        ("count group aggregate join", "chainq help sql"),
+        ("fee microcredits units", "1 credit is 1,000,000 microcredits"),
+        ("cron systemd", "--checkpoint FILE"),
+        ("pipe ndjson stdout", "--format NAME"),
+        ("timezone utc", "Times are in UTC"),
+        ("stdin -", "if their argument is -"),
+        ("tail", "--last N"),
+        ("signal ctrl-c", "128+N"),
     ],
 )
 def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) -> None:
@@ -151,8 +166,59 @@ def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) ->
     for word in words.split():
         said = _help(chainq, word)
         assert place in said
-        for name in re.findall(r"see chainq help (\w+)", said):
-            assert chainq("help", name).code == 0
+        for name in re.findall(r"chainq help ([\w-]+)", said):
+            assert name == "--OPTION" or chainq("help", name).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "one"),
+    [("exit codes", "exit-codes"), ("view key", "wallet"), ("rate limit", "rate-limit"), ("block hash", "block_hash")],
+)
+def test_help_for_several_words(words: str, one: str, chainq: Program) -> None:
+    """They are joined, in quotes too."""
+    assert chainq("help", *words.split()) == chainq("help", words) == chainq("help", one)
+
+
+@pytest.mark.parametrize(
+    ("words", "one"),
+    [
+        ("records --columns", "--columns"),
+        ("records limit", "limit"),
+        ("block height", "height"),
+        ("how to sort", "sort"),
+        ("records block_id", "block_id"),
+    ],
+)
+def test_2_several_words_that_are_no_topic(words: str, one: str, chainq: Program) -> None:
+    """The message names the last one that is."""
+    assert one_line(chainq("help", *words.split()), 2).endswith(
+        f"unknown help topic {words!r}; use chainq help {one}\n"
+    )
+
+
+def test_help_for_a_word_with_several_meanings(chainq: Program) -> None:
+    """A topic, an option and a column of the same name."""
+    height = _help(chainq, "height")
+    assert "--start H" in height and "Column: height block height; string. Commands: blocks" in height
+    assert "--rate N" in (limit := _help(chainq, "rate-limit")) and limit.endswith("Commands: serve.")
+
+
+def test_help_topics_lists_the_topics(chainq: Program) -> None:
+    """Each with its own help, and chainq --help names the list."""
+    assert b"explain a command, option or topic; see help topics\n" in chainq("--help").out
+    said = _help(chainq, "topics")
+    assert "exit-codes what each exit code means" in said and "width. Any command" in said
+
+
+def test_the_words_of_help_and_what_is_said_of_them() -> None:
+    """No word has two meanings or hides a command, and every option and topic that a text names exists."""
+    words = " ".join([*WORDS, *PLACES, *(also for also, _ in PLACES.values())]).split()
+    assert sorted(words) == sorted({*words} - COMMANDS.keys())
+    for place, (_, text) in PLACES.items():
+        named = re.findall(r"(?<!\S)--[a-z-]+|(?<=chainq help )[\w-]+", text)
+        assert all(name in ("--help", "--version") or name in COMMANDS or topics.topic_of(name) for name in named), (
+            place
+        )
 
 
 def test_help_for_a_column(chainq: Program) -> None:
@@ -199,7 +265,6 @@ def test_help_for_other_words(chainq: Program) -> None:
     assert _help(chainq, "75") == _help(chainq, "130") == _help(chainq, "exit-codes")
     assert "man 5 chainq" in _help(chainq, "config") == _help(chainq, "configuration")
     assert _help(chainq, "parquet") == _help(chainq, "output")
-    assert one_line(chainq("help", "records", "--columns"), 2).endswith("; use chainq help --columns\n")
 
 
 @pytest.mark.parametrize(
@@ -214,18 +279,18 @@ def test_help_for_other_words(chainq: Program) -> None:
     ],
 )
 def test_2_help_for_an_unknown_topic(word: str, near: str, chainq: Program) -> None:
-    """The message suggests the nearest one, if one is near, and lists the topics."""
+    """The message suggests the nearest one, if one is near, and names the list of topics."""
     said = one_line(chainq("help", word), 2)
     assert (
-        f"unknown help topic {word!r}{f' (did you mean {near}?)' if near else ''}; expected a command, an option, a col"
+        f"unknown help topic {word!r}{f' (did you mean {near}?)' if near else ''}; expected a command, an option or a c"
         in said
     )
-    assert "filter, resume, output, service, chart, environment or exit-codes" in said
+    assert said.endswith("chainq help topics lists the topics\n")
 
 
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
     """Rather none than a wrong one."""
-    for word in ("xyzzy", "search", "sort", str(Chain().block_hash(5))):  # chainq show has no screen for a block hash
+    for word in ("xyzzy", "abi", "mapping", str(Chain().block_hash(5))):  # chainq show has no screen for a block hash
         assert one_line(chainq(word), 2).endswith("chainq --help lists the commands\n")
 
 
