@@ -184,13 +184,16 @@ def other_query(name: str, key: str, then: object, now: object, hint: str | Phra
             f"checkpoint {name} was made with another view key", "use the keys of its first run, or another checkpoint"
         )
     return UsageError(
-        f"checkpoint {name} was made with other arguments ({key}: {_shown(then)} then, {_shown(now)} now)",
+        f"checkpoint {name} was made with other arguments ({key}: {_shown(key, then)} then, {_shown(key, now)} now)",
         hint or "use the arguments of its first run, or another checkpoint",
     )
 
 
-def _shown(value: object) -> str:
-    return "none" if value is None else excerpt(repr(value), 60)
+def _shown(key: str, value: object) -> str:
+    """Return a value as text; one that is also the default is not to look as if the user had typed it."""
+    return (not value and {"start": "0 or none", "columns": "all"}.get(key)) or (
+        "none" if value is None else excerpt(repr(value), 60)
+    )
 
 
 class Recorded(msgspec.Struct):
