@@ -275,6 +275,7 @@ _chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status
 _chainq_row --max-age text 'Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing'
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
+_chainq_row '--quiet -q' flag 'Print errors only, for a job with --max-age'
 _chainq_for serve
 _chainq_row --port text 'TCP port; 0: any free one'
 _chainq_row --host text 'A loopback address; any address with --lake'
@@ -417,7 +418,7 @@ _chainq_row --max-memory flag 'Memory for responses: 512M, 2G. Units are powers 
 _chainq_row --rate flag 'Maximum requests per second.'
 _chainq_row --header flag 'HTTP header for every request. Keep secrets in a profile.'
 _chainq_row --cert flag 'Client certificate (PEM). KEY is its key, if that is not in FILE.'
-_chainq_row --quiet flag 'Suppress warnings and progress.'
+_chainq_row --quiet flag 'Print errors only, for a job with --max-age.'
 _chainq_row --verbose flag 'Log every request to stderr.'
 _chainq_row --log-format flag 'Format of the lines on stderr.'
 _chainq_row --lake flag 'Serve the export in this folder or at this URL instead.'

@@ -44,8 +44,8 @@ class Status(NamedTuple):
     `bytes`: of the output below `next`. `failure`, `error`: when and why a run failed last. `missing`: the heights,
     from and below, that are not there although later ones are or were, or an export began to write them.
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
-    of a data set, those of later heights than the first gap. `start`: of a data set, the first height of a table with
-    partitions. `running`: whether a run or an export has its lock now.
+    of a data set, those of later heights than the first gap. `start`: the first height of an output, or
+    of a table with partitions. `running`: whether a run or an export has its lock now.
     """
 
     target: str
@@ -88,8 +88,9 @@ def run(given: "StatusCommand") -> None:
     one is older or lacks heights.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
-    if given.json and given.prometheus:
-        raise UsageError("--json and --prometheus cannot be combined")
+    forms = [f"--{name}" for name in ("quiet", "json", "prometheus") if getattr(given, name)]
+    if len(forms) > 1:
+        raise UsageError(f"{' and '.join(forms)} cannot be combined")
     now = time.time()
     groups, unread = _read(given.targets, now)
     found = [status for group in groups.values() for status in group]
@@ -110,9 +111,10 @@ def run(given: "StatusCommand") -> None:
     else:
         texts = [_line(group[0]) if Path(target).is_file() else _table(group) for target, group in groups.items()]
         text = "".join(texts)
-    with open_sink(None) as sink:
-        sink.write(text.encode())
-        sink.keep()
+    if not given.quiet:
+        with open_sink(None) as sink:
+            sink.write(text.encode())
+            sink.keep()
     if unread is not None:
         raise unread
     alike = _alike(found)
@@ -177,7 +179,9 @@ def _of_checkpoint(target: str, now: float) -> Status:
             raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position") from None
         last, command = known.positions[-1], printable(str(known.query.get("command", "")))
         rows, size = None if last.total is UNSET else last.total, last.length if known.output else None
-        return _of_runs(target, command, last.next, known.state, now)._replace(rows=rows, bytes=size)
+        return _of_runs(target, command, last.next, known.state, now)._replace(
+            rows=rows, bytes=size, start=known.positions[0].next
+        )
     entries = kept.book.entries
     return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(
         keys=kept.keys, records=len(entries), unspent=sum(entry.spent is None for entry in entries)
@@ -332,12 +336,14 @@ def _failure(found: Sequence[Status]) -> Iterator[str]:
     """Yield the last error of a checkpoint, or of a data set, whose tables share it; nothing after a later success."""
     failure = found[0].failure
     if failure is not None and failure >= max(one.success or 0 for one in found):
-        yield f"last error, {utc(failure)}: {found[0].error}"
+        yield from _wrapped(f"last error, {utc(failure)}: {found[0].error}")
 
 
 def _line(status: Status) -> str:
     """Return a line that says all of a checkpoint, and one for an error."""
     reached = f"up to block {status.next - 1}" if status.next else "without blocks yet"
+    if status.start == status.next and status.age is None:  # else the output may be a new one, after others
+        reached = f"from block {status.next}, nothing yet"
     parts = [f"{status.target}: {status.command} {reached}"]
     if status.lag is not None:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last success")
@@ -351,9 +357,12 @@ def _line(status: Status) -> str:
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")
-    text = ", ".join(parts)
-    lines = wrap(text, terminal_width()) if on_terminal(None) else [text]
-    return "".join(f"{line}\n" for line in [*lines, *_failure([status])])
+    return "".join(f"{line}\n" for line in [*_wrapped(", ".join(parts)), *_failure([status])])
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return the lines of a text, of which a terminal breaks none inside a word."""
+    return wrap(text, terminal_width()) if on_terminal(None) else [text]
 
 
 def _missing(status: Status) -> str:

@@ -171,6 +171,7 @@ class StatusCommand(options.ReportOptions):
         "AGE", "Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing."
     )
     prometheus: bool = switch("Gauges in the text format of Prometheus, for node_exporter.")
+    quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 
 
 class VerifiedOptions(Group, heading=RANGE):

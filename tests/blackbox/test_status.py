@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from chainq.catalog.tables import CHAIN
+from chainq.cli.status import METRICS, Status
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, held, serving
@@ -154,6 +155,7 @@ def test_an_old_success_is_exit_6(chainq: Program) -> None:
         ({**content["state"], "success": content["state"]["success"] - 7200}, "the last success was 2 hours ago"),
         ({}, "no run went well yet"),
     ):
+        assert chainq("status", str(job.kept), "--max-age", "90m", "-q").out == b""
         job.kept.write_text(json.dumps({**content, "state": state}))
         ran = chainq("status", str(job.kept), "--max-age", "90m")
         assert words in one_line(ran, 6)
@@ -162,6 +164,8 @@ def test_an_old_success_is_exit_6(chainq: Program) -> None:
         zero = one_line(chainq("status", str(job.kept), "--max-age", "0s"), 6)
         assert state == {} or zero.endswith(", longer than --max-age 0s\n")
         assert chainq("status", str(job.kept)).code == 0
+    job.kept.write_text(json.dumps({**content, "positions": [{"next": 9, "total": 0}], "state": {}}))
+    assert "blocks from block 9, nothing yet, no run went well yet" in chainq("status", str(job.kept)).out.decode()
 
 
 def test_an_export(chainq: Program, server: Servers) -> None:
@@ -374,6 +378,14 @@ def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers)
     assert "lake: calls, outputs: missing heights 200-299 (chainq export calls outputs 200:300 --to lake " in line
 
 
+def test_the_cookbook_names_every_key() -> None:
+    """Of --json, and the gauge of those that have one."""
+    text = (Path(__file__).parents[2] / "docs/cookbook.md").read_text()
+    for key in Status._fields:
+        assert f"`{key}`" in text, key
+        assert key not in METRICS or re.search(rf"^\| `{key}` \| `{METRICS[key][0]}` \|", text, re.MULTILINE), key
+
+
 def test_prometheus(chainq: Program) -> None:
     """Each gauge has HELP, TYPE and a value with its labels, whose quotes are escaped."""
     with serving(Moving(20)) as url:
@@ -387,7 +399,8 @@ def test_prometheus(chainq: Program) -> None:
     assert re.findall(r"^(\w+)\{", text, re.MULTILINE) == names
     assert "chainq_last_success_timestamp_seconds" in names
     assert "both" not in text
-    assert "cannot be combined" in one_line(chainq("status", str(job.kept), "--prometheus", "--json"), 2)
+    for other in ("--json", "-q"):
+        assert "cannot be combined" in one_line(chainq("status", str(job.kept), "--prometheus", other), 2)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"chainq": 2}', '{"chainq": 2, "query": {}, "positions": []}'])
