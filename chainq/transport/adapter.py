@@ -18,11 +18,14 @@ from chainq.transport.base import (
     DeadlineError,
     NoConnectionError,
     NoResponseError,
+    NotHttpError,
     UnconnectedError,
 )
 from chainq.transport.http1 import Incoming, exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls
 from chainq.transport.proxies import Route
+
+_TLS_RECORDS = ("\x15\x03", "\x16\x03")  # alert and handshake (RFC 8446, section 5.1)
 
 
 class Adapter(httpx.BaseTransport):
@@ -147,7 +150,9 @@ def _plain_errors(*, connecting: bool = False) -> Iterator[None]:
     except RemoteDisconnected:
         raise NoResponseError("the connection was closed without a response") from None
     except BadStatusLine as error:
-        raise BrokenResponseError(f"the response is not HTTP: {excerpt(str(error))}") from None
+        other = NotHttpError(f"the response is not HTTP: {excerpt(str(error))}")
+        other.tls = str(error).startswith(_TLS_RECORDS)
+        raise other from None
     except HTTPException as error:
         raise BrokenResponseError(excerpt(str(error))) from None
     except TimeoutError:

@@ -69,7 +69,7 @@ class UnconnectedError(NoConnectionError):
 
 
 class ProxyRefusedError(NoConnectionError):
-    """The proxy requires another login, or does not connect to this host."""
+    """The proxy requires another login, does not connect to this host, or is no proxy."""
 
 
 class DeadlineError(ExchangeError):
@@ -78,6 +78,12 @@ class DeadlineError(ExchangeError):
 
 class BrokenResponseError(ExchangeError):
     """The response ended early, or is not HTTP."""
+
+
+class NotHttpError(BrokenResponseError):
+    """The server speaks another protocol. `tls`: it is TLS."""
+
+    tls = False
 
 
 class NoResponseError(BrokenResponseError):
@@ -157,6 +163,10 @@ class Report(NamedTuple):
 def located(method: str, where: str, *, purpose: str) -> str:
     """Return a request as messages name it. One with heights that nobody asked for has a `purpose`."""
     return f"{method} {where}".rstrip() + (f" ({purpose})" if purpose else "")
+
+
+TRANSIENT = {408, 500, 502, 503, 504}
+"""HTTP statuses after which another attempt may succeed, of a service or of a proxy."""
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -268,7 +268,7 @@ class Connection(Closing):
             if self._stop.is_set():
                 raise Stopped from None
             self._left()
-            raise failures.of_exchange(error, self._options) from None
+            raise failures.of_exchange(error, self._options, first=not self._responded) from None
         self._responded = True
         self._observe(response)
         by_status = response.status in failures.ALWAYS_BY_STATUS
@@ -294,7 +294,8 @@ class Connection(Closing):
             if self._transport is None:
                 from chainq.transport.http import HttpTransport
 
-                self._transport = HttpTransport(self._options)
+                self._transport = transport = HttpTransport(self._options)
+                self._url += transport.via
             return self._transport
 
 

@@ -29,10 +29,12 @@ from chainq.errors import (
 )
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import (
+    TRANSIENT,
     BrokenResponseError,
     DeadlineError,
     ExchangeError,
     NoResponseError,
+    NotHttpError,
     ProxyRefusedError,
     Response,
     ServiceOptions,
@@ -43,7 +45,6 @@ from chainq.transport.base import (
 SHOWN_BYTES = 64 * 2**10  # of a body, among which is what is shown of it: no secret in that may be cut in two
 # With these, many services send a JSON-RPC error as well: it says no more than the status, and is as transient.
 ALWAYS_BY_STATUS = {429, 503}
-_TRANSIENT = {408, 500, 502, 503, 504}
 # A database that restarts, lost its connection, or has too many: SQLSTATEs (PostgreSQL, appendix A; those of class 08
 # are all about connections) and errors of Node.js.
 _TRANSIENT_CODES = (
@@ -61,6 +62,8 @@ _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
+_PORT = "check the scheme and the port of the URL"
+_PROXY = "check the proxy and its login"
 _LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
 """In the URLs of login pages."""
 _HIDDEN_PATH = Phrase("*** hides what may be an API key: check the path in {url}, CHAINQ_URL or the profile")
@@ -69,6 +72,7 @@ _HINTS = {
     403: _CREDENTIALS,
     404: _PATH,
     405: _PATH,
+    407: _PROXY,
     431: Phrase("the request headers are too large: check {headers}, and headers in the profile"),
 }
 _TLS = (
@@ -93,7 +97,7 @@ _TLS = (
 )
 """By OpenSSL's reasons (expressions, the first that matches counts): what is wrong, and what to do."""
 _UNCONNECTED = (
-    ("^proxy ", "check the proxy"),
+    ("^proxy: ", "check the proxy"),
     (re.escape(os.strerror(errno.ECONNREFUSED)), "is the server running, and is the port in the URL right?"),
     ("not known|name resolution|no address|nodename", "check the host name in the URL"),
     ("", "check the URL and the network"),
@@ -193,16 +197,18 @@ def _unended(text: str) -> str:
     return text if text.endswith("..") else text.removesuffix(".")
 
 
-def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | TransientFailure:
-    """Return the error of a failed exchange; its type says whether to retry."""
+def of_exchange(error: ExchangeError, options: ServiceOptions, *, first: bool) -> ChainqError | TransientFailure:
+    """Return the error of a failed exchange; its type says whether to retry. `first`: there was no response before."""
     reason = str(error)
     if isinstance(error, UnusableRequestError):
         return UnreachableError(f"invalid URL or header: {reason}")
     if isinstance(error, ProxyRefusedError):
-        return UnreachableError(f"could not reach the server: {reason}", "check the proxy and its login")
+        return UnreachableError(f"could not reach the server: {reason}", _PROXY)
+    if isinstance(error, NotHttpError) and first:
+        secure = mask_url(re.sub("^http:", "https:", options.url))
+        return ResponseError(reason, f"this port speaks TLS: pass {secure}" if error.tls else _PORT)
     if isinstance(error, NoResponseError):
-        hint = "check the scheme and the port of the URL, or the log of the server"
-        return TransientFailure(GatewayError(reason, hint))
+        return TransientFailure(GatewayError(reason, f"{_PORT}, or the log of the server"))
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
     if isinstance(error, DeadlineError):
@@ -211,11 +217,17 @@ def of_exchange(error: ExchangeError, options: ServiceOptions) -> ChainqError | 
             Phrase("raise {timeout} or lower {concurrency}"),
         )
         return TransientFailure(slow, timed_out=True, hung=True)
+    return _of_no_connection(reason, unconnected=isinstance(error, UnconnectedError), first=first)
+
+
+def _of_no_connection(reason: str, *, unconnected: bool, first: bool) -> ChainqError | TransientFailure:
+    """Return the error of a connection that was not made, or was lost. `first`: as for `of_exchange`."""
     for expression, words, hint in _TLS:
         if re.search(f"SSL.*({expression})", reason):
             return UnreachableError(f"could not reach the server: {words}: {_PYTHON.sub('', reason)}", hint)
-    unconnected = isinstance(error, UnconnectedError)
     hint = next((hint for expression, hint in _UNCONNECTED if unconnected and re.search(expression, reason)), "")
+    if first and not unconnected and os.strerror(errno.ECONNRESET) in reason:
+        hint = f"{_PORT}, or the log of the server"
     failure = UnreachableError(f"could not reach the server: {_PYTHON.sub('', reason)}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
@@ -241,7 +253,7 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         return TransientFailure(error, retry_after(response, now), rate_limited=True)
     if status == 413:
         return TooHeavyError(message, code="HTTP 413")
-    if status in _TRANSIENT:
+    if status in TRANSIENT:
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:

@@ -36,7 +36,9 @@ class HttpTransport:
         except (httpx.InvalidURL, ValueError) as error:
             raise UsageError(f"invalid URL {mask_url(options.url)!r}: {excerpt(str(error))}") from None
         self._headers = _headers(options, self._url)
-        self._adapter = Adapter(Route(self._url, named_proxy(options.url), options.cert), now)
+        route = Route(self._url, named_proxy(options.url), options.cert)
+        self.via = route.via
+        self._adapter = Adapter(route, now)
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""

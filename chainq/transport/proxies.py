@@ -3,7 +3,7 @@
 import os
 import ssl
 from base64 import b64encode
-from http.client import HTTPException
+from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,8 +12,8 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from chainq.errors import Phrase, UsageError
-from chainq.text.sanitize import excerpt, keep_secret, quoted
-from chainq.transport.base import NoConnectionError, ProxyRefusedError
+from chainq.text.sanitize import excerpt, keep_secret, mask_url, quoted
+from chainq.transport.base import TRANSIENT, NoConnectionError, ProxyRefusedError
 from chainq.transport.http1 import exchange
 from chainq.transport.network import Channel, Now, Tcp, Tls, connect
 
@@ -39,7 +39,8 @@ def named_proxy(url: str) -> httpx.Proxy | None:
 
 
 class Route:
-    """The way to the server of a URL. `target` is what requests name, `headers` what they need for the proxy.
+    """The way to the server of a URL. `target` is what requests name, `headers` what they need for the proxy, and `via`
+    what errors add to the URL: the proxy, without its login; empty for none.
 
     `cert`: the client certificate for the server, and for no proxy. Raises UsageError if it cannot be used, or
     the certificates that the environment names.
@@ -49,6 +50,7 @@ class Route:
         self._server, self._proxy = url, proxy
         self._forwards = proxy is not None and url.scheme == "http" and proxy.url.scheme in ("http", "https")
         self._authorization = _basic(proxy)
+        self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
         self._tls = _tls(url.scheme == "https", cert)
         self._proxy_tls = _tls(proxy is not None and proxy.url.scheme == "https")
         self.headers = self._authorization if self._forwards else []
@@ -77,7 +79,7 @@ class Route:
         except TimeoutError:
             raise
         except OSError as error:
-            raise OSError(f"proxy {host}:{port}: {error}") from None
+            raise OSError(f"proxy: {error}") from None
 
     def _channel(self, channel: Channel) -> Channel:
         host, port = _address(self._server)
@@ -150,9 +152,11 @@ def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tup
     try:
         response = exchange(channel, "CONNECT", target, [(b"Host", target.encode()), *headers])
     except HTTPException as error:
-        raise NoConnectionError(f"the proxy sent a response that is not HTTP: {excerpt(str(error))}") from None
+        other = isinstance(error, BadStatusLine) and not isinstance(error, RemoteDisconnected)
+        refused = ProxyRefusedError if other else NoConnectionError
+        raise refused(f"the proxy sent a response that is not HTTP: {excerpt(str(error))}") from None
     if not 200 <= response.status < 300:
-        refused = ProxyRefusedError if 400 <= response.status < 500 else NoConnectionError
+        refused = NoConnectionError if response.status in TRANSIENT else ProxyRefusedError
         raise refused(excerpt(f"the proxy refused to connect: {response.status} {response.reason}"))
 
 

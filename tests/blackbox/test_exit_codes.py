@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,54 @@ def test_4_a_connection_that_is_closed_without_an_answer(words: tuple[str, ...],
     assert "closed without a response (after 2 attempts); check the scheme and the port of the URL" in said
     assert "resume" not in said
     assert len(seen) >= 2
+
+
+def _reset(peer: socket.socket, _: bytes) -> None:
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+
+
+def test_4_a_connection_that_is_reset_before_any_answer(chainq: Program) -> None:
+    """The port may be that of another protocol, as after a connection that is closed."""
+    with socket_server(_reset) as (url, _):
+        said = one_line(chainq("block", "5", "--retries", "0", url=url), 4)
+    assert "Connection reset by peer; check the scheme and the port of the URL" in said
+
+
+@pytest.mark.parametrize(
+    ("greeting", "advice"),
+    [
+        (b"\x15\x03\x01\x00\x02\x02\x46", "this port speaks TLS: pass https://127.0.0.1:"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "is not HTTP: SSH-2.0-OpenSSH_9.6; check the scheme and the port of the URL"),
+    ],
+)
+def test_5_a_port_of_another_protocol(greeting: bytes, advice: str, chainq: Program) -> None:
+    """It is asked once: another attempt says the same."""
+
+    def greet(peer: socket.socket, _: bytes) -> None:
+        peer.sendall(greeting)
+        peer.shutdown(socket.SHUT_RDWR)
+
+    with socket_server(greet) as (url, seen):
+        assert advice in one_line(chainq("block", "5", url=url), 5)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "code"),
+    [("https_proxy", "501 No", 4), ("https_proxy", "407 Login", 4), ("http_proxy", "407 Login", 3)],
+)
+def test_an_error_names_the_proxy(name: str, status: str, code: int, chainq: Program) -> None:
+    """Once, without its login, and without another attempt, for tunnels and for requests that it passes on."""
+    with socket_server(answering(b"", status=status)) as (away, seen):
+        environment = {name: away.replace("//", "//me:hunter2@"), "no_proxy": ""}
+        url = f"{name.removesuffix('_proxy')}://chainq.invalid/"
+        said = one_line(chainq("block", "5", url=url, env=environment), code)
+    assert f"{url} (through proxy {away.rstrip('/')})" in said.replace("/)", ")")
+    assert said.count("127.0.0.1") == 1
+    assert said.endswith("; check the proxy and its login\n")
+    assert "hunter2" not in said
+    assert len(seen) == 1
 
 
 def test_3_a_hidden_path_says_where_it_comes_from(chainq: Program) -> None:
