@@ -29,6 +29,7 @@ from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wr
 from chainq.wallet.balance import Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.network import check_network
+from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
@@ -191,8 +192,8 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
         columns = [column for column in columns if column[0] != _TOKEN]
     text = _drawn(columns, scope.width or ENDLESS) if totals else b""
     owners = {total.owner for total in totals}
-    # A mistyped key may be a valid one that owns nothing: its address shows that.
-    ends = [f"no records of {address}" for number, address in enumerate(addresses) if number not in owners]
+    hint = "" if owners else f"; {MISTYPED}"
+    ends = [f"no records of {address}{hint}" for number, address in enumerate(addresses) if number not in owners]
     below = f"; records before block {scope.start} are not counted" if scope.start else ""
     ends += [f"{_as_of(book.as_of)}{below}", PUBLIC]
     if scope.width:

@@ -18,7 +18,7 @@ from chainq.process import Closing
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import OTHER_URL, State, other_query
 from chainq.resume.kept_file import locked, refuse_other_command, replace_file
-from chainq.text.sanitize import excerpt, printable, recordable
+from chainq.text.sanitize import abridged, excerpt, printable, recordable
 from chainq.wallet.book import Book
 
 VERSION = 1  # of the checkpoint's fields
@@ -44,7 +44,7 @@ class Checkpoint(Closing):
 
     def __init__(self, path: Path | None, identity: dict[str, Any], start: int, keys: int) -> None:
         self._path = None if path is None else path.resolve()
-        self._name = printable(excerpt(str(self._path), 200))
+        self._name = printable(abridged(str(path), 200))
         self._kept, self._lock = Kept(VERSION, identity, Book(start)), None
         if self._path is not None:
             self._lock = locked(self._path, self._name)

@@ -10,16 +10,21 @@ from chainq.cli.query import check_one_page, lookups
 from chainq.defaults import DEFAULT_LAST
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import first_requests, page_sizes
+from chainq.planning.chunking import first_requests, page_sizes, proving
 from chainq.query import Lookup, Query
 from chainq.transport.jsonrpc import encode
 
 
-def lines(dialect: Dialect, query: Query, requested: Callable[[HeightRange], list[HeightRange]]) -> Iterator[bytes]:
+def lines(
+    dialect: Dialect,
+    query: Query,
+    requested: Callable[[HeightRange], list[HeightRange]],
+    remark: Callable[[str], None],
+) -> Iterator[bytes]:
     """Yield the requests as lines of JSON. Ranges are divided as they are before any response.
 
     `requested` returns the heights of a range that are not read from files. What depends on a response is a word in its
-    place, such as `tip-99`.
+    place, such as `tip-99`. `remark` tells somebody who watches why requests go beyond the range.
     """
     method, arguments = query.method, query.arguments
     paging: dict[Role, Value] = {}
@@ -33,7 +38,7 @@ def lines(dialect: Dialect, query: Query, requested: Callable[[HeightRange], lis
     elif query.bounds is None:
         calls = iter([dialect.call(method, {**arguments, **paging})])
     else:
-        calls = _range(dialect, query, query.bounds, paging, requested)
+        calls = _range(dialect, query, query.bounds, paging, requested, remark)
     for number, (name, params) in enumerate(calls, 1):
         yield encode(name, params, number) + b"\n"
 
@@ -85,6 +90,7 @@ def _range(
     bounds: Bounds,
     paging: dict[Role, Value],
     requested: Callable[[HeightRange], list[HeightRange]],
+    remark: Callable[[str], None],
 ) -> Iterator[tuple[str, Any]]:
     """Yield the requests of a range; if it depends on the tip a single one, with words as its bounds."""
     method, arguments = query.method, query.arguments
@@ -97,8 +103,12 @@ def _range(
             if query.where:  # of rows that pass, nobody knows where they are
                 query = query._replace(limit=None)
             sent = (request.heights for part in requested(heights) for request in first_requests(query, part))
+        last = heights.end
         for part in sent:
+            last = max(last, part.end)
             yield dialect.call(method, {**arguments, Role.START: part.start, Role.END: part.end, **paging})
+        if last > heights.end:
+            remark(f"requests go on to height {last - 1} {proving(heights)}")
     else:
         start, end = _words(bounds)
         yield dialect.call(BY_COMMAND["latest"], {})

@@ -20,7 +20,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.wallet.keys import STDIN
 from chainq.wallet.owned import OwnedService, Wallet, Wanted
-from chainq.wallet.records import NAMED
+from chainq.wallet.records import MISTYPED, NAMED
 from chainq.wallet.shown import Style, totals
 
 
@@ -59,15 +59,12 @@ def run(given: OwnedOptions) -> None:
 
 
 def _none_owned(wallet: Wallet, read: HeightRange) -> str:
-    """Return which keys own no row of the heights that were read, and what else to look at.
-
-    A mistyped key may be a valid one that owns nothing: its address shows that.
-    """
+    """Return which keys own no row of the heights that were read, and what else to look at."""
     without = wallet.without_rows
     more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
     rest = " (--start 0 reads those before)" if read.start else ""
     text = f"compared {counted(wallet.compared, 'row')} of {read}{rest}: none is of {', '.join(without[:NAMED])}{more}"
-    return text if wallet.owns else f"{text}; check that this is your address and the right network"
+    return text if wallet.owns else f"{text}; {MISTYPED}"
 
 
 def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:

@@ -156,5 +156,7 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     if dialect is None:
         reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
     with open_sink(None, pager=True) as sink:
-        for line in dry_run.lines(dialect or service.published_dialect, query, partial(service.requested, query)):
+        for line in dry_run.lines(
+            dialect or service.published_dialect, query, partial(service.requested, query), reporter.remark
+        ):
             sink.write(line)

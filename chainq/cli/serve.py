@@ -37,7 +37,9 @@ class ServeOptions(Group):
     now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.")
     seed: int = option("N", "Seed for the chain.", 0)
     dense_height: str | None = option("H:N", "Number of records at height H.")
-    owner: str | None = option("ADDRESS", "Plant records of this address, not of the published test key.")
+    owner: str | None = option(
+        "ADDRESS", "Plant records of this address, not of the published test key. No transaction spends them."
+    )
     sealed: int | None = option(
         "N", "A chain of N blocks with true hashes; making 50 takes about a second.", min=1, max=100_000
     )

@@ -12,6 +12,7 @@ from chainq.errors import BrokenBodyError, ChainqError, GatewayError, OverdueErr
 from chainq.fetching.calls import Asked, Calls, MethodCall, Say
 from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
+from chainq.planning.chunking import proving
 from chainq.planning.exchange import (
     NOTHING_KNOWN,
     ChunkResult,
@@ -178,7 +179,7 @@ def _sender(
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}
         where = f"{request.heights}, page {request.page}" if request.page else str(request.heights)
         inside = request.heights.common(heights) == request.heights
-        purpose = "" if inside else f"to prove {heights} complete"
+        purpose = "" if inside else proving(heights)
         return page(request, call(arguments, decode_array, where, divisible=True, purpose=purpose))
 
     return send

@@ -88,8 +88,8 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
     try:
         with open(0 if by_stdin else file, "rb", closefd=not by_stdin) as opened:
             mode = os.fstat(opened.fileno()).st_mode  # of the open file, not of the file that now has the name
-            typed = by_stdin and stat.S_ISCHR(mode)  # a terminal, whose mode says nothing about the key
-            if mode & _OTHERS and not typed and not insecure:
+            device = stat.S_ISCHR(mode)  # such as a terminal, whose mode says nothing about the key
+            if mode & _OTHERS and not device and not insecure:
                 raise UsageError(
                     f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o})",
                     Phrase("chmod 600 it, or pass {insecure_key_file}"),

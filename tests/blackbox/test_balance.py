@@ -325,6 +325,8 @@ def test_a_damaged_checkpoint_is_refused(chainq: Program, tmp_path: Path) -> Non
     message = one_line(balance(chainq, "--checkpoint", str(kept), url="demo:", code=2), 2)
     assert "is damaged, or not one of balance" in message
     assert kept.read_text() == '{"chainq": 2}'
+    named = one_line(balance(chainq, "--checkpoint", "./lost/kept", url="demo:", code=7), 7)  # as typed
+    assert "lost/kept" in named and str(chainq.home) not in named
 
 
 def test_a_checkpoint_of_another_url_suggests_the_first_one(chainq: Program, server: Servers, tmp_path: Path) -> None:
@@ -390,4 +392,6 @@ def test_a_key_without_records(chainq: Program) -> None:
     key = fresh_key()
     ran = chainq("balance", key_file(chainq.home, key), "--end", "50", url="demo:")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.decode().startswith(f"no records of {key.address}\nas of block 49, ")
+    assert ran.out.decode().startswith(
+        f"no records of {key.address}; check that this is your address and the right network\nas of block 49, "
+    )

@@ -36,6 +36,8 @@ def test_a_file_that_others_can_access_is_refused(chainq: Program, server: Serve
     assert "--insecure-key-file" in message
     ran = chainq("owned", *FEW, "--view-key-file", file, "--insecure-key-file", url=server())
     assert (ran.code, len(ran.rows)) == (0, 1)
+    device = one_line(chainq("owned", *FEW, "--view-key-file", "/dev/null", url=server()), 2)
+    assert "there is no view key in /dev/null;" in device  # its mode is no advice
 
 
 @pytest.mark.parametrize("given", [("--view-key-file", "/dev/stdin"), ("--view-key-file", "-"), ("-",)])

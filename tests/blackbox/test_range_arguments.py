@@ -204,8 +204,9 @@ def test_ranges_on_standard_input(chainq: Program, server: Servers, truth: Truth
 
 
 def test_a_dry_run_of_ranges(chainq: Program, nowhere: str) -> None:
-    """The calls of a range that is known, and words where it depends on the tip."""
-    ran = chainq("records", "5:7", "--dry-run", url=nowhere)
+    """The calls of a range that is known, and words where it depends on the tip. `-v` says why they go beyond it."""
+    ran = chainq("records", "5:7", "--dry-run", "-v", url=nowhere)
+    assert "requests go on to height 37 to prove heights 5-6 complete" in ran.err
     (call,) = map(json.loads, ran.rows)
     assert (call["params"]["start"], call["params"]["end"]) == (
         5,
