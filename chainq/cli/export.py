@@ -11,13 +11,13 @@ import msgspec
 from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
-from chainq.cli.empty_range import reason
 from chainq.cli.export_progress import Progress, whole_chain
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.short_range import reason
 from chainq.heights.bounds import MINUS, Bounds, parse_height
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates

@@ -244,7 +244,7 @@ class SingleRun:
         """Say why a range has no heights."""
         if len(heights):
             return
-        from chainq.cli.empty_range import reason
+        from chainq.fetching.short_range import reason
 
         if why := reason(self.service, bounds, heights):
             self.reporter.warn(why)
@@ -260,22 +260,13 @@ class SingleRun:
             )
 
     def _warn_unreached(self, bounds: Bounds, read: HeightRange) -> None:
-        """Say where the chain ends below `--end`: above the heights that were read, with all their rows.
-
-        Not by the tip: of several servers behind a URL, another one may have ended the range than the one asked again.
-        """
-        end = bounds.end
-        if end is None or end <= max(0, read.end):
+        """Say where the chain ends, if that is below `--end`."""
+        if bounds.end is None or bounds.end <= read.end:  # nor is the module loaded
             return
-        from chainq.text.humanize import chain_end
+        from chainq.fetching.short_range import unreached
 
-        last = chain_end(read.end - 1 if len(read) else self.service.tip_for(end))
-        if bounds.one_word and bounds.start == end - 1:
-            self.reporter.warn(f"block {bounds.start} does not exist: {last}")
-        elif bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
-            self.reporter.warn(f"no blocks in that range: {last}")
-        else:
-            self.reporter.warn(f"the end {end} is not reached: {last}")
+        if why := unreached(self.service, bounds, read):
+            self.reporter.warn(why)
 
 
 def _number(query: Query) -> int | None:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
-from chainq.cli.empty_range import reason
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
 from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.short_range import reason
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
@@ -29,8 +29,9 @@ from chainq.resume.journal import Journal
 from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
+from chainq.text.spelling import spelled
 from chainq.transport.base import ServiceOptions
 from chainq.verify.audit import Audit
 from chainq.verify.findings import FINDINGS, Repair
@@ -80,7 +81,7 @@ def run(given: VerifyCommand) -> None:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         heights = _heights(service, witness, bounds, journal, reporter)
         empty = journal is None and not len(heights)
-        verdict = Verdict(heights, (empty and reason(service, bounds, heights)) or "no blocks in that range")
+        verdict = Verdict(heights, (empty and spelled(reason(service, bounds, heights))) or "no blocks in that range")
         begin = partial(settings.begin, reporter, counted=False, read=verdict.read)  # the verdict counts
         if journal is not None:
             writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
@@ -249,7 +250,7 @@ def _heights(
     """
     start, end = service.height_range(bounds).edges
     if end > start and (tip := service.tip_for(end)) < end - 1:
-        reporter.warn(f"the end {end} is not reached: the tip is {tip}")
+        reporter.warn(end_above(end, tip))
         end = max(start, tip + 1)
     if witness is not None and end > start and (tip := witness.tip_for(end)) < end - 1:
         reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from chainq.client.notes import warn
 from chainq.client.row_types import Time
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
+from chainq.text.humanize import end_above
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
 from chainq.wallet.keys import ViewKey
@@ -48,6 +50,8 @@ def find_balance(service: Service, keys: Sequence[ViewKey], start: int, end: int
     mark = book.as_of
     if mark is None:
         raise IncompleteError(f"no block from height {start} on", "the balance is as of a block")
+    if end is not None and mark.height < end - 1:
+        warn(end_above(end, mark.height))
     return Balance(mark.height, mark.hash, mark.time, token_balances(book, [key.address for key in ordered]))
 
 

@@ -98,7 +98,7 @@ class Client(Opened):
 
     @one_block
     def block(self, height: Height) -> "BlockRow":
-        """Return the summary of one block, of the tip for "latest". Raises NotFoundError.
+        """Return the summary of one block, of the tip for "latest", which is requested anew. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
         ...     client.block(12345)["height"]

@@ -4,13 +4,15 @@ from collections.abc import Callable, Iterator
 
 from chainq.catalog.methods import Method
 from chainq.errors import ChainqError
+from chainq.fetching.service import Service
+from chainq.fetching.short_range import reason, unreached
 from chainq.fetching.unproved import unproved
+from chainq.heights.bounds import Bounds
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
-from chainq.query import Batch, limited, matching
+from chainq.query import Batch, Query, limited, matching
 from chainq.rows.where import Where
-from chainq.text.humanize import chain_end
 
 
 def filtered(batches: Iterator[Batch], where: Where | None) -> Iterator[Batch]:
@@ -38,14 +40,32 @@ def _noted(batches: Iterator[Batch], note: Callable[[], str]) -> Iterator[Batch]
         warn(text)
 
 
-def existing(batches: Iterator[Batch], heights: HeightRange, tip_height: Callable[[], int]) -> Iterator[Batch]:
-    """Yield the batches of a range, and note at their end that the chain has no block of it, if that is so."""
-    read = False
+def short(
+    batches: Iterator[Batch], service: Service, query: Query, heights: HeightRange, *, to_tip: bool
+) -> Iterator[Batch]:
+    """Yield the batches of a range, and note why it has no heights, or that the chain ends below its end.
+
+    `to_tip`: `heights` end at the tip at the latest, and otherwise where the rows do. Heights without a block between
+    them, as a loop over new blocks may have, are not noted.
+    """
+    bounds = query.bounds or Bounds(whole=True)
+    if not len(heights) and not bounds.fixed and bounds.last != 0:
+        _note_short(reason(service, bounds, heights))
+    elif to_tip:
+        _note_short(unreached(service, bounds, heights))
+    read, rows = HeightRange(heights.start, heights.start), 0
     for batch in batches:
-        read = True
+        rows += len(batch.rows)
+        if batch.heights is not None:
+            read = HeightRange(read.start, max(read.end, batch.heights.end))
         yield batch
-    if not read and heights.start > (tip := tip_height()):
-        warn(f"no blocks in that range: {chain_end(tip)}")
+    if not to_tip and (query.limit is None or rows < query.limit):
+        _note_short(unreached(service, bounds, read))
+
+
+def _note_short(why: str) -> None:
+    if why:
+        warn(why)
 
 
 def complete(batches: Iterator[Batch], method: Method, limit: int | None = None) -> Iterator[Batch]:

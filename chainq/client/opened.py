@@ -10,7 +10,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import Height, Location, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, existing, filtered
+from chainq.client.notes import complete, filtered, short
 from chainq.client.progress import Progress
 from chainq.client.rows import Rows
 from chainq.config import values
@@ -102,7 +102,8 @@ class Opened(Closing):
             query = arguments.range_query("transactions", "transactions", start, end, options)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=True)
         wanted = reversed(range(*heights.edges)) if query.reverse else [heights]
-        found = filtered(self._service.fetch_lookups(query.method, wanted), query.where)
+        found = short(self._service.fetch_lookups(query.method, wanted), self._service, query, heights, to_tip=True)
+        found = filtered(found, query.where)
         rows = map(with_height, limited(self._followed(found, heights), query.limit))
         return Rows(query.method, rows, typed=self._typed, of=self._of(range_of(query)))
 
@@ -135,7 +136,8 @@ class Opened(Closing):
             if self._fill:
                 self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
-        found = existing(self._service.fetch_range(query, heights), heights, self._service.tip_height)
+        rows = self._service.fetch_range(query, heights)
+        found = short(rows, self._service, query, heights, to_tip=query.reverse)
         return self._followed(filtered(found, query.where), heights)
 
     def _followed(self, batches: Iterator[Batch], heights: HeightRange) -> Iterator[Batch]:
@@ -144,7 +146,7 @@ class Opened(Closing):
     def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
         with boundary():
             height = arguments.lookup(given, ranges)
-            return height if isinstance(height, int) else self._service.latest_height()
+            return height if isinstance(height, int) else self._service.latest_height(known=False)
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
         method = BY_COMMAND[command]

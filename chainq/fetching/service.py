@@ -463,11 +463,12 @@ class Service(Closing):
             raise NotFoundError(_NO_BLOCK)
         yield Batch(found)
 
-    def latest_height(self) -> int:
-        """Return the height of the tip. Raises NotFoundError for a chain without blocks."""
-        if self.tip_height() < 0:
+    def latest_height(self, *, known: bool = True) -> int:
+        """Return the height of the tip; unless `known`, request it anew. Raises NotFoundError if there is no block."""
+        height = self.tip_height() if known else self._read_tip().height
+        if height < 0:
             raise NotFoundError(_NO_BLOCK)
-        return self.tip_height()
+        return height
 
     def call(self, name: str, params: Any) -> Raw:
         """Return the `result` of any method. `params`: an object, an array, or None to send none."""

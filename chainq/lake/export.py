@@ -32,7 +32,7 @@ from chainq.stored.inventory import Inventory, Key, gaps
 from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
 
 NEAR, MANY = 1000, 8  # MANY hashes within NEAR heights are fetched with one request for all blocks there
@@ -347,7 +347,7 @@ class Export:
         tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
         top = max(0, tip + 1 - self._query.lag)
         if self._query.bounds.end is not None and heights.start <= tip < heights.end - 1:
-            self._warn(f"the end {heights.end} is not reached: the tip is {tip}")
+            self._warn(end_above(heights.end, tip))
         end = min(heights.end, top)
         return HeightRange(min(heights.start, end), end)
 

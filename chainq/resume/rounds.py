@@ -37,7 +37,7 @@ from chainq.resume.reorg import OnlyNamedError, ReorgCheck
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
 from chainq.resume.unrecorded import Unrecorded
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, end_above
 
 
 class _Early:
@@ -172,7 +172,7 @@ class Rounds:
             self._lack_known(tip.height)
         if limit is not None and self._next < limit:
             lag = f", and this run stays {counted(self._lag, 'block')} below it" if self._lag else ""
-            self.warn(f"the end {limit} is not reached: the tip is {top - 1}{lag}")
+            self.warn(f"{end_above(limit, top - 1)}{lag}")
 
     def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
         """Write late and new rows below `end`.

@@ -97,3 +97,8 @@ def in_bytes(count: int) -> str:
 def chain_end(tip: int) -> str:
     """Return where a chain with that tip height ends, -1 for one without blocks."""
     return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
+
+
+def end_above(end: int, tip: int) -> str:
+    """Return that the end of a range is above a chain with that tip height."""
+    return f"the end {end} is not reached: {chain_end(tip)}"

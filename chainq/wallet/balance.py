@@ -19,7 +19,7 @@ from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Query
 from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
-from chainq.text.humanize import counted
+from chainq.text.humanize import counted, end_above
 from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
 from chainq.wallet.examine import Names
@@ -84,7 +84,7 @@ class Bookkeeper(Closing):
         """
         stop = tip.height + 1 if end is None else min(end, tip.height + 1)
         if end is not None and end > stop:
-            self._warn(f"the end {end} is not reached: the tip is {tip.height}")
+            self._warn(end_above(end, tip.height))
         if book.as_of is not None and tip.height < book.as_of.height and book.may_follow(tip.height, hash_of):
             self._warn(f"the tip is {tip.height}: the server may be behind block {book.as_of.height}, read before")
             return

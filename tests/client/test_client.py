@@ -25,7 +25,7 @@ from chainq.errors import IncompleteError, NotFoundError, ResponseError, Service
 from chainq.process.progress import Bar
 from chainq.query import Batch
 from harness.program import LONGEST, Program, one_line
-from harness.services import witnessed
+from harness.services import Moving, serving, witnessed
 
 
 def test_one_method_for_each_of_the_service() -> None:
@@ -44,6 +44,17 @@ def test_a_range_is_whole_and_in_order() -> None:
     assert {height for height, _ in keys} <= set(range(770, 780))
     assert sum(height == 777 for height, _ in keys) == 25_000
     assert backwards == sorted((height for height, _ in keys), reverse=True)
+
+
+def test_the_latest_block_is_requested_anew() -> None:
+    """Under both names, though ranges still end at the tip that the client has read."""
+    service = Moving(5)
+    with serving(service) as url, Client(url, dialect="chain", typed=True) as client:
+        assert client.tip_height() == 5
+        service.tip = 7
+        assert client.block("latest")["height"] == client.latest()["height"] == 7
+        assert client.transactions("latest") == client.transactions(7)
+        assert (client.tip_height(), len(list(client.blocks()))) == (5, 6)
 
 
 def test_an_end_of_none_is_the_tip_check() -> None:

@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import date
 from typing import Any
 
 import pytest
@@ -147,19 +148,53 @@ def test_an_asynchronous_client_notes_belief_once(blockless: str, caplog: pytest
     assert [record.getMessage() for record in caplog.records] == [f"records height {TIP}: {UNPROVED.format('')}"]
 
 
+NO_BLOCKS = "no blocks in that range: the tip is 3000000"
+UNREACHED = "the end 4000000 is not reached: the tip is 3000000"
+
+
+@pytest.mark.parametrize(
+    ("read", "rows", "note"),
+    [
+        (lambda client: client.blocks(10_000_000), 0, f"{NO_BLOCKS}, of 2024-05-13 05:20:01Z"),
+        (lambda client: client.records(3_000_001, 3_000_050), 0, NO_BLOCKS),
+        (lambda client: client.blocks(since="2h"), 0, f"{NO_BLOCKS}, of 2024-05-13 05:20:01Z"),
+        (
+            lambda client: client.blocks(since=date(2023, 6, 1), until=date(2023, 6, 1)),
+            0,
+            "no times from 2023-06-01 00:00:00Z to 2023-06-01 00:00:00Z: until is exclusive; "
+            "for that day use until='2023-06-02'",
+        ),
+        (lambda client: client.blocks(2_999_999, 4_000_000), 2, UNREACHED),
+        (lambda client: client.blocks(2_999_999, 4_000_000, limit=3), 2, UNREACHED),
+        (lambda client: client.blocks(0, 4_000_000, limit=3, reverse=True), 3, UNREACHED),
+        (lambda client: client.transactions(2_999_999, 4_000_000, where="index < 1"), 2, UNREACHED),
+        (lambda client: client.batches("blocks", 2_999_999, 4_000_000), 1, UNREACHED),
+    ],
+)
+def test_a_range_without_all_its_blocks_is_noted(
+    read: Callable[[Client], Any], rows: int, note: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the words of the commands."""
+    with Client("demo:") as client:
+        assert len(list(read(client))) == rows
+    assert [record.getMessage() for record in caplog.records] == [note]
+
+
 @pytest.mark.parametrize(
     "read",
     [
-        lambda client: client.blocks(10_000_000),
-        lambda client: client.records(3_000_001, 3_000_050),
-        lambda client: client.blocks(since="2h"),
+        lambda client: client.records(653, 654),
+        lambda client: client.blocks(3_000_001, 3_000_001),
+        lambda client: client.blocks(last=0),
+        lambda client: client.blocks(0, 4_000_000, limit=3),
+        lambda client: client.batches("blocks", 0, 4_000_000, limit=3),
     ],
 )
-def test_a_range_without_blocks_is_noted(read: Callable[[Client], Any], caplog: pytest.LogCaptureFixture) -> None:
-    """With the words of the commands; a range of blocks without rows is not."""
+def test_a_range_that_is_as_it_was_asked_for_is_not_noted(
+    read: Callable[[Client], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Blocks without rows, a limit that ends the rows, and heights that a program computed."""
     with Client("demo:") as client:
-        assert list(read(client)) == []
-        (record,) = caplog.records
-        assert record.getMessage() == "no blocks in that range: the tip is 3000000"
-        list(client.records(653, 654))
-    assert len(caplog.records) == 1
+        client.tip_height()
+        list(read(client))
+    assert caplog.records == []

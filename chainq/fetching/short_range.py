@@ -1,0 +1,57 @@
+"""Says why a range has fewer blocks than it was asked for: none at all, or none below its end."""
+
+from chainq.errors import Phrase
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.text.humanize import chain_end, end_above, utc
+
+_DAY = 86_400  # seconds
+
+
+def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
+    """Return why bounds resolve to `heights`, which are none; empty if only requests for a fixed range can show it.
+
+    Raises ChainqError.
+    """
+    since, until, place = bounds.since, bounds.until, heights.start
+    if bounds.last == 0:
+        return "the range is empty"
+    if bounds.start is not None and bounds.start == bounds.end:
+        return Phrase("no heights from {} to {}: {end} is exclusive", bounds.start, bounds.end)
+    if since is not None and since == until:
+        next_day = Phrase("; for that day use {until}", until=utc(until + _DAY)[:10])
+        later = next_day if until % _DAY == 0 else ""
+        return Phrase("no times from {} to {}: {until} is exclusive{}", utc(since), utc(until), later)
+    if bounds.fixed:
+        return ""
+    tip = service.tip()
+    if place > tip.height:
+        time = "" if tip.time is None else f", of {utc(tip.time)}"
+        return f"no blocks in that range: {chain_end(tip.height)}{time}"
+    if since is None and until is None:
+        return Phrase("no heights from {} to {}: {end} is exclusive", place, heights.end)
+    if place == 0:
+        return f"no blocks in that range: block 0 is of {utc(service.time_of(0))}"
+    around = f"block {place - 1} is of {utc(service.time_of(place - 1))}, and block {place} of "
+    missing = (
+        "blocks in that range" if since is None or until is None else f"block between {utc(since)} and {utc(until)}"
+    )
+    return f"no {missing}: {around}{utc(service.time_of(place))}"
+
+
+def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
+    """Return where the chain ends, if that is below the end of the bounds; empty if it is not.
+
+    `read`: the heights that were read, with all their rows. The tip is not requested if there are any: of several
+    servers behind a URL, another one may have ended the range than the one asked again. Raises ChainqError.
+    """
+    end = bounds.end
+    if end is None or end <= max(0, read.end):
+        return ""
+    tip = read.end - 1 if len(read) else service.tip_for(end)
+    if bounds.one_word and bounds.start == end - 1:
+        return f"block {bounds.start} does not exist: {chain_end(tip)}"
+    if bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
+        return f"no blocks in that range: {chain_end(tip)}"
+    return end_above(end, tip)
