@@ -39,7 +39,7 @@ def service_options(
         rate=None if given.rate is None else config_values.checked_number("--rate", given.rate),
         concurrency=given.concurrency,
         max_memory=config_values.memory(given.max_memory),
-        headers=dict(config_values.header(header) for header in given.header or []),
+        headers=dict(map(_header, given.header or [])),
         cert=given.cert,
         patient=patient or given.retries is not None,
         strict=strict,
@@ -107,6 +107,12 @@ def _url(text: str) -> str:
         if text == os.environ.get("CHAINQ_URL"):
             error.message = f"CHAINQ_URL: {error.message}"
         raise
+
+
+def _header(text: str) -> tuple[str, str]:
+    """Return the name and the value of a header, the latter from the environment if it says so. Raises UsageError."""
+    name, value = config_values.header(text)
+    return config_values.checked_header(name, config_values.from_environment(value, f"--header {name}"))
 
 
 def _outranked(given: "ServiceFlags") -> bool:

@@ -308,7 +308,9 @@ class ServiceFlags(Group, heading=SERVICE):
         "SIZE", "Memory for responses: 512M, 2G.\fUnits are powers of 1,024, as in messages.", f"{MAX_MEMORY // 2**30}G"
     )
     rate: float | None = option("N", "Maximum requests per second.")
-    header: list[str] | None = option("'NAME: VALUE'", "HTTP header for every request.\fKeep secrets in a profile.")
+    header: list[str] | None = option(
+        "'NAME: VALUE'", "HTTP header for every request.\fVALUE may be `env:VARIABLE`. Keep secrets in a profile."
+    )
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")
     quiet: bool = switch("Suppress warnings and progress.", names="--quiet -q", heading="")
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")

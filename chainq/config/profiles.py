@@ -3,7 +3,6 @@
 Every mistake is reported with its file, line and key. Header values may be secrets: no message repeats one.
 """
 
-import os
 import re
 import tomllib
 from collections.abc import Collection, Mapping
@@ -20,7 +19,7 @@ from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import config_file
 from chainq.config.toml_lines import line_of, line_of_long_number
-from chainq.config.values import checked_number, header
+from chainq.config.values import checked_number, from_environment, header
 from chainq.errors import UsageError
 from chainq.text.alike import alike
 from chainq.text.sanitize import quoted
@@ -136,12 +135,8 @@ def file_text(path: Path) -> str:
 
 def _resolved(profile_name: str, header_name: str, value: str) -> str:
     """Return a header's value as sent, with `env:NAME` replaced by that environment variable."""
-    if not value.startswith("env:"):
-        return value
-    name = value.removeprefix("env:")
-    if name not in os.environ:
-        raise UsageError(f"environment variable {name} is not set (header {header_name} of profile {profile_name!r})")
-    return header(f"{header_name}: {os.environ[name]}")[1]
+    sent = from_environment(value, f"header {header_name} of profile {profile_name!r}")
+    return header(f"{header_name}: {sent}")[1]
 
 
 @cache

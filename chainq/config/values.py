@@ -1,5 +1,6 @@
 """Checks of the values that options and profiles share: headers, rates, timeouts and sizes."""
 
+import os
 import re
 
 from chainq.errors import Phrase, UsageError
@@ -36,6 +37,19 @@ def header(text: str) -> tuple[str, str]:
     if not colon:
         raise UsageError(Phrase("invalid {headers}: expected 'Name: value'"))
     return checked_header(name.strip(), value.strip())
+
+
+def from_environment(value: str, of: str) -> str:
+    """Return a header's value as sent: for `env:NAME` that of the environment variable. `of`: the header, for errors.
+
+    Raises UsageError.
+    """
+    if not value.startswith("env:"):
+        return value
+    name = value.removeprefix("env:")
+    if not os.environ.get(name):
+        raise UsageError(f"environment variable {name} is {'empty' if name in os.environ else 'not set'} ({of})")
+    return os.environ[name]
 
 
 def checked_header(name: str, value: str) -> tuple[str, str]:

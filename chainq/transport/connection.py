@@ -273,7 +273,7 @@ class Connection(Closing):
         self._observe(response)
         by_status = response.status in failures.ALWAYS_BY_STATUS
         if response.status != 200 and (by_status or not is_error(response.body)):
-            raise failures.of_status(response, self._options.url, self._clock.time())
+            raise failures.of_status(response, self._options, self._clock.time())
         if (page := failures.of_web_page(response)) is not None:
             if self._serves_json:  # a page in between, as during a deploy; at first, the URL is wrong
                 raise TransientFailure(page)

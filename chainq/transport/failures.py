@@ -12,7 +12,7 @@ import errno
 import os
 import re
 from collections.abc import Sequence
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from chainq import tuning
 from chainq.errors import (
@@ -68,8 +68,6 @@ _LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
 """In the URLs of login pages."""
 _HIDDEN_PATH = Phrase("*** hides what may be an API key: check the path in {url}, CHAINQ_URL or the profile")
 _HINTS = {
-    401: _CREDENTIALS,
-    403: _CREDENTIALS,
     404: _PATH,
     405: _PATH,
     407: _PROXY,
@@ -238,7 +236,7 @@ def _of_no_connection(reason: str, *, unconnected: bool, first: bool) -> ChainqE
     return TransientFailure(failure, connect_waits=tuning.CONNECT_WAITS[: None if refused else 1])
 
 
-def of_status(response: Response, url: str, now: float) -> ChainqError | TransientFailure:
+def of_status(response: Response, options: ServiceOptions, now: float) -> ChainqError | TransientFailure:
     """Return the error of an HTTP status other than 200; its type says whether to retry.
 
     `now` in seconds since 1970.
@@ -257,28 +255,39 @@ def of_status(response: Response, url: str, now: float) -> ChainqError | Transie
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
-        hint = _HINTS.get(status, "")
-        hidden = hint is _PATH and "/***" in mask_url(url)
+        hint = _credentials(options) if status in (401, 403) else _HINTS.get(status, "")
+        hidden = hint is _PATH and "/***" in mask_url(options.url)
         return ServiceError(message, _HIDDEN_PATH if hidden else hint, code=f"HTTP {status}")
     if status == 501 and (page := of_web_page(response)):  # of a server that knows no POST
         return ResponseError(page.message, page.hint)
     if status >= 500:
         return UnreachableError(message)
     if 300 <= status < 400:
-        return _of_redirect(message, response.headers.get("location", ""), url)
+        return _of_redirect(message, response.headers.get("location", ""), options)
     return ResponseError(f"{message}, expected HTTP 200")
 
 
-def _of_redirect(message: str, location: str, url: str) -> ResponseError:
+def _credentials(options: ServiceOptions) -> str:
+    """Return what to do about credentials that were refused, or that the requests lack."""
+    named = any(re.search(r"(?i)auth|key|token|cookie|secret|pass", name) for name in options.headers)
+    places = [Phrase("{headers}")] * named + [f"profile {options.profile!r}"] * (named and options.profile is not None)
+    places += ["the URL"] * ("@" in urlsplit(options.url).netloc)
+    refused = "the service refused the credentials in {}: they may be wrong or expired, or lack a permission"
+    return Phrase(refused, Phrase(" or ".join("{}" for _ in places), *places)) if places else _CREDENTIALS
+
+
+def _of_redirect(message: str, location: str, options: ServiceOptions) -> ResponseError:
     """Return the error of a redirect, which is never followed."""
+    url = options.url
     try:
         target = urljoin(url, location) if location else "nowhere"
     except ValueError:
         target = location
     if target == url:
         return ResponseError(f"{message}, a redirect to the same URL", _PATH)
-    hint = _CREDENTIALS if re.search(_LOGIN, target) else "redirects are not followed; pass that URL instead"
-    what = "what seems to be a login page, " if hint is _CREDENTIALS else ""
+    login = re.search(_LOGIN, target)
+    hint = _credentials(options) if login else "redirects are not followed; pass that URL instead"
+    what = "what seems to be a login page, " if login else ""
     return ResponseError(f"{message}, a redirect to {what}{mask_url(excerpt(target))}", hint)
 
 

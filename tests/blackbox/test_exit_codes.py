@@ -104,6 +104,25 @@ def test_3_a_page_says_its_status_once(chainq: Program) -> None:
         assert ": HTTP 404: Not Found No such path;" in one_line(chainq("block", "5", url=url), 3)
 
 
+def test_3_credentials_that_are_refused_say_where_they_come_from(chainq: Program) -> None:
+    """Who passed some needs other ones; who passed none learns how."""
+    refused = "the service refused the credentials in {}: they may be wrong or expired, or lack a permission\n"
+    folder = chainq.home / "config" / "chainq"
+    with canned(lambda _: Canned(b"", 401)) as (url, seen):
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = ["[profiles.mine]", f'url = "{url}"', 'headers = { Authorization = "env:TOK" }']
+        (folder / "config.toml").write_text("\n".join(lines))
+        env = {"XDG_CONFIG_HOME": str(folder.parent), "TOK": "Bearer hunter2"}
+        by_header = ("block", "5", "--header", "X-Api-Key: env:TOK")
+        assert one_line(chainq(*by_header, url=url, env=env), 3).endswith(refused.format("--header"))
+        by_profile = one_line(chainq("block", "5", "--profile", "mine", env=env), 3)
+        assert by_profile.endswith(refused.format("--header or profile 'mine'"))
+        by_url = one_line(chainq("block", "5", url=url.replace("//", "//me:hunter2@")), 3)
+        assert by_url.endswith(refused.format("the URL"))
+        assert "pass credentials with --header" in one_line(chainq("block", "5", "--header", "X-Trace: 1", url=url), 3)
+        assert len(seen) == 4
+
+
 def test_3_headers_that_are_too_large(chainq: Program) -> None:
     """HTTP 431 points to the headers, which are the user's own."""
     with canned(lambda _: Canned(b"<html>Request Header Fields Too Large</html>", 431, "text/html")) as (url, seen):

@@ -192,6 +192,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "--since", "2024-05-13", "05:00"], "a value with spaces needs quotes: --since '2024-05-13 05:00'\n"),
     (["blocks", "--until=2024-05-13", "10:30", "--csv"], "needs quotes: --until '2024-05-13 10:30'\n"),
     (["blocks", "--since", "2", "days", "ago"], "a value with spaces needs quotes: --since '2 days ago'\n"),
+    (["blocks", "--header", "X-Key: env:NOPE"], "environment variable NOPE is not set (--header X-Key)\n"),
     (["blocks", "--header", "X-Key:", "v"], "blocks: a value with spaces needs quotes: --header 'NAME: VALUE'\n"),
     (["rpc", "block", "{block:", "5}"], "a value with spaces needs quotes: '{block: 5}'\n"),
     (

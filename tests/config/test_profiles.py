@@ -89,6 +89,9 @@ def test_an_unset_variable_is_named(write: Write, monkeypatch: pytest.MonkeyPatc
     settings = profiles.read()
     with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is not set.*Authorization.*'far away'"):
         profiles.profile("far away", settings)
+    monkeypatch.setenv("CHAINQ_TOKEN", "")
+    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is empty.*Authorization.*'far away'"):
+        profiles.profile("far away", settings)
 
 
 def test_an_unknown_name_lists_the_known(write: Write) -> None:
