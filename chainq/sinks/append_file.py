@@ -12,6 +12,7 @@ from chainq.sinks.base import Sink, unopened
 from chainq.text.sanitize import printable
 
 END_BYTES = 4096  # at the end of a file, by which it is known again
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
 _FLAGS = os.O_APPEND | os.O_CLOEXEC
 _LATER = Phrase("use another {output} for later rows only", output="FILE")
@@ -63,7 +64,7 @@ class AppendFileSink(Sink):
         except OSError as error:
             if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
                 gone = f"{recorded.by} recorded {recorded.length} bytes of {self._name}, and the file is gone"
-                raise IncompleteError(gone, _CHANGED) from None
+                raise IncompleteError(gone, _remedy(self._path)) from None
             raise unopened(f"cannot write {self._name}", self._path, error) from None
         self.moved = moved
         try:
@@ -94,7 +95,7 @@ class AppendFileSink(Sink):
         """Raise IncompleteError if the file is not as recorded, except for data that a killed run may have left."""
         length, name, by = recorded.length, self._name, recorded.by
         if self.length < length:
-            raise IncompleteError(f"{by} recorded {length} bytes, {name} has {self.length}", _CHANGED)
+            raise IncompleteError(f"{by} recorded {length} bytes, {name} has {self.length}", _remedy(self._path))
         if recorded.end_hash not in ("", self.end_hash(length)):
             raise IncompleteError(f"{name} was changed since {by} recorded it", _CHANGED)
         if not recorded.writing and self._holds_line(length):  # half a line is no row
@@ -235,6 +236,15 @@ def _rotated(path: Path, recorded: Recorded) -> Path | None:
                 if other.stat().st_size >= recorded.length and found == recorded.end_hash:
                     return other
     return None
+
+
+def _remedy(path: Path) -> Phrase:
+    """Return what to do if the rows at a path are gone: logrotate may have compressed them at once."""
+    for other in sorted(path.parent.glob(f"{glob.escape(path.name)}[.-]*")):
+        if other.suffix in _COMPRESSED:
+            then = "decompress it for the next run, and use delaycompress"
+            return Phrase("if they are in {}, {}; else {}", printable(str(other)), then, _CHANGED)
+    return _CHANGED
 
 
 def _end_hash(descriptor: int, length: int) -> str:
