@@ -83,7 +83,7 @@ TAIL = 1000  # heights without a row that may still get rows, counted from the e
 RECORD_SECONDS = 5.0  # after which a position is recorded: two requests, and a sync of the disk; also for polls
 FIRST_RECORD_SECONDS = 1.0  # the same for the first one: runs that are stopped after a few seconds must get on, too
 REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
-STATE_SECONDS = 60.0  # between lines that say how long polls have failed
+STATE_SECONDS = 60.0  # after which a failure of polls is recorded again, and a line may say how long they have failed
 MAX_REFUSALS = 60  # polls in a row to which a service may return errors; five minutes at the default interval
 
 # Additional checks (fetching)

@@ -32,6 +32,7 @@ class Reporter(Progress):
         self.filtered = (0, 0)  # rows that a filter read, and rows that passed it
         self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
+        self._failed, self._warned = 0, 0  # attempts in a row, and at which of them the user was warned
         self._status = ""  # what stands on the last line of the terminal, to be overwritten
 
     def line(self, text: str, level: str = "info", **fields: object) -> None:
@@ -77,7 +78,9 @@ class Reporter(Progress):
                 again, why = report.attempt > 1, printable(spelled(report.outcome))
                 what, held = printable(f"{report.method} {report.where}".rstrip()), report.rate_limited
                 self._bar.called(report.size, again=again, wait=report.wait, why=why, held=held, what=what)
+            self._failed += 1
             if report.outcome == "ok":
+                self._failed = self._warned = 0
                 self._show_status("")
         if self._verbose:
             self._log_call(report)
@@ -86,7 +89,8 @@ class Reporter(Progress):
         elif report.hung and not self._hung:
             self._hung = True
             self.warn(f"{report.named}: {spelled(report.outcome)}")
-        elif report.wait is not None and report.wait >= LONG_WAIT:
+        elif report.wait is not None and report.wait >= LONG_WAIT and self._failed >= 2 * self._warned:
+            self._warned = self._failed  # and then not before an outage is twice as long
             self.warn(f"{report.method}: {spelled(report.outcome)}; retrying in {report.wait:.0f} s")
 
     def _log_call(self, report: Report) -> None:

@@ -247,8 +247,9 @@ class _Polls:
     writer: Writer | None = None  # None until the service has answered
     tip: Tip | None = None  # the last one that the service returned
     failures: int = 0  # polls in a row without a result
-    failing_since: float = 0.0  # by time.monotonic, as `warned_at`
+    failing_since: float = 0.0  # by time.monotonic, as the next two
     warned_at: float = 0.0
+    recorded_at: float = 0.0
     refusals: int = 0  # the failures that waiting alone may not fix
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
@@ -348,14 +349,16 @@ class _Polls:
             self.failing_since = self.warned_at = now
             self.rounds.warn(str(error) + f"; trying again every {self.rounds.settings.interval:g} s")
             self._record(error)
-        elif now - self.warned_at >= tuning.STATE_SECONDS:
-            self.warned_at, since = now, duration(now - self.failing_since)
+        elif now - self.recorded_at >= tuning.STATE_SECONDS:
             self._record(error)
-            self.rounds.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
+            if now - self.failing_since >= 2 * (self.warned_at - self.failing_since):  # the outage is twice as long
+                self.warned_at, since = now, duration(now - self.failing_since)
+                self.rounds.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
         self.failures += 1
         self._check_age(error, now - self.failing_since)
 
     def _record(self, error: ChainqError) -> None:
+        self.recorded_at = time.monotonic()
         with suppress(OutputError):  # of which the next rows will say more
             self.rounds.journal.failed(str(error))
 

@@ -1,4 +1,4 @@
-"""What a run says on stderr: one line for a rate limit, however often requests are refused."""
+"""What a run says on stderr: one line for a rate limit, however often requests are refused, and few for an outage."""
 
 import sys
 
@@ -73,3 +73,14 @@ def test_quiet_says_nothing_of_it(terminals: set[int], capsys: pytest.CaptureFix
         Reporter(quiet=True).call(REFUSED)
     assert capsys.readouterr().err == ""
     assert sys.stderr is not None
+
+
+def test_an_outage_has_a_line_each_time_it_is_twice_as_long(capsys: pytest.CaptureFixture[str]) -> None:
+    """Counted in attempts, of all requests; a response ends it."""
+    reporter, down = Reporter(), Report("latest/block", "", 0, 0.1, 1, "HTTP 503", wait=5.0)
+    for attempt in range(1, 1025):
+        reporter.call(down)
+        assert bool(capsys.readouterr().err) == (attempt.bit_count() == 1), attempt
+    reporter.call(FINE)
+    reporter.call(down)
+    assert capsys.readouterr().err == "chainq: warning: latest/block: HTTP 503; retrying in 5 s\n"
