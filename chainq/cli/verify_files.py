@@ -69,7 +69,7 @@ def run(given: VerifyCommand) -> None:
             if not files.range_known:
                 verdict.compared += f"; {spelled(_UNBOUNDED if compared or files.every_height else _SPARSE)}"
             if hashes is None:
-                verdict.compared += files.hashed
+                verdict.compared += files.compared + files.hashed
             else:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
@@ -129,7 +129,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
             hint = OF_EXPORT if ranged else ""
             raise UsageError(f"{option} cannot be combined with {'an export' if lake else 'a file'}", hint)
     if lake:
-        found = DataSetCheck(name, given.workers, reporter)
+        found = DataSetCheck(name, given.workers, reporter, inside=not given.hashes)  # which compare more
         for words in found.partitions.uneven() if len(found.heights) else ():
             reporter.warn(f"{words}; the data set spans {found.heights}")
         return found

@@ -11,6 +11,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.heights.range import HeightRange
 from chainq.rows.full_block import IDENTITY, RECORDS
 from chainq.verify.findings import Contradiction, label
+from chainq.verify.inside_blocks import InsideBlocks
 
 COMPARED = frozenset(
     ("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index", "index", "type")
@@ -19,28 +20,44 @@ COMPARED = frozenset(
 Found = Iterator[tuple[str, int, Contradiction]]
 
 
-def check_across(tables: Mapping[str, Any], heights: Mapping[str, HeightRange]) -> Found:
+def check_across(
+    tables: Mapping[str, Any], heights: Mapping[str, HeightRange], inside: InsideBlocks | None = None
+) -> Found:
     """Yield the command, the height and the contradiction of each row that contradicts a row of another command.
 
-    `tables`: by command, all rows of `heights`; the tables may end at different heights.
+    `tables`: by command, all rows of `heights`; the tables may end at different heights. `inside`: what the full blocks
+    contain, for tables that are not there.
     """
+    explains = inside is not None and not {"outputs", "calls"} & tables.keys()
+    if inside is not None and explains:
+        tables = {**tables, "outputs": inside.outputs, "calls": inside.calls}
+        heights = {**heights, "outputs": heights["full-blocks"]}
     blocks = next((name for name in ("full-blocks", "blocks") if name in tables), None)
     for command in ("blocks", "records", "transitions"):
         if command in tables and blocks is not None and command != blocks:
             yield from _of_blocks(command, tables[command], tables[blocks], BY_COMMAND[blocks].height or "")
-    if "records" in tables and "ownership" in tables:
+    listed = {"records", "ownership"} & tables.keys()
+    explained = "outputs" in tables and all(heights[command].end <= heights["outputs"].end for command in listed)
+    if len(listed) == 2 and not explained:  # else each is compared with the outputs
         yield from _same_records(tables, heights, "records", "ownership")
     if "records" in tables and "transitions" in tables:
         yield from _same_transitions("records", tables["records"], tables["transitions"])
     if "outputs" in tables:
-        created = _records_of(tables["outputs"])
-        for command in {"records", "ownership"} & tables.keys():
-            yield from _same_records({**tables, "outputs": created}, heights, "outputs", command)
+        created = {**tables, "outputs": _records_of(tables["outputs"])}
+        for command in listed:
+            yield from _same_records(created, heights, "outputs", command, explains=explains)
     if "calls" in tables:
-        for command in {"records", "transitions"} & tables.keys():
-            yield from _same_transitions(command, tables[command], tables["calls"])
-    if "calls" in tables and "transitions" in tables:
-        yield from _lacking("calls", tables["transitions"], tables["calls"], ["transition_id"])
+        yield from _of_calls(tables, explains=explains)
+
+
+def _of_calls(tables: Mapping[str, Any], *, explains: bool) -> Found:
+    """Yield rows that contradict the calls; `explains`: the calls cannot lack one."""
+    calls = tables["calls"]
+    for command in {"records", "transitions"} & tables.keys():
+        yield from _same_transitions(command, tables[command], calls)
+    if "transitions" in tables:
+        at_fault = "transitions" if explains else ""
+        yield from _lacking("calls", tables["transitions"], calls, ["transition_id"], unexpected=at_fault)
 
 
 def _differences(
@@ -86,26 +103,39 @@ def _same_transitions(command: str, rows: Any, transitions: Any) -> Found:
     yield from ((command, height, one) for one, height in found.items())
 
 
-def _same_records(tables: Mapping[str, Any], heights: Mapping[str, HeightRange], listing: str, command: str) -> Found:
+def _same_records(
+    tables: Mapping[str, Any],
+    heights: Mapping[str, HeightRange],
+    listing: str,
+    command: str,
+    *,
+    explains: bool = False,
+) -> Found:
     """Yield records that are in only one of two tables.
 
-    Only `listing` needs heights: if ownership rows extend further, their heights are unknown.
+    Only `listing` needs heights: if ownership rows extend further, their heights are unknown. If it `explains` the
+    other, it cannot lack a row.
     """
     listed, owned = heights[listing], heights[command]
     names = list(IDENTITY["records"])
     inside = tables[listing].filter(compute.less(tables[listing]["height"], owned.end))
     yield from _lacking(command, inside, tables[command], names)
     if owned.end <= listed.end:
-        yield from _lacking(listing, tables[command], tables[listing], names, listed.start)
+        at_fault = command if explains else ""
+        yield from _lacking(listing, tables[command], tables[listing], names, listed.start, unexpected=at_fault)
 
 
-def _lacking(command: str, rows: Any, others: Any, names: list[str], start: int = 0) -> Found:
-    """Yield rows whose key is missing from the table of `command`; rows without a height get `start`."""
+def _lacking(command: str, rows: Any, others: Any, names: list[str], start: int = 0, *, unexpected: str = "") -> Found:
+    """Yield rows whose key is missing from the table of `command`; rows without a height get `start`.
+
+    `unexpected`: the command of the rows, if they are wrong and not the table.
+    """
     wanted = rows.select([*names, *({"height"} & {*rows.column_names})])
     lacking = wanted.join(others.select(names), keys=names, join_type="left anti", use_threads=False)
     for row in lacking.to_pylist():
-        wrong = Contradiction("missing", label(command, tuple(str(row[name]) for name in names)), None)
-        yield command, row.get("height", start), wrong
+        key = label(unexpected or command, tuple(str(row[name]) for name in names))
+        wrong = Contradiction("unexpected", None, key) if unexpected else Contradiction("missing", key, None)
+        yield unexpected or command, row.get("height", start), wrong
 
 
 def _shown(value: Any) -> str:

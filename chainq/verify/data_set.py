@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from chainq.catalog.tables import DERIVED, TABLES
+from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.errors import needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
@@ -34,8 +34,11 @@ from chainq.verify.parquet_rows import ParquetRows, check_content, reason, recei
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 if TYPE_CHECKING:
+    from chainq.verify.inside_blocks import InsideBlocks
     from chainq.verify.tables import Rising
 
+EXPLAINED = frozenset(("ownership", "records", "transitions"))
+"""The commands with rows that must be inside of full blocks, and in the tables that are read from them."""
 MANY, MUCH = 64, 64 << 20  # partitions, and bytes, for which worker processes are worth their start
 
 
@@ -61,20 +64,38 @@ class Checked(NamedTuple):
 class DataSetCheck:
     """A data set to verify in that many worker processes (None: one per core; little work uses none).
 
-    `progress` counts its rows. Raises UsageError if there is no data set.
+    `progress` counts its rows. `inside`: compare other commands with the contents of full blocks. Raises UsageError if
+    there is no data set.
     """
 
     unseen = ""  # its receipts show which rows are due
     range_known = every_height = counted = True  # whatever its rows are, a receipt counts them
 
-    def __init__(self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN) -> None:
-        self._destination, self._workers, self._progress = destination, workers, progress
+    def __init__(
+        self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN, *, inside: bool = True
+    ) -> None:
+        self._destination, self._workers, self._progress, self._inside = destination, workers, progress, inside
         self._store = open_store(destination)
         self.partitions = Partitions(self._store)
         self.heights = self.reached = self.partitions.heights
         self._unreadable: set[str] = set()  # names of files; `steps` finds them
         self._hashed: Counter[str] = Counter()
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
+
+    @property
+    def compared(self) -> str:
+        """Return which commands were compared with full blocks, or the tables read from them, and which were not, as
+        the end of a sentence."""
+        starts: dict[str, set[int]] = {}
+        for spec, _, _ in self.partitions.found:
+            starts.setdefault(spec.command, set()).add(spec.start)
+        explained = starts.get(SOURCE.command, set()) | starts.get("outputs", set())
+        there = sorted(EXPLAINED & starts.keys())
+        done = ", ".join(command for command in there if starts[command] <= explained)
+        rest = ", ".join(command for command in there if not starts[command] <= explained)
+        asks = f"chainq verify {self.heights.start}:{self.heights.end} --url URL compares those of the service"
+        words = f"; compared with full blocks: {done}" if done else ""
+        return words + (f"; not compared with full blocks: {rest} ({asks})" if rest else "")
 
     @property
     def hashed(self) -> str:
@@ -92,7 +113,7 @@ class DataSetCheck:
         groups = [list(group) for _, group in groupby(by_start, lambda one: one.spec.start)]
         size = sum(partition.size or 0 for partition in by_start)
         workers = self._workers or (1 if len(groups) < MANY and size < MUCH else cores())
-        make = partial(_group_check, self._destination, self.partitions.repair)
+        make = partial(_group_check, self._destination, self.partitions.repair, self._inside)
         if workers == 1:
             checked = map(make().check, groups)
             yield from map(self._noted, checked)
@@ -103,7 +124,7 @@ class DataSetCheck:
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows of each partition with a readable file, for a comparison. Call it after `steps`."""
-        source = _group_check(self._destination, self.partitions.repair).source
+        source = _group_check(self._destination, self.partitions.repair, False).source
         for spec, _, size in self.partitions.found:
             if size is not None and spec.name not in self._unreadable:
                 file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
@@ -142,10 +163,11 @@ class DataSetCheck:
 class GroupCheck:
     """Checks the partitions of the same heights, one of each command, against their receipts and each other."""
 
-    def __init__(self, store: Store, repair: PartitionRepair) -> None:
+    def __init__(self, store: Store, repair: PartitionRepair, *, inside: bool) -> None:
         import pyarrow
 
-        self._arrow, self._store, self._repair = pyarrow, store, repair
+        self._arrow, self._store, self._repair, self._compares = pyarrow, store, repair, inside
+        self._inside: InsideBlocks | None = None  # of a group with rows that its full blocks explain
         self._tables: dict[str, Any] = {}  # of a group: what other commands are compared with
         self._unreadable: set[str] = set()
         self._hashed: Counter[str] = Counter()
@@ -154,19 +176,25 @@ class GroupCheck:
     def check(self, group: Sequence[Partition]) -> Checked:
         """Return what is wrong."""
         from chainq.verify.across import check_across
+        from chainq.verify.inside_blocks import InsideBlocks
         from chainq.verify.tables import integers, misnumbered
 
         self._tables, self._unreadable, self._hashed, self._rising = {}, set(), Counter(), {}
         specs = {partition.spec.command: partition.spec for partition in group}
+        self._inside = (
+            InsideBlocks() if self._compares and SOURCE.command in specs and EXPLAINED & specs.keys() else None
+        )
         found = [self._repair.finding(partition.spec, *one) for partition in group for one in self._check(partition)]
-        for command, at, one in check_across(self._tables, {name: specs[name].heights for name in self._tables}):
+        heights = {name: specs[name].heights for name in self._tables}
+        inside = self._inside if SOURCE.command in self._tables and self._inside and self._inside.whole else None
+        for command, at, one in check_across(self._tables, heights, inside):
             found.append(self._repair.finding(specs[command], at, one))
         if (listed := self._tables.get("transactions")) is not None:
             numbers = (integers(listed[name], -1) for name in ("height", "index"))
             found += [self._repair.finding(specs["transactions"], *one) for one in misnumbered(*numbers)]
-        heights = HeightRange(group[0].spec.start, max(spec.end for spec in specs.values()))
+        spanned = HeightRange(group[0].spec.start, max(spec.end for spec in specs.values()))
         rows = {command: table.num_rows for command, table in self._tables.items()}
-        step = Step(heights, sorted(found, key=by_height), rows)
+        step = Step(spanned, sorted(found, key=by_height), rows)
         return Checked(step, self._unreadable, dict(self._hashed), self._rising)
 
     def source(self, listed: Listed) -> Any:
@@ -230,6 +258,8 @@ class GroupCheck:
         for table in tables_of(file):
             content.update(table)
             yield from check.take(table)
+            if self._inside is not None and spec.command == SOURCE.command:
+                self._inside.take(table)
             # A copy, which does not keep the rest of the row group in memory.
             kept.append(self._arrow.concat_tables([table.select(names)]).combine_chunks())
         yield from check.finish(lambda names: tables_of(file, names))
@@ -279,6 +309,6 @@ class GroupCheck:
             yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
 
 
-def _group_check(destination: str, repair: PartitionRepair, _say: Say | None = None) -> GroupCheck:
+def _group_check(destination: str, repair: PartitionRepair, inside: bool, _say: Say | None = None) -> GroupCheck:
     """Return what checks partitions, also in a worker process."""
-    return GroupCheck(open_store(destination), repair)
+    return GroupCheck(open_store(destination), repair, inside=inside)

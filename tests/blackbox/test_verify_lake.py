@@ -373,7 +373,7 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.code == 0, ran.err
     ran = program("verify", str(root))
     assert (ran.code, ran.out) == (0, b"")
-    assert ran.err == "chainq: heights 40001-40010: no findings in 0 records\n"
+    assert ran.err.startswith("chainq: heights 40001-40010: no findings in 0 records; not compared with full blocks: ")
 
 
 @pytest.mark.parametrize("damage", some(REPAIRED, cut, no_receipt), ids=lambda one: one.__name__)
@@ -569,3 +569,42 @@ def test_faults_of_blocks_are_found_at_any_partition_size(
     assert {one for one in found if one[0] in kinds} == plants
     assert {row["command"] for row in rows if row["check"] == "count"} == {"full-blocks", "transactions"}
     assert {(row["check"], row["height"]) for row in other if row["check"] in kinds} == plants
+
+
+@pytest.mark.parametrize("commands", [("records",), ("records", "ownership", "transitions"), ("records", "chain")])
+def test_rows_are_compared_with_the_full_blocks_of_the_same_export(
+    program: Program, server: Servers, commands: tuple[str, ...]
+) -> None:
+    """A record that the service lost is a finding if the export has its full block, and the verdict says what was
+    compared."""
+    url, root = server("--tip", "330", "--plant", "lost-record:41"), program.home / "-".join(commands)
+    exported = ["export", *commands, "35:45", "--partition", "5", "--to", str(root), "-w", "1", "-q"]
+    assert program(*exported, url=url).code == 0
+    if "chain" not in commands:
+        line = one_line(program("verify", str(root)), 6 if "ownership" in commands else 0)
+        assert "; not compared with full blocks: " in line
+        assert "chainq verify 35:45 --url URL compares" in line
+        assert program(*exported, "full-blocks", url=url).code == 0
+    ran = program("verify", str(root), "--jsonl")
+    (found,) = map(json.loads, ran.out.splitlines())
+    assert (ran.code, found["command"], found["check"], found["height"]) == (6, "records", "missing", 41)
+    assert found["expected"].startswith("record au1")
+    assert f"; compared with full blocks: {', '.join(sorted({*commands} - {'chain'}))}" in ran.err
+
+
+def test_rows_that_no_full_block_contains_are_unexpected(program: Program, server: Servers) -> None:
+    """A record and a transition of no full block are findings of their own commands."""
+    url, root = server("--tip", "60"), program.home / "strays"
+    commands = ("records", "transitions", "full-blocks")
+    ran = program("export", *commands, "30:40", "--partition", "10", "--to", str(root), "-w", "1", "-q", url=url)
+    assert ran.code == 0, ran.err
+
+    def strayed(table: Any) -> Any:
+        ids = ["au1stray", *table["transition_id"].to_pylist()[1:]]
+        return table.set_column(table.schema.get_field_index("transition_id"), "transition_id", pa.array(ids))
+
+    for command in commands[:2]:
+        rewrite(root, command, strayed, forged=True, start=30)
+    found = list(map(json.loads, program("verify", str(root), "--jsonl").out.splitlines()))
+    unexpected = {(one["command"], one["found"].split()[1][:8]) for one in found if one["check"] == "unexpected"}
+    assert unexpected == {("records", "au1stray"), ("transitions", "au1stray")}, found
