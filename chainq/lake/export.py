@@ -11,6 +11,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
+from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
@@ -167,15 +168,26 @@ class Export:
             raise UsageError(f"no data set in {self._store.label} to repair")
         if found is None and self._new is not None:
             return self._new
-        heights = self._heights(self._bounds(inventory, found))
+        bounds = self._bounds(inventory, found)
+        heights = self._heights(bounds)
+        if found is not None and (len(heights) or self._service.tip_height() >= found.chain.height):
+            data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
+        self._check_tip(bounds, inventory)
         if not len(heights):
             return None
         wanted = self._wanted._replace(dialect=self._dialect())
         if found is None:
             return Target(heights, wanted._replace(partition=self._partition), self._origin(heights))
         data_set.check(self._store, found, wanted)
-        data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
         return Target(heights, wanted, found.chain)
+
+    def _check_tip(self, bounds: Bounds, inventory: Inventory) -> None:
+        """Raise IncompleteError if a range ends at the tip of a network that is far behind what the data set has."""
+        newest = max((entry.spec.end for entry in inventory.valid.values()), default=0) - 1
+        tip = self._service.tip_height() if newest >= 0 else 0
+        if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and not self._service.origin:
+            what = f"the service is behind: its tip is {tip}, but {self._store.label} has block {newest}"
+            raise IncompleteError(what, "run the command again later")
 
     def _begin(self, made: ExportPlan) -> None:
         """Record that a plan is about to be carried out, with the heights of tables without partitions; in a new data

@@ -250,13 +250,28 @@ def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: 
         assert (lake.root / "records/start=000002300/data.parquet").stat().st_mtime_ns == untouched
 
 
-def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program) -> None:
+def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program, lake: Lake) -> None:
     """A tip below a block that was exported is exit 6, and nothing is removed."""
     service = Moving(2649)
     with serving(service) as url:
         assert export(chainq, url, "records", "2400:", "--partition", "100").code == 0
         service.tip = 2620
+        assert "its tip is 2620, but" in one_line(export(chainq, url, "records", "2400:"), 6)
+        success = json.loads((lake.root / "_chainq/last_run.json").read_bytes())["success"]
+        assert "its tip is 2620, but" in one_line(export(chainq, url, "records", "2630:2640", "-q"), 6)
+        assert json.loads((lake.root / "_chainq/last_run.json").read_bytes())["success"] == success
+        assert export(chainq, url, "records", "2400:2600").code == 0, "all of these heights are there"
+        service.tip = 2645
         assert "no block 2649" in one_line(export(chainq, url, "records", "2400:"), 6)
+
+
+def test_another_chain_is_refused_above_its_tip(chainq: Program, server: Servers, lake: Lake) -> None:
+    """A range that the other chain does not reach is no success."""
+    assert export(chainq, server("--tip", "60"), "blocks", "0:50").code == 0
+    before = (lake.root / "_chainq/last_run.json").read_bytes()
+    ran = export(chainq, server("--sealed", "20"), "blocks", "30:50", "-q")
+    assert "lake holds another chain: its block 0 is " in one_line(ran, 2)
+    assert (lake.root / "_chainq/last_run.json").read_bytes() == before
 
 
 def test_a_damaged_partition_is_written_again(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
