@@ -309,7 +309,7 @@ class ServiceFlags(Group, heading=SERVICE):
     )
     rate: float | None = option("N", "Maximum requests per second.")
     header: list[str] | None = option(
-        "'NAME: VALUE'", "HTTP header for every request.\fVALUE may be `env:VARIABLE`. Keep secrets in a profile."
+        "'NAME: VALUE'", "HTTP header for every request.\fVALUE may be env:VARIABLE. Keep secrets in a profile."
     )
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")
     quiet: bool = switch("Suppress warnings and progress.", names="--quiet -q", heading="")

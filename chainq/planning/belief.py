@@ -11,7 +11,7 @@ from math import ceil, log
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
 from chainq.planning.facts import Facts
@@ -221,6 +221,4 @@ def _counts_wrongly(heights: HeightRange, total: int, facts: Facts) -> Asking[in
 
 
 def _differ(heights: HeightRange, facts: Facts, said: str) -> IncompleteError:
-    return IncompleteError(
-        f"{heights}: {said}", "if one of its servers is behind, " + facts.below_tip + "; else try again later"
-    )
+    return IncompleteError(f"{heights}: {said}", sentences(*facts.behind(heights.end), "try again later"))

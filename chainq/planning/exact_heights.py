@@ -1,7 +1,7 @@
 """Requests blocks: every height up to the tip has exactly one, so a missing block is noticed."""
 
 from chainq import tuning
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError, Phrase, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
 from chainq.planning.facts import Facts
@@ -28,9 +28,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[No
     asked = HeightRange(heights.start, end)
     said = _fault(page, asked, ev.reach(heights.start, end), facts)
     if verify:
-        near = end + tuning.NEAR_TIP > (facts.top or 0)
-        behind = "if a server is behind, " + facts.below_tip + "; " if near else ""
-        raise IncompleteError(f"{asked}: {said}", behind + NO_VERIFY)
+        raise IncompleteError(f"{asked}: {said}", sentences(*facts.behind(end), NO_VERIFY))
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)
 

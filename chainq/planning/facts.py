@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
@@ -73,6 +74,11 @@ class Facts:
         One of several servers behind a URL may return a stale tip: rows seen above it take precedence.
         """
         return None if self.tip is None else max(self.tip, self.highest) + 1
+
+    def behind(self, end: int) -> list[str]:
+        """Return what to do about heights up to `end` if one of several servers is behind; empty far below the tip."""
+        near = end + tuning.NEAR_TIP > (self.top or 0)
+        return ["if a server is behind, " + self.below_tip] if near else []
 
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""

@@ -5,6 +5,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from chainq import tuning
+from chainq.errors import sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
@@ -98,7 +99,7 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
     elif missing:
         raise BehindError(
             f"{heights}: {missing} of its {due} rows do not come, by its full block",
-            "the service lacks them, or one of its servers is behind: " + facts.below_tip,
+            sentences("the service lacks them", *facts.behind(heights.end)),
             heights.start,
         )
 

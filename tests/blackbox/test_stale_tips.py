@@ -107,3 +107,5 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     ran = chainq("blocks", "10:30", url=url)
     said(ran, 6, "missing height 20", "195; blocks and full-blocks print such rows unchecked with --no-verify")
     assert "behind" not in ran.err
+    ran = chainq("records", "12000:12010", url=server("--tip", "13000", "--fault", "long-row-hides:500"))
+    said(ran, 6, "rows do not come, by its full block; the service lacks them; resume with")
