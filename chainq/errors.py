@@ -165,7 +165,7 @@ def missing_package(message: str, extra: str) -> UsageError:
     """Return the error of a package that is not installed, with the command that adds the extra it comes with."""
     from chainq.installer import install_command  # importlib.metadata, which only this error needs
 
-    return UsageError(message, install_command(extra))
+    return UsageError(message, f"install it with: {install_command(extra)}")
 
 
 @contextmanager

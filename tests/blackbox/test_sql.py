@@ -629,7 +629,7 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert file in one_line(chainq("export", "records", "--to", "blocks.parquet", url="demo:"), 2)
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")
     ran = chainq("sql", "lake", "select 1", env={"PYTHONPATH": str(tmp_path)})
-    assert f"sql needs the duckdb package; {install_command('sql')}" in one_line(ran, 2)
+    assert f"sql needs the duckdb package; install it with: {install_command('sql')}" in one_line(ran, 2)
 
 
 def test_a_single_file_is_for_duckdb(chainq: Program, nowhere: str, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_without_the_sdk_the_error_says_how_to_get_it(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "aleo", None)
     with pytest.raises(UsageError, match="recomputing hashes needs the aleo-sdk package") as raised:
         hashes.__wrapped__()
-    assert raised.value.hint == install_command("hashes")
+    assert raised.value.hint == f"install it with: {install_command('hashes')}"
 
 
 def test_a_batch_of_the_main_network() -> None:
