@@ -41,14 +41,14 @@ class Client(Opened):
     they do for the commands; what else is None comes from the profile too, or is the default of the commands.
 
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
-    failures. `rate`: maximum requests per second. `headers`: HTTP headers of every request. `cert`: a client
-    certificate, `FILE` or `FILE:KEY`. `lake`: the folder or URL of an export; rows that it proves are read from there
-    (docs/export.md, "In front of a service"). `fill`: what it lacks of a range without `limit` is written into it
-    first, unless another export is at work there. `concurrency`: parallel requests, up to 64. `max_memory`: bytes that
-    responses may take up, all of them together. `strict`: IncompleteError before rows whose completeness is not proved
-    (docs/completeness.md, "Belief"). `typed`: rows hold heights and other numbers as int and times as datetime (UTC)
-    if the service sends strings; a value that is not of its column's kind stays as sent. `progress`: draw a bar by
-    rich for ranges that take long, in a notebook too.
+    failures; HTTP 429 is retried for two minutes, or not at all if this is 0. `rate`: maximum requests per second.
+    `headers`: HTTP headers of every request. `cert`: a client certificate, `FILE` or `FILE:KEY`. `lake`: the folder or
+    URL of an export; rows that it proves are read from there (docs/export.md, "In front of a service"). `fill`: what it
+    lacks of a range without `limit` is written into it first, unless another export is at work there. `concurrency`:
+    parallel requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `strict`:
+    IncompleteError before rows whose completeness is not proved (docs/completeness.md, "Belief"). `typed`: rows hold
+    heights and other numbers as int and times as datetime (UTC) if the service sends strings; a value that is not of
+    its column's kind stays as sent. `progress`: draw a bar by rich for ranges that take long, in a notebook too.
     Raises UsageError for an invalid argument.
 
         >>> client = Client("demo:", typed=True)

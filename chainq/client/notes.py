@@ -1,4 +1,4 @@
-"""Notes of a client to the logger `chainq`: a name may be mistyped, or nothing proves that rows are all there are."""
+"""Notes of a client to the logger `chainq`: what a program may not expect of its rows, and retries of requests."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,6 +13,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query, limited, matching
 from chainq.rows.where import Where
+from chainq.transport.base import Report
 
 
 def filtered(batches: Iterator[Batch], where: Where | None) -> Iterator[Batch]:
@@ -96,8 +97,21 @@ def _note_belief(method: Method, heights: HeightSet, rows: range, *, limited: bo
         warn(f"{unproved({method.name: where}, limited=limited)}; Client(strict=True) makes this an error")
 
 
+def retried(then: Callable[[Report], None], report: Report) -> None:
+    """Log an attempt of a request, before what follows of it, if it failed and the call goes on."""
+    if report.wait is not None:
+        _log("INFO", f"{report.named}: {report.outcome}; retrying in {report.wait:.1f} s")
+    elif report.hung:
+        _log("INFO", f"{report.named}: {report.outcome}")
+    then(report)
+
+
 def warn(text: str) -> None:
     """Log a warning."""
+    _log("WARNING", text)
+
+
+def _log(level: str, text: str) -> None:
     import logging  # takes time to load
 
-    logging.getLogger("chainq").warning("%s", text)
+    logging.getLogger("chainq").log(getattr(logging, level), "%s", text)

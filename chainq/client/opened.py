@@ -1,16 +1,17 @@
 """`Opened`: what a client's methods are made of: its service, and how ranges and lookups of it become rows."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Unpack
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import Height, Location, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, filtered, short
+from chainq.client.notes import complete, filtered, retried, short
 from chainq.client.progress import Progress
 from chainq.client.rows import Rows
 from chainq.config import values
@@ -31,12 +32,25 @@ if TYPE_CHECKING:
     from chainq.client.fill import Fill
     from chainq.client.row_types import TransactionsRow
 
+P = ParamSpec("P")
 MOST_REQUESTS = 64  # at a time
+
+
+def _known_options(init: Callable[P, None]) -> Callable[P, None]:
+    """Return a constructor whose error for an unknown keyword names the nearest one."""
+
+    @wraps(init)
+    def called(*args: P.args, **options: P.kwargs) -> None:
+        arguments.check_names("Client", options, ("url", *arguments.ClientOptions.__annotations__))
+        init(*args, **options)
+
+    return called
 
 
 class Opened(Closing):
     """The base of `Client`, which describes the arguments and has the public methods."""
 
+    @_known_options
     def __init__(
         self,
         url: Location | None = None,
@@ -82,7 +96,11 @@ class Opened(Closing):
                 complete = complete._replace(lake=self._fill.begun)
         self._typed = arguments.flag("typed", typed)
         self._progress = Progress() if arguments.flag("progress", progress) else None
-        self._service = Service(complete, report=self._progress.count if self._progress else lambda _: None)
+        count = self._progress.count if self._progress else lambda _: None
+        self._service = Service(complete, report=partial(retried, count))
+        if complete.cert:  # is read before the first request
+            with boundary():
+                self._service.connection.opened()
 
     def __repr__(self) -> str:
         return f"<Client of {mask_url(self._service.url)}>"

@@ -215,7 +215,7 @@ class Connection(Closing):
         """
         if failure.overloaded:
             self._slots.timed_out(sent_at, self._clock.monotonic())
-        if failure.rate_limited:
+        if failure.rate_limited and self._options.retries:
             failure.wait = self._limiter.refused(method, failure.retry_after, self._clock.monotonic())
             if failure.wait is None:
                 asked = failure.retry_after or 0.0
@@ -263,7 +263,7 @@ class Connection(Closing):
         """Return a response with HTTP 200, or one whose JSON-RPC error is more specific than its status."""
         deadline = self._clock.monotonic() + min(self._options.seconds, self._left())
         try:
-            response = self._opened().call(Request(request, deadline, memory, request_id))
+            response = self.opened().call(Request(request, deadline, memory, request_id))
         except ExchangeError as error:
             if self._stop.is_set():
                 raise Stopped from None
@@ -283,10 +283,10 @@ class Connection(Closing):
         self._serves_json = True
         return response
 
-    def _opened(self) -> Transport:
+    def opened(self) -> Transport:
         """Return the transport. The first call opens the network transport, because its import is most of a start.
 
-        Raises Stopped if the connection was closed meanwhile.
+        Raises Stopped if the connection was closed meanwhile, and UsageError for a client certificate.
         """
         with self._lock:
             if self._stop.is_set():

@@ -1,9 +1,9 @@
 """Classifies failed calls: the error, whether to retry, and when.
 
 Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, HTTP 408, 429, 500, 502,
-503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says. All else is
-final. If no connection was ever made, a few seconds are enough for a server that starts (`tuning.CONNECT_WAITS`), and
-one more attempt for a host that nobody knows, unless the user said how many.
+503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says, unless
+`retries` is 0. All else is final. If no connection was ever made, a few seconds are enough for a server that starts
+(`tuning.CONNECT_WAITS`), and one more attempt for a host that nobody knows, unless the user said how many.
 
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """

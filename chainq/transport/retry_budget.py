@@ -9,7 +9,8 @@ from chainq.transport.failures import TransientFailure
 class RetryBudget:
     """The attempts of one call: how many were made, and how long to wait before the next.
 
-    It does not count HTTP 429, which means that the service works but allows fewer calls (`rate_limit`). A call that
+    It does not count HTTP 429, which means that the service works but allows fewer calls (`rate_limit`), unless there
+    are to be no retries at all. A call that
     timed out is retried only once if it is `divisible`, because asking for less is more likely to help.
     """
 

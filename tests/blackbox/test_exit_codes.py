@@ -211,6 +211,13 @@ def test_4_a_long_retry_after_is_named(status: int, chainq: Program) -> None:
     assert len(seen) == 1
 
 
+def test_4_without_retries_a_refusal_is_final(chainq: Program) -> None:
+    """`--retries 0` sends each request once, although a service that limits the rate is waited for otherwise."""
+    with canned(lambda _: Canned(b"later", 429, "text/plain")) as (url, seen):
+        assert "HTTP 429" in one_line(chainq("block", "5", "--retries", "0", url=url), 4)
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize("status", [408, 504])
 def test_4_refused_for_ever(status: int, chainq: Program) -> None:
     """A service that keeps answering 5xx is asked 1 + --retries times, then exit 4."""

@@ -76,13 +76,15 @@ def test_workers_are_a_keyword() -> None:
         ("blocks", lambda client: client.blocks(5, 6, limt=3)),
         ("address_transactions", lambda client: client.address_transactions(ADDRESS, limt=3)),
         ("batches", lambda client: client.batches("records", limt=3)),
+        ("Client", lambda _: Client("demo:", tmeout=3)),  # type: ignore[call-arg]
     ],
 )
 def test_an_unknown_keyword_names_the_method(name: str, call: Callable[[Client], Any]) -> None:
     """A typing mistake is found when the method is called, and the nearest keyword is named."""
+    wrong, meant = ("tmeout", "timeout") if name == "Client" else ("limt", "limit")
     with Client("demo:") as client, pytest.raises(TypeError) as caught:
         call(client)
-    assert str(caught.value) == f"{name}() got an unexpected keyword argument 'limt'; did you mean limit?"
+    assert str(caught.value) == f"{name}() got an unexpected keyword argument {wrong!r}; did you mean {meant}?"
 
 
 @pytest.mark.parametrize("name", ["strict", "typed", "timeout"])

@@ -152,11 +152,13 @@ def test_threads_end_with_the_iterator() -> None:
         {"headers": {"X Key": "5"}},
         {"headers": {"X-Key": 5}},
         {"headers": {"X-Key": "a\r\nb"}},
+        {"url": "http://127.0.0.1:1/", "cert": "/nope"},
+        {"url": "https://127.0.0.1:1/", "cert": "/nope"},
     ],
 )
 def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
     """A setting of the wrong type or size is a UsageError, before any request."""
-    with pytest.raises(UsageError, match=r"invalid|unknown|header|expected"):
+    with pytest.raises(UsageError, match=r"invalid|unknown|header|expected|cert"):
         Client(**{"url": "demo:", **settings})
 
 

