@@ -36,7 +36,7 @@ def advice(arguments: Sequence[str]) -> str:
     for place, word in enumerate(words):
         group = [*words[place:], "-"]
         group = group[: next(at for at, one in enumerate(group) if at and (one.startswith("-") or " " in one))]
-        if word in ("--columns", "*") and len(group) > 3 and all(map(_is_file, group[1:])):
+        if word == "--columns" and len(group) > 3 and all(map(_is_file, group[1:])):
             return "the shell replaced * with the names of files; use --columns all"
         if joined := _joined(word, group):
             return f"a value with spaces needs quotes: {joined}"
@@ -51,7 +51,7 @@ def _joined(first: str, words: Sequence[str]) -> str:
         found = next((end for end in range(len(words), 2, -1) if whole(" ".join(words[1:end]))), 0)
         text = "NAME: VALUE" if first == "--header" else " ".join(words[1:found])  # VALUE may be a secret
         return f"{first} {quote(text)}" if found else ""
-    if not first.startswith(("{", "[")):
+    if not first.startswith(("{", "[")) or first.endswith(("}", "]")):
         return ""
     found = next((end for end in range(len(words), 1, -1) if words[end - 1].endswith(("}", "]"))), 0)
     return quote(" ".join(words[:found])) if found else ""
