@@ -11,14 +11,19 @@ SHORTEST = 3  # letters of a part by which a longer word is found
 def alike(word: str, known: Iterable[str], most: int = 1) -> list[str]:
     """Return up to `most` known words that are like a word, the nearest first; case does not matter.
 
-    If none is, these are words of which it is a part, from its beginning or after `_`, `-`, `.` or `/`.
+    One with two letters swapped is the nearest, however short. If none is like it, these are words of which it is a
+    part, from its beginning or after `_`, `-`, `.` or `/`.
 
     >>> alike("recrods", ["blocks", "records"]), alike("hash", ["round", "block_hash"]), alike("reverse", ["verbose"])
     (['records'], ['block_hash'], [])
+    >>> alike("cvs", ["csv"]), alike("a.heigth", ["a.height", "a.weight"], 2)
+    (['csv'], ['a.height'])
     """
     from difflib import get_close_matches
 
     folded = {name.lower(): name for name in known}
+    if swapped := [name for name in folded if _swapped(word.lower(), name)]:
+        return [folded[name] for name in swapped[:most]]
     same = [name for name in folded if name[:1] == word[:1].lower()]
     near = get_close_matches(word.lower(), folded, most, LIKENESS_AT_FIRST)
     near = near or get_close_matches(word.lower(), same, most, LIKENESS)
@@ -26,3 +31,9 @@ def alike(word: str, known: Iterable[str], most: int = 1) -> list[str]:
         part = re.compile(rf"(?:.*[-_./])?{re.escape(word.lower())}")
         near = sorted(filter(part.match, folded), key=lambda name: not name.startswith(word.lower()))[:most]
     return [folded[name] for name in near]
+
+
+def _swapped(word: str, name: str) -> bool:
+    """Return whether two words differ only in the order of two letters side by side."""
+    at = next((place for place, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), 0)
+    return word != name and word[:at] + word[at : at + 2][::-1] + word[at + 2 :] == name

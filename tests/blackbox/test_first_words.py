@@ -296,7 +296,13 @@ def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
 
 @pytest.mark.parametrize(
     ("option", "meant"),
-    [("--lasst", "--last"), ("--hlep", "--help"), ("--formt", "--format"), ("--colums", "--columns")],
+    [
+        ("--lasst", "--last"),
+        ("--hlep", "--help"),
+        ("--formt", "--format"),
+        ("--colums", "--columns"),
+        ("--cvs", "--csv"),
+    ],
 )
 def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq: Program) -> None:
     """The nearest one."""
