@@ -203,7 +203,7 @@ def _sampled(listed: frozenset[int] | None) -> str:
     """Return what the verdict says of a sample; empty without one."""
     if listed is None:
         return ""
-    return f"; transactions compared at {counted(len(listed), 'random height')} (--full: at all)"
+    return f"; the transactions are those of {counted(len(listed), 'random height')} (--full: of all)"
 
 
 def _singles(audit: Audit) -> str:

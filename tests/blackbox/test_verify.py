@@ -165,7 +165,7 @@ def test_lists_of_transactions_are_sampled(options: tuple[str, ...], lists: int,
         ran = program("verify", "0:90", *options, url=url)
     assert ran.code == 0, ran.err
     assert sum("ransactions" in call for call in service.calls) == lists
-    assert (f"transactions compared at {lists} random heights (--full: at all)" in ran.err) == (lists < 90)
+    assert (f"the transactions are those of {lists} random heights (--full: of all)" in ran.err) == (lists < 90)
 
 
 def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:
