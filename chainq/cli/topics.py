@@ -27,7 +27,10 @@ ENVIRONMENT = {
     "CHAINQ_PROFILE": "Name of the profile to use, like `--profile`.",
     "CHAINQ_URL": "URL of the service, like `--url`.",
     "CHAINQ_VIEW_KEY": "View key for `chainq owned` and `balance`, unless you pass a file of keys.",
-    "COLUMNS": "Width of tables, screens and help in characters. Default: the terminal's, else 80; none in a file.",
+    "COLUMNS": (
+        "Width of tables, screens and help in characters. Default: the terminal's, else 80. A table in `-o` FILE is "
+        "not limited by default."
+    ),
     "FORCE_COLOR": "If not empty, use color in tables and screens even if the output is not a terminal.",
     "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY": "Proxies, as for curl: http, https and socks5.",
     "NO_COLOR": "If not empty, do not use color on the terminal, unless you pass `--color always`.",
