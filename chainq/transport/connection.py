@@ -233,10 +233,11 @@ class Connection(Closing):
     @contextmanager
     def _slot(self, method: str) -> Iterator[None]:
         """Hold one of the slots from a moment when a request of this method may be sent."""
+        turn = self._limiter.turn(self._clock.monotonic())
         while True:
             self._slots.acquire()
             try:
-                wait = self._limiter.wait(method, self._clock.monotonic())
+                wait = self._limiter.wait(method, self._clock.monotonic(), turn)
                 if self._stop.is_set():
                     raise Stopped
                 if not wait:

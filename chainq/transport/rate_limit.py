@@ -43,13 +43,24 @@ class RateLimiter:
         self._rate = rate
         self._lock = threading.Lock()
         self._next_at = 0.0  # when `rate` (a token bucket that holds one token) allows the next request
+        self._turn_at = 0.0  # of the next call that comes
         self._methods: dict[str, _Method] = {}
 
-    def wait(self, name: str, now: float) -> float:
-        """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent."""
+    def turn(self, now: float) -> float:
+        """Return the turn of a call by `rate`: the time before which it waits, for calls that came earlier."""
+        with self._lock:
+            turn = max(now, self._turn_at)
+            self._turn_at = turn + 1 / self._rate if self._rate else 0.0
+        return turn
+
+    def wait(self, name: str, now: float, turn: float = 0.0) -> float:
+        """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent.
+
+        `turn`: of its call.
+        """
         with self._lock:
             method = self._methods.get(name)
-            due = max(method.open_at, method.next_at, self._next_at) if method else self._next_at
+            due = max(turn, self._next_at, *((method.open_at, method.next_at) if method else ()))
             if due > now:
                 return due - now
             if self._rate:

@@ -208,6 +208,17 @@ def test_rate_spaces_requests(connect: Connect, clock: FakeClock) -> None:
     assert clock.waits == [pytest.approx(0.25)] * 2
 
 
+def test_calls_are_sent_in_the_order_in_which_they_came() -> None:
+    """By --rate, one that comes at the moment when the next may be sent does not overtake those that wait."""
+    limiter = RateLimiter(4)
+    first, second, third = (limiter.turn(100.0) for _ in range(3))
+    assert limiter.wait("m", 100.0, first) == 0
+    assert limiter.wait("other", 100.25, limiter.turn(100.25)) == 0.5
+    assert limiter.wait("m", 100.25, second) == 0
+    assert limiter.wait("m", 100.25, third) == 0.25
+    assert limiter.turn(200.0) == 200
+
+
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_json_rpc_error_with_429_or_503_says_no_more_than_the_status(
     status: int, connect: Connect, clock: FakeClock
