@@ -120,6 +120,11 @@ def _query(given: ExportCommand) -> ExportQuery:
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if not commands:
         only = f", only the range {ranges[0].replace(MINUS, '-')}" if ranges else ""
+        if given.repair == "all":
+            raise UsageError(
+                "--repair all needs a command",
+                "name the commands and a range, or pass a file of findings, which names both",
+            )
         raise UsageError(f"no command to export{only}", f"the commands are {', '.join(EXPORTED)}")
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")

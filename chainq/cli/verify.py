@@ -65,6 +65,8 @@ def run(given: VerifyCommand) -> None:
     with ExitStack() as opened:
         opened.enter_context(hashes or nullcontext())
         service = opened.enter_context(connect.open_service(options, reporter))
+        lacking = [] if given.commands else [one for one in commands if one not in BLOCKS and service.lacks(one)]
+        commands = tuple(command for command in commands if command not in lacking)
         _warn_of_sample(service, hashes, reporter)
         witness = _witness(given, options, reporter)
         if witness is not None:
@@ -118,7 +120,10 @@ def run(given: VerifyCommand) -> None:
             if journal and tip:
                 _end(journal, verdict, tip)
     verdict.compared = (
-        _sampled(listed) + _singles(audit) + (hashes.verdict("the server", verdict.rows) if hashes else "")
+        (f"; not in this export: {', '.join(lacking)}" if lacking else "")
+        + _sampled(listed)
+        + _singles(audit)
+        + (hashes.verdict("the server", verdict.rows) if hashes else "")
     )
     conclude(verdict, reporter, LISTED if settings.format == "table" else "")
 

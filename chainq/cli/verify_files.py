@@ -1,8 +1,9 @@
 """`chainq verify DEST|FILE`: a data set of `chainq export`, or a file of `-o`, by itself and against a service."""
 
+import os
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
+from chainq.config.server import completed
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -84,7 +86,9 @@ def run(given: VerifyCommand) -> None:
     foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    conclude(verdict, reporter, _repair(given, settings, verdict, counted=files.counted or foreign))
+    conclude(
+        verdict, reporter, spelled(files.hint) or _repair(given, settings, verdict, counted=files.counted or foreign)
+    )
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
@@ -101,10 +105,19 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
     again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"
     first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
-    export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}"
+    export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
     altered = "content" in verdict.findings and not given.full
     named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
     return named + f"to write these partitions again: {first}{export}"
+
+
+def _url(given: VerifyCommand) -> str:
+    """Return the option that names the service to another command; empty if settings do."""
+    if given.url and given.url != os.environ.get("CHAINQ_URL"):
+        return f" --url {shlex.quote(mask_url(given.url))}"
+    with suppress(UsageError):
+        return "" if completed(connect.service_options(given)).url else " --url URL"
+    return ""
 
 
 def _files(given: VerifyCommand, reporter: Reporter) -> "Files":

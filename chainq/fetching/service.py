@@ -359,6 +359,10 @@ class Service(Closing):
                 return found
         return self.fetch_range(query, heights)
 
+    def lacks(self, command: str) -> bool:
+        """Return whether this is an export that has no rows of a command at any height."""
+        return self._stored is not None and not self._stored.reader.has(command)
+
     def has_index(self, table: str) -> bool:
         """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""
         return self._stored is not None and self._stored.reader.can_find(table)

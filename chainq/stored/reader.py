@@ -215,7 +215,7 @@ class Reader:
             if not self.has(table):
                 # Decrypting ownership rows needs the records, too.
                 both = " ".join(one for one in ("records", "ownership") if table == "ownership" and not self.has(one))
-                raise lacking(f"{self.label} has no table {table}", self.export_hint(both or table, heights))
+                raise lacking(f"{self.label} has no table {table}", self.export_hint(both or table))
             raise lacking(
                 f"{self.label} has no whole partition of {table} for {listed(missing)}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),

@@ -150,9 +150,8 @@ class StoredService:
         return rows if Role.SIZE not in given else _page(rows, given)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        height = HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1)
-        self._need("blocks", heights=height)
-        return self.reader.rows("blocks", height)
+        self._need("blocks")
+        return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
 
     def _latest(self, *_: object) -> Raw | None:
         if self.reader.is_stale():
@@ -163,7 +162,7 @@ class StoredService:
     def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
         """Yield summaries; in lists, their types begin with a capital letter."""
         height = given[Role.HEIGHT]
-        self._need(method.command, heights=HeightRange(height, height + 1))
+        self._need(method.command)
         for row in self.reader.rows(method.command, HeightRange(height, height + 1)):
             members = object_of(row)
             summary = {name: members[name] for name in _SUMMARY if name in members}
@@ -184,10 +183,10 @@ class StoredService:
         found = lookups.address_transactions(self.reader, given[Role.ADDRESS], heights)
         return _page((row for batch in found for row in batch.rows), given)
 
-    def _need(self, *tables: str, own: bool = False, heights: HeightRange | None = None) -> None:
-        """Raise RpcError for missing tables: one command writes all, of these heights, else of those of the export."""
+    def _need(self, *tables: str, own: bool = False) -> None:
+        """Raise RpcError for missing tables: one command writes all, for the heights of the export."""
         if missing := [table for table in tables if not self.reader.has(table, own=own)]:
-            hint = self.reader.export_hint(" ".join(missing), heights)
+            hint = self.reader.export_hint(" ".join(missing))
             raise RpcError(NO_TABLE, f"has no table {missing[0]}", hint)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
-from chainq.errors import needed
+from chainq.errors import Phrase, needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PartitionSpec, partition_name
@@ -81,6 +81,17 @@ class DataSetCheck:
         self._unreadable: set[str] = set()  # names of files; `steps` finds them
         self._hashed: Counter[str] = Counter()
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
+
+    @property
+    def hint(self) -> Phrase | str:
+        """Return what to do about a data set that was copied without its receipts; empty for others."""
+        if any(partition.entry for partition in self.partitions.found):
+            return ""
+        return Phrase(
+            "its receipts are missing: copy the folder _chainq, too, or check the blocks with {hashes} and {anchor}",
+            hashes=True,
+            anchor="HEIGHT:HASH",
+        )
 
     @property
     def compared(self) -> str:

@@ -41,7 +41,7 @@ class RowsCheck:
     `progress` counts its rows as they are read.
     """
 
-    compared = hashed = ""  # no full blocks are beside it, and it does not record whether hashes were recomputed
+    hint = compared = hashed = ""  # no full blocks are beside it, and it does not record whether hashes were recomputed
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 

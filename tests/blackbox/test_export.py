@@ -372,7 +372,8 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
     ("words", "message"),
     [
         (("records",), "missing option --to"),
-        (("block", "--to", "lake"), "'block' cannot be exported"),
+        (("block", "--to", "lake"), "'block' cannot be exported; did you mean blocks?"),
+        (("--repair", "all", "--to", "lake"), "--repair all needs a command; name the commands and a range"),
         (("address-transactions", "--to", "lake"), "cannot be exported"),
         (("0:10", "--to", "lake"), "no command to export"),
         (("records", "10:5", "--to", "lake"), "it starts after its end"),

@@ -238,7 +238,7 @@ def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server
     for words, table, below in (
         (("blocks", "100:210"), "blocks", "100-199"),
         (("records", "110:120"), "records", "110-119"),
-        (("verify", "100:210"), "ownership", "100-199"),
+        (("verify", "100:210"), "full-blocks", "100-199"),
     ):
         line = one_line(chainq(*words, url="lake"), 6)
         export = f"chainq export {table} 100:{200 if below == '100-199' else 150} --to lake writes them"
@@ -246,16 +246,16 @@ def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server
 
 
 def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
-    """The partitions of the query, or all of the export for an ID, with all tables that it needs; nothing to resume."""
+    """All heights of the export, with all tables that the query needs; nothing to resume."""
     export = ("export", "records", "0:50", "--partition", "20", "--to", "lake", "-q")
     assert chainq(*export, url=server(*TIP)).code == 0
 
     def said_by(*words: str) -> str:
         return one_line(chainq(*words, url="lake"), 6).partition("lake has no table ")[2]
 
-    for words, heights in ((("block", "25"), "20:40"), (("blocks", "25:45"), "20:50")):
-        assert said_by(*words) == f"blocks; chainq export blocks {heights} --to lake writes it\n"
-    assert said_by("transactions", "25") == "transactions; chainq export transactions 20:40 --to lake writes it\n"
+    for words in (("block", "25"), ("blocks", "25:45")):
+        assert said_by(*words) == "blocks; chainq export blocks 0:50 --to lake writes it\n"
+    assert said_by("transactions", "25") == "transactions; chainq export transactions 0:50 --to lake writes it\n"
     found = said_by("transaction", "at1" + "q" * 58, "--no-check")
     assert found == "transactions; chainq export transactions full-blocks 0:50 --to lake writes it\n"
     listed = said_by("program-transactions", "credits.aleo", "mint")
@@ -392,11 +392,17 @@ def test_other_commands_over_files(chainq: Program, lake: str) -> None:
     """verify, rpc and an export of an export need no network either."""
     ran = chainq("verify", "2500:2600", url=lake)
     assert "no findings in 100 blocks" in ran.err, ran.err
+    assert "not in this export" not in ran.err
     ran = chainq("rpc", "latest/block", "--url", lake)
     assert json.loads(ran.out)["height"] == "2649", ran.err
     ran = chainq("export", "chain", "records", "2500:2600", "--partition", "100", "--to", "again", url=lake)
     assert ran.code == 0, ran.err
     assert chainq("verify", "again").code == 0
+    ran = chainq("verify", "2500:2600", url="again")
+    assert " records; not in this export: ownership, transitions;" in ran.err, ran.err
+    assert "again has no table ownership" in one_line(
+        chainq("verify", "2500", "--commands", "ownership", url="again"), 6
+    )
 
 
 def test_python_reads_files(made: Path, truth: Truth) -> None:

@@ -524,10 +524,14 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
     rewrite(root, "blocks", lambda table: without(table, 99), forged=False)
-    repair = f"chainq export --to {root} --repair findings.jsonl\n"
+    repair = f"chainq export --to {root} --repair findings.jsonl --url URL\n"
     advice = f"to write these partitions again: chainq verify {root} -o findings.jsonl, then {repair}"
     assert program("verify", str(root)).err.endswith(advice)
     assert program("verify", str(root), "-o", "findings.jsonl").err.endswith(f"partitions again: {repair}")
+    known = program("verify", str(root), env={"CHAINQ_URL": "demo:"})
+    assert known.err.endswith(advice.replace(" --url URL", ""))
+    shutil.rmtree(root / "_chainq")
+    assert "; its receipts are missing: copy the folder _chainq, too, or " in program("verify", str(root)).err
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
     assert ("rows: 100", "rows: 99") in [(row["expected"], row["found"]) for row in found]
 
