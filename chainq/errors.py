@@ -125,11 +125,11 @@ def sentences(*parts: str) -> Phrase:
 class ChainqError(Exception):
     """The base of all errors of chainq.
 
-    `message`: what failed and where. `hint`: what to do about it, empty if nothing is known to help. It names a
-    parameter, as data (`Phrase`), only if the commands that can fail so have it, or together with those that do.
+    `message`: what failed and where. `hint`: what to do about it, empty if nothing is known to help.
     `again`: whether the same command may succeed later; False if the URL, the host or the port seems to be wrong.
     """
 
+    # A hint names a parameter (`Phrase`) only if the commands that can fail so have it, or together with those that do.
     exit_code = ExitCode.USAGE
     again = True
 

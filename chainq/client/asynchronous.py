@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from chainq.client.arguments import (
@@ -16,12 +17,14 @@ from chainq.client.arguments import (
     Texts,
     WhereOptions,
     check_names,
+    integer,
     of_one_block,
 )
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Rows
 from chainq.client.signatures import show_keywords
 from chainq.errors import ChainqError, UsageError
+from chainq.heights.bounds import HIGHEST
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -66,14 +69,42 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
 
     async def __anext__(self) -> R:
         while (raw := next(self._part, None)) is None:
-            if not self._fetched:
-                await self._client.run(self._fetch)
-            part = self._fetched.popleft()
-            if part is None:
+            if not await self._more():
                 raise StopAsyncIteration
-            self._part = iter(part)
         assert self._rows is not None  # noqa: S101  # what a type checker cannot see
         return self._rows.decode(raw)
+
+    async def _more(self) -> bool:
+        """Request the next part, and return whether there is one."""
+        if not self._fetched:
+            await self._client.run(self._fetch)
+        part = self._fetched.popleft()
+        self._part = iter(part or ())
+        return part is not None
+
+    async def chunks(self, rows: int) -> AsyncIterator[Rows[R]]:
+        """Yield the rows that are left in parts of `rows`, as `Rows.chunks` does: each part is in memory, for `for`."""
+        count = integer("number of rows", rows, 1, HIGHEST)
+        self.__aiter__()
+        more = True
+        while more:
+            part = list(islice(self._part, count))
+            try:
+                while len(part) < count and (more := await self._more()):
+                    part += islice(self._part, count - len(part))
+            except BaseException:  # such as the end of a task: the rows can still be read
+                self._part = chain(part, self._part)
+                raise
+            if part and self._rows is not None:
+                yield self._rows._chunk(part)
+
+    if not TYPE_CHECKING:  # which says so itself
+
+        def __iter__(self):
+            raise TypeError("use async for: async for row in client.blocks(...)")
+
+        def __await__(self):
+            raise TypeError("rows are not awaited: use async for, or await rows.to_pandas()")
 
     async def to_arrow(self) -> Any:
         """Return the rows that are left as a `pyarrow.Table`, as `Rows.to_arrow` does."""

@@ -187,6 +187,34 @@ def test_what_is_left_as_a_data_frame() -> None:
     assert asyncio.run(asked()) == list(range(1, 10))
 
 
+def test_rows_come_in_chunks() -> None:
+    """Each part is in memory, and read with `for`; what was read before is in none."""
+
+    async def asked() -> list[list[str]]:
+        async with AsyncClient("demo:") as client:
+            rows = client.blocks(0, 25)
+            await anext(rows)
+            return [[row["height"] for row in part] async for part in rows.chunks(10)]
+
+    parts = asyncio.run(asked())
+    assert [len(part) for part in parts] == [10, 10, 4]
+    assert [height for part in parts for height in part] == [str(height) for height in range(1, 25)]
+
+
+def test_rows_that_are_read_without_async_say_how() -> None:
+    """With `for`, and with `await`."""
+
+    async def asked() -> None:
+        async with AsyncClient("demo:") as client:
+            rows: Any = client.blocks(0, 5)
+            with pytest.raises(TypeError, match="use async for"):
+                list(rows)
+            with pytest.raises(TypeError, match="rows are not awaited"):
+                await rows
+
+    asyncio.run(asked())
+
+
 @pytest.mark.parametrize("rest", ["for", "to_arrow"])
 def test_a_cancelled_read_loses_no_row(rest: str) -> None:
     """What came after the cancellation is read by whoever goes on."""
