@@ -198,9 +198,13 @@ def _list(export: Export, query: ExportQuery, service: Service, reporter: Report
 def _sum(found: list[Estimate], kept: int, rate: float | None) -> str:
     calls = sum(one.calls for one in found)
     words = [f"{counted(len(found), 'partition')} to write, {kept:,} complete", f"about {counted(calls, 'call')}"]
+    if not all(one.calls for one in found):
+        words[-1] += " (0 for a table that the calls of another one fill)"
     if rate:
         words.append(f"{duration(calls / rate)} at {rate:g} a second")
     sizes = [one.bytes for one in found if one.bytes is not None]
-    if sizes:
+    if found and not sizes:
+        words.append("size not known before the first partition is written")
+    elif sizes:
         words.append(f"about {in_bytes(sum(sizes))}{'' if len(sizes) == len(found) else ' of those that are known'}")
     return ", ".join(words)

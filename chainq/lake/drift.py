@@ -74,12 +74,13 @@ def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) ->
     said: dict[str, list[str]] = {}
     for field in sorted(before.values | after.values):
         if after.lacks(field, before):
-            said.setdefault(f"no values of {{}} from the partition at height {since(field, sent=False)} on", []).append(
-                str(field)
+            text = (
+                f"no values of {{}} from the partition at height {since(field, sent=False)} on: the service sends none"
             )
+            said.setdefault(text, []).append(str(field))
         elif field.unknown and before.lacks(field, after):
             since_then = f"from the partition at height {since(field, sent=True)} on"
-            text = f"unknown fields {{}} {since_then} go to {OTHER!r} of their objects"
+            text = f"unknown fields {{}} {since_then} go to {OTHER!r} of their objects: nothing is lost"
             said.setdefault(text, []).append(str(field))
     for text, names in said.items():
         yield f"{span[0].spec.command}: {text.format(', '.join(names))}"

@@ -157,6 +157,7 @@ def test_dry_run_counts_a_read_once(chainq: Program, server: Servers) -> None:
     found = [json.loads(row) for row in ran.rows]
     assert [one["command"] for one in found[:8]] == list(TABLES)
     assert {one["calls"] for one in found if one["command"] != "blocks"} == {0}
+    assert " (0 for a table that the calls of another one fill), size not known before" in ran.err
     alone = chainq("export", "full-blocks", *WORDS[1:], "--to", "other", "--dry-run", url=server())
     assert sum(one["calls"] for one in found) == sum(json.loads(row)["calls"] for row in alone.rows)
 
