@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 NO_CHECK = "--no-check skips this check"
 ALL = ("all", "*")
 """What `--columns` takes for every column."""
+BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
 _COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".zip": "zip"}
 _WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import Role
 from chainq.cli import connect
-from chainq.cli.output import OutputSettings
+from chainq.cli.output import BEGINNING, OutputSettings
 from chainq.cli.query import LookupsLeft, check_one_page, lookups
 from chainq.cli.report import Reporter
 from chainq.defaults import DEFAULT_LAST
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from chainq.cli.receipt import Account
 
 SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
-BEGINNING = 40  # rows of a range that a table waits for, so that they stand below one header
-BEGINNING_READ = 2000  # rows that it reads for them, at most: a filter may leave few
+BEGINNING_READ = 2000  # rows that it reads for them on a terminal, at most: a filter may leave few
 TOGETHER = 100  # lookups whose rows a table waits for, at most; more are written as they come
 
 
@@ -118,7 +117,7 @@ class SingleRun:
         if self.account is not None:
             batches = self.account.counted(batches)
         if settings.format == "table":
-            batches = _begun_together(batches)
+            batches = _begun_together(batches, BEGINNING_READ if settings.spec.terminal else None)
         found = self._copy(batches, writer, sink)
         self._warn_uncalled(found=found)
         self._note_no_lookups()
@@ -184,6 +183,8 @@ class SingleRun:
                 self._warn_unreached(lookup, heights)
                 if self.query.lookups == (lookup,):
                     self.read = heights
+                    if self.account is not None:
+                        self.account.heights = heights
                     self.reporter.begin(len(heights))
                 yield heights
             else:
@@ -292,9 +293,10 @@ def _together(batches: Iterator[Batch]) -> Iterator[Batch]:
         raise failure
 
 
-def _begun_together(batches: Iterator[Batch]) -> Iterator[Batch]:
+def _begun_together(batches: Iterator[Batch], most_read: int | None) -> Iterator[Batch]:
     """Yield the first rows as one batch, which settles the widths of columns; then the others as they come.
 
+    `most_read`: after how many rows before a filter the first rows are yielded, however few; None to wait for them.
     If the run fails or is stopped, what has come is yielded before the error.
     """
     held: Batch | None = None
@@ -302,7 +304,7 @@ def _begun_together(batches: Iterator[Batch]) -> Iterator[Batch]:
     try:
         for batch in batches:
             held = batch if held is None else _joined(held, batch)
-            if len(held.rows) >= BEGINNING or held.shown >= BEGINNING_READ:
+            if len(held.rows) >= BEGINNING or (most_read is not None and held.shown >= most_read):
                 break
     except BaseException as error:
         failure = error

@@ -2,10 +2,13 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Raw
+
+from chainq.cli.output import BEGINNING, OutputSettings
 from chainq.cli.report import Reporter
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, UsageError
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
@@ -35,6 +38,11 @@ class Verdict:
         """Return the height range that is verified, None if it is not known."""
         return self.heights.edges if len(self.heights) else None
 
+    @property
+    def total(self) -> str:
+        """Return how many findings there are, in words."""
+        return counted(self.findings.total(), "finding") if self.findings else "no findings"
+
     def __str__(self) -> str:
         if not len(self.heights) and not self.rows and not self.findings:
             return self.nothing
@@ -43,10 +51,9 @@ class Verdict:
         )
         rows = ", ".join(f"{number:,} {command}" for number, command in counts)
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
-        total = counted(sum(self.findings.values()), "finding") if found else "no findings"
         where = f"{self.heights}: " if len(self.heights) else ""
         kinds, read = f" ({found})" if found else "", f" in {rows}" if rows else ""
-        return f"{where}{total}{kinds}{read}{self._not_listed()}{self.compared}"
+        return f"{where}{self.total}{kinds}{read}{self._not_listed()}{self.compared}"
 
     def _not_listed(self) -> str:
         kinds = sorted(((number, kind) for kind, number in self.unlisted.items() if number), reverse=True)
@@ -58,27 +65,74 @@ class Verdict:
         return f"; {total} not listed by this server ({', '.join([*shown, *others])})"
 
 
+class Beginning:
+    """Writes rows: the first `number` together, later ones at once. `release` does not wait for that number."""
+
+    def __init__(self, writer: Writer, number: int = BEGINNING) -> None:
+        self._writer, self._number = writer, number
+        self._held: list[Raw] | None = []
+
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Write the next rows, or hold them back."""
+        if self._held is None:
+            self._writer.write(rows)
+            return
+        self._held += rows
+        if len(self._held) >= self._number:
+            self.release()
+
+    def release(self) -> None:
+        """Write what is held back, and all later rows at once."""
+        held, self._held = self._held, None
+        if held:
+            self._writer.write(held)
+
+    def close(self) -> None:
+        """Write what is held back, and what follows the last row."""
+        self.release()
+        self._writer.close()
+
+
 def write_findings(
     steps: Iterator[Step],
-    writer: Writer,
+    writer: Beginning,
     verdict: Verdict,
     journal: Journal | None = None,
 ) -> None:
-    """Write the findings as they come, count them in the verdict, and record how far they go."""
+    """Write the findings as they come, count them in the verdict, and record how far they go.
+
+    If the steps fail, what the writer holds back is written before the error.
+    """
     gc.enable()
-    for step in steps:
-        with signals_deferred():
-            if step.findings:
-                if journal is not None:
-                    journal.expect_rows()
-                writer.write([finding.encode() for finding in step.findings])
-            verdict.findings.update(finding.check for finding in step.findings)
-            verdict.repairable |= any(finding.repair for finding in step.findings)
-            verdict.rows.update(step.rows)
-            verdict.unlisted = step.unlisted
-            verdict.reached = step.heights.end
-            if journal is not None and step.heights.end > journal.position.next:
-                journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
+    try:
+        for step in steps:
+            _write(step, writer, verdict, journal)
+    except BaseException as error:
+        writer.release()
+        if not isinstance(error, UsageError):
+            error.add_note(f"{verdict.total} so far")
+        raise
+
+
+def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | None) -> None:
+    with signals_deferred():
+        if step.findings:
+            if journal is not None:
+                journal.expect_rows()
+            writer.write([finding.encode() for finding in step.findings])
+        verdict.findings.update(finding.check for finding in step.findings)
+        verdict.repairable |= any(finding.repair for finding in step.findings)
+        verdict.rows.update(step.rows)
+        verdict.unlisted = step.unlisted
+        verdict.reached = step.heights.end
+        if journal is not None and step.heights.end > journal.position.next:
+            journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
+
+
+def begun(writer: Writer, settings: OutputSettings, *, offline: bool) -> Beginning:
+    """Return a writer of findings. A table holds the first ones back, on a terminal only if they come soon."""
+    held = settings.format == "table" and (offline or not settings.spec.terminal)
+    return Beginning(writer) if held else Beginning(writer, 0)
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:

@@ -15,7 +15,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, begun, conclude, write_findings
 from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
@@ -83,12 +83,13 @@ def run(given: VerifyCommand) -> None:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         heights = _heights(service, witness, bounds, journal, reporter)
         empty = journal is None and not len(heights)
-        verdict = Verdict(heights, (empty and spelled(reason(service, bounds, heights))) or "no blocks in that range")
+        nothing = (empty and spelled(reason(service, bounds, heights))) or "no blocks in that range"
+        if journal is not None and journal.history.last is not None:
+            nothing = f"no new blocks since block {heights.start - 1}"
+        verdict = Verdict(heights, nothing)
         begin = partial(settings.begin, reporter, counted=False, read=verdict.read)  # the verdict counts
-        if journal is not None:
-            writer = journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
-        else:
-            writer = begin(sink)
+        made = begin(sink) if journal is None else journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
+        writer = begun(made, settings, offline=False)
         linked = journal is not None and bool(journal.position.hash) and len(heights) > 0
         listed = _listed(given, heights, commands)
         repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)

@@ -12,7 +12,7 @@ from chainq.cli import connect, output, verify
 from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, begun, conclude, write_findings
 from chainq.config.server import completed
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
@@ -52,13 +52,18 @@ def run(given: VerifyCommand) -> None:
     verdict = Verdict(files.heights, "no partitions")
     with hashes or nullcontext(), open_sink(settings.file, pager=not settings.can.binary) as sink:
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
-        writer = settings.begin(reporter, sink, counted=False, read=verdict.read)
+        single = Path(given.range or "").is_file()
+        offline = single and not (given.sample or given.full)
+        writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:
             write_findings(files.steps(), writer, verdict)
             compared = given.sample is not None or given.full
             verdict.heights = files.heights if compared else files.reached
             if compared and verdict.findings and not len(files.heights):
-                reporter.warn("nothing was compared with the service: the heights of the rows are not known")
+                reporter.warn(
+                    "nothing was compared with the service: the heights of the rows are not known; "
+                    + spelled(Phrase("pass {start} and {end}"))
+                )
             elif compared:
                 if not files.range_known and verdict.findings["order"] and len(files.heights) > FAR:
                     known = Phrase("{start} and {end} bound them", start="H", end="H")
@@ -75,7 +80,7 @@ def run(given: VerifyCommand) -> None:
             else:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
-                verdict.compared += hashes.verdict("the file", verdict.rows)
+                verdict.compared += hashes.verdict("the file" if single else "the export", verdict.rows)
                 blocks = sum(verdict.rows[command] for command in BLOCKS)
                 if blocks and verdict.findings["hash"] == blocks:
                     reporter.warn(f"no block hash matches; if this is an export of demo:, {verify.MADE_UP}")

@@ -202,6 +202,8 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
         return items_cell(value)
     if column.path == "function":
         return Name(*id_cell(text, width=_WORD))
+    if column.folds:  # two such values may differ anywhere
+        return plain(printable(text))
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
 
 

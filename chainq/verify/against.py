@@ -16,7 +16,7 @@ from chainq.process.progress import Progress
 from chainq.verify.compare import altered
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, label
-from chainq.verify.service_rows import CommandRows
+from chainq.verify.service_rows import CommandRows, LookedUpRows
 
 if TYPE_CHECKING:
     from chainq.rows.full_block import Key, Texts
@@ -43,7 +43,9 @@ def compare(
     the service fails, UsageError if the file has no column that identifies rows.
     """
     method, command, places = rows.method, rows.method.command, list(places)
-    source = CommandRows(service, command, derived=rows.derived)
+    source: CommandRows | LookedUpRows = CommandRows(service, command, derived=rows.derived)
+    if method.listed and not rows.derived:
+        source = LookedUpRows(service, "height" in rows.file.names)
     if not set(rows.file.names).issuperset(rows.identity):
         raise UsageError(f"comparing {command} needs the columns {', '.join(rows.identity)}")
     findings: list[Finding] = []

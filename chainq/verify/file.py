@@ -23,7 +23,7 @@ from chainq.sinks.receipt import FileReceipt, read_receipt
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt, printable
 from chainq.verify.file_rows import FileRows, RowsFile, nothing
-from chainq.verify.findings import Contradiction, Finding, Located, Repair, Step
+from chainq.verify.findings import FINDINGS, Contradiction, Finding, Located, Repair, Step
 from chainq.verify.parquet_rows import ParquetRows, footer_of
 from chainq.verify.service_rows import COMMANDS
 from chainq.verify.text_rows import CsvRows, JsonlRows, JsonRows
@@ -100,8 +100,10 @@ class RowsCheck:
             self._alone = error
             self.heights = self.reached = self._due or self.heights
             yield from self._counted(said)
-        if self._differs and self._rows is not None and self._rows.method.ranged and not said.left_out:
+        if self._differs and self._rows is not None and len(self.heights) and not said.left_out:
             self.unseen = Phrase("{full} shows which rows are wrong", full=True)
+        elif self._differs:
+            self.unseen = "; ".join(filter(None, (self.unseen, "write the file again")))
 
     def _of_receipt(self) -> Iterator[Finding]:
         """Yield differences between the bytes of the file and its receipt. Raises OutputError if it cannot be read."""
@@ -191,16 +193,14 @@ class RowsCheck:
         self.every_height = method.linked
         if self.counted:  # a hash detects every change
             return
-        self.range_known = self._due is not None or self._recorded is not None or not method.ranged
-        lost = "" if method.linked else "rows that are missing and "
+        self.range_known = self._due is not None or self._recorded is not None or not len(heights)
+        unchecked = ["missing rows"] * (not method.linked) + ["the order of rows"] * (not placed)
+        self.unseen = f"not checked without a receipt: {', '.join([*unchecked, 'fields without a checksum'])}"
         if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
-            lost = f"the file has no rows of {' and '.join(map(str, gaps))}; {lost}"
-        self.unseen = f"{lost}changes in fields without a checksum leave no trace in a file without a receipt"
-        ways = (
-            Phrase(", {full} compares them with the service", full=True),
-            Phrase(", which {receipt} writes", receipt=True),
-        )
-        self.unseen += ways[0] if method.ranged else ways[1]
+            self.unseen = f"the file has no rows of {' and '.join(map(str, gaps))}; {self.unseen}"
+        compared = Phrase(" ({full} compares them with the service)", full=True)
+        bounded = Phrase(" ({start}, {end} and {full} compare them with the service)", full=True)
+        self.unseen += compared if len(heights) else bounded
 
     def _counted(self, said: FileReceipt) -> Iterator[Step]:
         """Count the rows, if they cannot be verified otherwise, and compare their number with the receipt's."""
@@ -246,11 +246,6 @@ class RowsCheck:
             )
         if self._rows is None:
             return
-        if not self._rows.method.ranged and not self._rows.derived:
-            raise UsageError(
-                f"{self._rows.method.command} of a file cannot be compared with a service",
-                "compare full-blocks, which contain them",
-            )
         if not len(self.heights):
             raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
         yield self._rows
@@ -314,6 +309,8 @@ def _method_of(path: Path, file: RowsFile, command: str | None) -> Method:
         raise UsageError(
             f"{path} has no rows, which would show their command", Phrase("name it: {commands}", commands="records")
         )
+    if {*names} == {column.path for column in FINDINGS.columns}:
+        raise UsageError(f"{path} contains findings of chainq verify, not rows to verify")
     if not most:
         hint = "a header is needed in csv and tsv" if path.suffix.lower() in (".csv", ".tsv") else ""
         raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", hint)

@@ -16,6 +16,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.catalog.tables import SOURCE, TABLES
 from chainq.errors import IncompleteError
 from chainq.fetching.calls import Asked
+from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
@@ -136,6 +137,20 @@ class ListedRows(NamedTuple):
         sent = self.row_ids.get(height) if call.dialect.transactions_by_row_id else height
         rows = [] if sent is None else call({Role.HEIGHT: sent}, decode_listed, f"height {height}")
         return [(height, row) for row in rows]
+
+
+class LookedUpRows(NamedTuple):
+    """The transactions of blocks, proved to be all of them, with the height of the block as a field if `placed`."""
+
+    service: Service
+    placed: bool
+
+    def parts(self, heights: HeightRange) -> Iterator[Part]:
+        """Yield the rows of some heights. Raises ChainqError if a list cannot be proved."""
+        for batch in self.service.fetch_lookups(BY_COMMAND["transactions"], [heights]):
+            if batch.heights is not None:
+                rows = (with_height(batch) if self.placed else batch).rows
+                yield Part(batch.heights, [(batch.heights.start, row) for row in rows])
 
 
 class ServiceRows:

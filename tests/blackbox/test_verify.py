@@ -206,7 +206,7 @@ def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> No
     with server.own("--tip", "330", "--database-down", "30:100000") as (url, _):
         ran = program("verify", "--start", "0", "--end", "300", "--retries", "0", "-j", "1", url=url)
     assert ran.code in (3, 4)
-    assert "resume with --start " in ran.err
+    assert " findings so far; resume with --start " in ran.err
     assert ran.err.rstrip().endswith("--end 300")
 
 
