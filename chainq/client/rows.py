@@ -131,15 +131,28 @@ class Rows(Iterator[R], Generic[R]):
     def chunks(self, rows: int) -> Iterator["Rows[R]"]:
         """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
 
+        Before an error, the rows that came are yielded.
+
         >>> from chainq import Client
         >>> with Client("demo:") as client:
         ...     [len(list(part)) for part in client.blocks(0, 25).chunks(10)]
         [10, 10, 5]
         """
         rows = integer("number of rows", rows, 1, HIGHEST)
-        raws = self._unread()
-        while part := list(islice(raws, rows)):
+        part: list[Raw] = []
+        failed: ChainqError | None = None
+        try:
+            for raw in self._unread():
+                part.append(raw)
+                if len(part) == rows:
+                    yield self._chunk(part)
+                    part = []
+        except ChainqError as error:
+            failed = error
+        if part:
             yield self._chunk(part)
+        if failed:
+            raise failed
 
     def _chunk(self, part: list[Raw]) -> "Rows[R]":
         chunk = Rows[R](self._method, [Batch(part)], typed=self._typed, of=self._of)

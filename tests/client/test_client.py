@@ -287,6 +287,20 @@ def test_rows_that_failed_say_so() -> None:
             assert str(refused.value) == f"reading these rows failed: {caught.value}; call the method again"
 
 
+def test_chunks_hold_the_rows_before_an_error() -> None:
+    """An unfinished part is given, too, as `for row in rows` would."""
+    read: tuple[list[Any], list[Any]] = ([], [])
+    with witnessed(3000, Faults(missing_height=2500)) as (url, _), Client(url) as client:
+        with pytest.raises(IncompleteError):
+            for row in client.blocks(0, 3000):
+                read[0].append(row)
+        with pytest.raises(IncompleteError):
+            for part in client.blocks(0, 3000).chunks(999):
+                read[1].extend(part)
+    assert read[0] == read[1]
+    assert len(read[0]) % 999
+
+
 def test_the_package_shows_its_api() -> None:
     """`dir(chainq)` and `__all__` name the client and every error; each can be imported from the package."""
     exceptions = {
