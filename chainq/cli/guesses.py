@@ -152,7 +152,7 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
 
 
 def _instead(command: str, option: str) -> str:
-    """Return what a command without filters or `--lake` has instead; empty for other commands and options."""
+    """Return what a command without filters, ranges or `--lake` has instead; empty for other commands and options."""
     if command == "sql" and option == "--lake":
         return "the folder or URL of an export comes before the query: chainq sql DEST QUERY"
     if command == "sql" and re.search(r"\s", option):
@@ -162,6 +162,9 @@ def _instead(command: str, option: str) -> str:
     if command == "owned" and option in _FILTERS:
         columns = "chainq owned --columns height,amount,program_id --jsonl"
         return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"
+    if command == "program-transactions" and option in _BY_TIME | _BY_RANGE - {"--last", "--tail"}:
+        given = f"{option} TIME" if option in _BY_TIME else "RANGE"
+        return f"it takes no range; use chainq full-blocks {given} --program PROGRAM --function FUNCTION"
     if command == "export" and option in _FILTERS | {"--columns"}:
         what = "columns" if option == "--columns" else "rows of its heights"
         return f"an export has all {what}; select some of them as you read it, with chainq sql or --url DEST"

@@ -63,7 +63,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
             raise refusals[0]
         texts = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in _by_reason(refusals).items())
         raise ServiceError(f"the server fits no known dialect: {texts}", hint)
-    raise ServiceError(f"the server's dialect cannot be detected: {known} all fit", hint)
+    raise ServiceError(f"the server's dialect cannot be detected: {' and '.join(DIALECTS)} fit", hint)
 
 
 def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, shared: bool) -> None:

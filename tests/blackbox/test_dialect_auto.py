@@ -109,7 +109,7 @@ def test_a_dialect_that_cannot_be_told_is_exit_3(chainq: Program) -> None:
         error = '"error":{"code":-32601,"message":"Method not found"}'
         return result("null")(request)._replace(body=f'{{"jsonrpc":"2.0","id":{request["id"]},{error}}}'.encode())
 
-    for answer, words in ((unknown, "fits no known dialect"), (result("[]"), "chain or aleo all fit")):
+    for answer, words in ((unknown, "fits no known dialect"), (result("[]"), "chain and aleo fit")):
         with canned(answer) as (url, seen):
             said = one_line(chainq("blocks", "--last", "5", "--end", "5", *where(url)), 2)
             assert not seen

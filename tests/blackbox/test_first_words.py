@@ -378,6 +378,14 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("program-transactions credits.aleo f --last 10", "use --newest --limit 10"),
         ("program-transactions credits.aleo f --reverse", "did you mean --newest?"),
         (
+            "program-transactions credits.aleo f --since 2h",
+            "it takes no range; use chainq full-blocks --since TIME --program PROGRAM --function FUNCTION",
+        ),
+        (
+            "program-transactions credits.aleo f --start 5",
+            "it takes no range; use chainq full-blocks RANGE --program PROGRAM --function FUNCTION",
+        ),
+        (
             "block 5 --where x",
             "it is an option of blocks, full-blocks, transactions, records, ownership and transitions",
         ),

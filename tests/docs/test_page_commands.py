@@ -203,8 +203,14 @@ def test_the_profile_of_a_server_that_speaks_differently_works(server: Servers, 
     with server.own("--dialect", "aleo") as (url, _):
         chainq.config.parent.mkdir(parents=True)
         chainq.config.write_text(block.text.replace("http://127.0.0.1:8545/", url))
-        for words in (["blocks", "--last", "3"], ["full-blocks", "--last", "2"], ["transactions", "12345"]):
-            ran = chainq(*words, "--profile", "renamed", "--dialect", "chain")
+        for words in (
+            ["blocks", "--last", "3"],
+            ["full-blocks", "--last", "2"],
+            ["transactions", "12345"],
+            ["program-transactions", "credits.aleo", "transfer_public", "--limit", "2"],
+            ["address-transactions", "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd", "--end", "9K"],
+        ):
+            ran = chainq(*words, "--profile", "renamed")
             assert ran.code == 0, ran.err
             assert ran.rows
 
