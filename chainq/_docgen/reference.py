@@ -1,9 +1,11 @@
 """docs/reference.md: each command once, the options that commands share once, and sections of docs/manual/."""
 
+import re
 from collections.abc import Iterable
 
 from chainq._docgen.manual import option_rows, parts, rows, source, tag
 from chainq._docgen.surface import Param, Program, by_heading
+from chainq.cli.topic_words import TERMS
 
 _HEAD = """\
 # Reference
@@ -29,6 +31,11 @@ def reference(program: Program) -> str:
             own = [option for option in program.shares.get((command.name,), ()) if option.names[0] not in _VARIED]
             lines += [f"#### `{command.usage}`", *parts(command, option_rows(own) if own else "").values()]
     lines += ["## Options that commands share", *_shared(program)]
+    terms = (
+        (word.replace("-", " "), re.sub(r" See (chainq help [\w-]+)\.$", r" See `\1`.", text))
+        for word, (_, text) in TERMS.items()
+    )
+    lines += ["## Words", "`chainq help WORD` prints these, too.", rows(("word", "meaning"), terms)]
     for heading, (name, *sections) in _TAIL.items():
         text = source(name, program)
         lines += [f"## {heading}", *(text.split(f"# {part}\n\n")[1].split("\n\n# ")[0] for part in sections)]

@@ -24,6 +24,8 @@ _WORDS = by_word(
         "transaction": "tx txn",
         "transactions": "txs",
         "latest": "tip head height block-number",
+        "records": "record",
+        "transitions": "transition",
         "address-transactions": "address account history",
         "program-transactions": "program function",
         "ownership": "owner",

@@ -11,7 +11,7 @@ def by_word(words: Mapping[str, str]) -> dict[str, str]:
 WORDS = by_word(
     {
         "range": "ranges heights height date dates time times pagination paging pages "
-        "paginate offset cursor age duration recent tip",
+        "paginate offset cursor age duration recent",
         "filter": "filters filtering condition conditions expression expressions regex regexp jq grep",
         "resume": "resuming checkpoints following incremental cron schedule timer "
         "systemd daemon state continue poll stream live append",
@@ -39,8 +39,54 @@ WORDS = by_word(
     }
 )
 """The topic or the option that a word stands for."""
+TERMS = {
+    "record": (
+        "",
+        "A private value, such as an amount of credits, encrypted for its owner. A transition makes it as an output, "
+        "and a later one spends it as an input. See chainq help records.",
+    ),
+    "transition": (
+        "",
+        "One call of a function of a program, with its inputs and outputs. A transaction consists of transitions; one "
+        "of them pays its fee. See chainq help transitions.",
+    ),
+    "view-key": (
+        "view-keys viewkey",
+        "The key of an account that decrypts its records and cannot spend them (AViewKey1...). chainq uses it on "
+        "your machine only. See chainq help wallet.",
+    ),
+    "ownership-row": (
+        "ownership-rows",
+        "What a view key needs to recognize a record as its own, without the record itself: the nonce, the encrypted "
+        "owner and the position of the output. See chainq help ownership.",
+    ),
+    "tip": ("", "The newest block of the chain. A range without an end ends with it. See chainq help range."),
+    "reorg": (
+        "reorgs fork forks rollback finality confirmations",
+        "A reorganization: other blocks replace the newest blocks of the chain. If a run with --checkpoint has read "
+        "the replaced blocks, chainq exits with code 6. --rewind N reads the last N blocks again. See chainq help "
+        "resume.",
+    ),
+    "dialect": (
+        "dialects",
+        "The names of methods and parameters that a server expects: chain is the published interface, and aleo that "
+        "of deployed open-source servers. See chainq help doctor.",
+    ),
+    "lake": (
+        "data-lake data-set dataset",
+        "An export that chainq reads in place of the service, or in front of it: the Parquet files of a chain in a "
+        "folder or a bucket, with proofs that they are complete. See chainq help export.",
+    ),
+    "partition": (
+        "partitions grid",
+        "One file of a table of an export. It covers --partition heights, and begins at a multiple of that number. See "
+        "chainq help export.",
+    ),
+}
+"""The words of the chain and of this program: also those for each, and what it means."""
 CONFIG = "config"
 PLACES = {
+    **TERMS,
     CONFIG: (
         "configuration config.toml config-file profile-file settings",
         "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
@@ -124,7 +170,7 @@ PLACES = {
         "chainq completion prints the completion script of bash, zsh or fish: see chainq help completion.",
     ),
     "wallet": (
-        "view-key view-keys viewkey wallets key keys private-key",
+        "wallets key keys private-key",
         "chainq owned prints the records that your view keys own, and chainq balance adds them up. Both read the "
         "keys from --view-key-file FILE or CHAINQ_VIEW_KEY: see chainq help owned.",
     ),
@@ -134,14 +180,9 @@ PLACES = {
         "chainq help serve.",
     ),
     "tables": (
-        "schema lake query duckdb database db sqlite warehouse",
+        "schema query duckdb database db sqlite warehouse",
         "chainq export writes the tables of a chain, and chainq sql queries them: see chainq help sql. "
         "docs/tables.md lists them with their columns.",
-    ),
-    "reorg": (
-        "reorgs fork forks rollback finality confirmations",
-        "If blocks that a run with --checkpoint has read are replaced, chainq exits with code 6. --rewind N reads "
-        "the last N blocks again: see chainq help resume.",
     ),
     "proof": (
         "proofs belief witness completeness grade missing gaps",

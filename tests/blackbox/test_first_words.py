@@ -138,7 +138,15 @@ def test_help_for_topics(chainq: Program) -> None:
     [
         ("date time", "--since T"),
         ("regex jq", "--where EXPRESSION"),
-        ("wallet view-key", "chainq help owned"),
+        ("wallet", "chainq help owned"),
+        ("record", "encrypted for its owner"),
+        ("transition", "One call of a function"),
+        ("view-key", "cannot spend them"),
+        ("ownership-row", "the encrypted owner"),
+        ("tip", "The newest block of the chain"),
+        ("dialect", "--dialect NAME"),
+        ("lake", "An export that chainq reads"),
+        ("partition grid", "One file of a table"),
         ("demo demo:", "--url demo: is a built-in sample chain"),
         ("tables", "chainq help sql"),
         ("reorg", "chainq help resume"),
@@ -172,7 +180,12 @@ def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) ->
 
 @pytest.mark.parametrize(
     ("words", "one"),
-    [("exit codes", "exit-codes"), ("view key", "wallet"), ("rate limit", "rate-limit"), ("block hash", "block_hash")],
+    [
+        ("exit codes", "exit-codes"),
+        ("view key", "view-key"),
+        ("rate limit", "rate-limit"),
+        ("block hash", "block_hash"),
+    ],
 )
 def test_help_for_several_words(words: str, one: str, chainq: Program) -> None:
     """They are joined, in quotes too."""

@@ -224,7 +224,7 @@ def test_the_lines_of_the_page_verify_an_export(program: Program, tmp_path: Path
         ("README.md", "## Export and SQL"),
     ):
         text = (ROOT / page).read_text("utf-8").partition(heading)[2].partition("\n## ")[0]
-        blocks.append("\n".join(re.findall(r"^    (.*)$", text, re.MULTILINE)))
+        blocks += re.findall(r"^```sh own-server\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert blocks[0] == blocks[1]
     text = blocks[0].replace("200", "12").replace("199", "11")
     port = free_port()
