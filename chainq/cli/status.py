@@ -70,13 +70,13 @@ class Status(NamedTuple):
 
 
 METRICS = {
-    "next": ("chainq_next_height", "First height that is not there yet."),
+    "next": ("chainq_next_height", "First height that is not written yet."),
     "tip": ("chainq_tip_height", "Height of the tip at the last success."),
-    "lag": ("chainq_lag_blocks", "Blocks from there to the tip."),
-    "success": ("chainq_last_success_timestamp_seconds", "When a run went well last."),
-    "failure": ("chainq_last_failure_timestamp_seconds", "When a run failed last."),
-    "rows": ("chainq_rows", "Rows of the output."),
-    "bytes": ("chainq_output_bytes", "Bytes of the output."),
+    "lag": ("chainq_lag_blocks", "Blocks from the next height to the tip."),
+    "success": ("chainq_last_success_timestamp_seconds", "Time of the last successful run, with or without new rows."),
+    "failure": ("chainq_last_failure_timestamp_seconds", "Time of the last failed run."),
+    "rows": ("chainq_rows", "Rows below the next height."),
+    "bytes": ("chainq_output_bytes", "Bytes of these rows."),
 }
 """The gauges of `--prometheus`, which docs/cookbook.md names: what a field of Status is there."""
 
