@@ -50,5 +50,5 @@ def _classes(name: str, columns: tuple[Column, ...], text: str) -> list[str]:
             type_name = _TYPES.get(column.kind) or _SENT[column.type.removeprefix("null or ")]
             type_name += " | None" if column.type.startswith("null") else ""
         fields.append(f"    {field}: {type_name}\n")
-    parts.append(f'class {name}(TypedDict, total=False):\n    """{text}"""\n\n{"".join(fields)}')
+    parts.append(f'class {name}(TypedDict):\n    """{text}"""\n\n{"".join(fields)}')
     return parts

@@ -68,30 +68,36 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
         return self
 
     async def __anext__(self) -> R:
-        while (raw := next(self._part, None)) is None:
-            if not await self._more():
-                raise StopAsyncIteration
+        raw = await self._next()
+        if raw is None:
+            raise StopAsyncIteration
         assert self._rows is not None  # noqa: S101  # what a type checker cannot see
         return self._rows.decode(raw)
 
-    async def _more(self) -> bool:
-        """Request the next part, and return whether there is one."""
-        if not self._fetched:
-            await self._client.run(self._fetch)
-        part = self._fetched.popleft()
-        self._part = iter(part or ())
-        return part is not None
+    async def _next(self) -> "Raw | None":
+        """Return the next row, None at the end. Several tasks may wait here, and each row is given to one of them."""
+        while (raw := next(self._part, None)) is None:
+            if self._fetched:
+                part = self._fetched.popleft()
+                if part is None:
+                    break
+                self._part = iter(part)
+            else:
+                await self._client.run(self._fetch)
+        return raw
 
     async def chunks(self, rows: int) -> AsyncIterator[Rows[R]]:
         """Yield the rows that are left in parts of `rows`, as `Rows.chunks` does: each part is in memory, for `for`."""
         count = integer("number of rows", rows, 1, HIGHEST)
         self.__aiter__()
+        raw: Raw | None = None
         more = True
         while more:
-            part = list(islice(self._part, count))
+            part: list[Raw] = []
             try:
-                while len(part) < count and (more := await self._more()):
-                    part += islice(self._part, count - len(part))
+                while more and len(part) < count:
+                    if more := (raw := await self._next()) is not None:
+                        part += [raw, *islice(self._part, count - len(part) - 1)]
             except BaseException:  # such as the end of a task: the rows can still be read
                 self._part = chain(part, self._part)
                 raise

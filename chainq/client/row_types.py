@@ -1,6 +1,6 @@
 """The rows of each method, for editors and type checkers. Written from the catalogue by `python -m chainq._docgen`.
 
-No field is required, since a service may leave out any, and send others.
+Every field counts as present, or pyright would reject `row["height"]`. A service may leave out any, and send others.
 """
 
 from typing import Any, TypedDict
@@ -14,7 +14,7 @@ Time = Any
 # types:begin, by python -m chainq._docgen
 
 
-class BlocksRow(TypedDict, total=False):
+class BlocksRow(TypedDict):
     """A row of `blocks`."""
 
     id: Integer
@@ -40,7 +40,7 @@ class BlocksRow(TypedDict, total=False):
     total_supply_in_microcredits: Integer
 
 
-class FullBlocksHeaderMetadata(TypedDict, total=False):
+class FullBlocksHeaderMetadata(TypedDict):
     """`metadata` of `FullBlocksHeader`."""
 
     network: int
@@ -56,7 +56,7 @@ class FullBlocksHeaderMetadata(TypedDict, total=False):
     total_supply_in_microcredits: Integer
 
 
-class FullBlocksHeader(TypedDict, total=False):
+class FullBlocksHeader(TypedDict):
     """`header` of `FullBlocksRow`."""
 
     previous_state_root: str
@@ -69,14 +69,14 @@ class FullBlocksHeader(TypedDict, total=False):
     coinbase_accumulator_point: str
 
 
-class FullBlocksAuthoritySubdag(TypedDict, total=False):
+class FullBlocksAuthoritySubdag(TypedDict):
     """`subdag` of `FullBlocksAuthority`."""
 
     subdag: dict[str, Any]
     election_certificate_ids: list[str]
 
 
-class FullBlocksAuthority(TypedDict, total=False):
+class FullBlocksAuthority(TypedDict):
     """`authority` of `FullBlocksRow`."""
 
     type: str
@@ -84,7 +84,7 @@ class FullBlocksAuthority(TypedDict, total=False):
     subdag: FullBlocksAuthoritySubdag
 
 
-class FullBlocksRow(TypedDict, total=False):
+class FullBlocksRow(TypedDict):
     """A row of `full-blocks`."""
 
     block_hash: str
@@ -98,7 +98,7 @@ class FullBlocksRow(TypedDict, total=False):
     signature: str
 
 
-class TransactionsRow(TypedDict, total=False):
+class TransactionsRow(TypedDict):
     """A row of `transactions`."""
 
     height: Integer
@@ -110,7 +110,7 @@ class TransactionsRow(TypedDict, total=False):
     status: str | None
 
 
-class TransactionTransactionExecution(TypedDict, total=False):
+class TransactionTransactionExecution(TypedDict):
     """`execution` of `TransactionTransaction`."""
 
     transitions: list[dict[str, Any]]
@@ -118,7 +118,7 @@ class TransactionTransactionExecution(TypedDict, total=False):
     proof: str
 
 
-class TransactionTransactionFeeTransition(TypedDict, total=False):
+class TransactionTransactionFeeTransition(TypedDict):
     """`transition` of `TransactionTransactionFee`."""
 
     id: str
@@ -131,7 +131,7 @@ class TransactionTransactionFeeTransition(TypedDict, total=False):
     scm: str
 
 
-class TransactionTransactionFee(TypedDict, total=False):
+class TransactionTransactionFee(TypedDict):
     """`fee` of `TransactionTransaction`."""
 
     transition: TransactionTransactionFeeTransition
@@ -139,7 +139,7 @@ class TransactionTransactionFee(TypedDict, total=False):
     proof: str
 
 
-class TransactionTransaction(TypedDict, total=False):
+class TransactionTransaction(TypedDict):
     """`transaction` of `TransactionRow`."""
 
     type: str
@@ -150,7 +150,7 @@ class TransactionTransaction(TypedDict, total=False):
     deployment: dict[str, Any]
 
 
-class TransactionRow(TypedDict, total=False):
+class TransactionRow(TypedDict):
     """A row of `transaction`."""
 
     status: str | None
@@ -162,7 +162,7 @@ class TransactionRow(TypedDict, total=False):
     rejected: dict[str, Any]
 
 
-class RecordsRow(TypedDict, total=False):
+class RecordsRow(TypedDict):
     """A row of `records`."""
 
     record_ciphertext: str
@@ -178,7 +178,7 @@ class RecordsRow(TypedDict, total=False):
     output_index: Integer
 
 
-class OwnershipRow(TypedDict, total=False):
+class OwnershipRow(TypedDict):
     """A row of `ownership`."""
 
     nonce_x: str
@@ -188,7 +188,7 @@ class OwnershipRow(TypedDict, total=False):
     output_index: Integer
 
 
-class TransitionsRow(TypedDict, total=False):
+class TransitionsRow(TypedDict):
     """A row of `transitions`."""
 
     transition_id: str
@@ -201,7 +201,7 @@ class TransitionsRow(TypedDict, total=False):
     timestamp: Time
 
 
-class AddressTransactionsRow(TypedDict, total=False):
+class AddressTransactionsRow(TypedDict):
     """A row of `address-transactions`."""
 
     transaction_id: str

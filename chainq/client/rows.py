@@ -94,11 +94,30 @@ class Rows(Iterator[R], Generic[R]):
         return self._each()
 
     def _each(self) -> Iterator[R]:
-        for raw in iter(lambda: next(self._raws, None), None):
+        for raw in iter(self._next, None):
             yield self.decode(raw)
 
     def __next__(self) -> R:
-        return self.decode(next(self._raws))
+        if (raw := self._next()) is None:
+            raise StopIteration
+        return self.decode(raw)
+
+    def _next(self) -> Raw | None:
+        """Return the next row, None at the end. Raises UsageError if another reader was told of a failure."""
+        try:
+            raw = next(self._raws, None)
+        except ValueError as error:
+            if "already executing" not in str(error):
+                raise
+            self._failures.append("several threads read them at the same time")
+            raw = None
+        if raw is None:
+            self._check()
+        return raw
+
+    def _check(self) -> None:
+        if self._failures:
+            raise UsageError(f"reading these rows failed: {self._failures[0]}", "call the method again")
 
     if not TYPE_CHECKING:  # which says so itself. No `__len__` that raises: pandas.Series would call it
 
@@ -111,7 +130,10 @@ class Rows(Iterator[R], Generic[R]):
 
     def _part(self) -> list[Raw] | None:
         """Return the rows that one response or more made complete, for `decode`; None at the end."""
-        return next(self._parts, None)
+        part = next(self._parts, None)
+        if part is None:
+            self._check()
+        return part
 
     def _put_back(self, part: list[Raw]) -> None:
         """Have rows that `_part` returned read once more, before those that are left."""
@@ -123,8 +145,7 @@ class Rows(Iterator[R], Generic[R]):
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
         if getgeneratorstate(self._parts) == GEN_CLOSED:
-            if self._failures:
-                raise UsageError(f"reading these rows failed: {self._failures[0]}", "call the method again")
+            self._check()
             raise UsageError("these rows have been read", _READ_AGAIN)
         return self._raws
 
@@ -139,10 +160,11 @@ class Rows(Iterator[R], Generic[R]):
         [10, 10, 5]
         """
         rows = integer("number of rows", rows, 1, HIGHEST)
+        self._unread()
         part: list[Raw] = []
         failed: ChainqError | None = None
         try:
-            for raw in self._unread():
+            for raw in iter(self._next, None):
                 part.append(raw)
                 if len(part) == rows:
                     yield self._chunk(part)

@@ -201,6 +201,31 @@ def test_rows_come_in_chunks() -> None:
     assert [height for part in parts for height in part] == [str(height) for height in range(1, 25)]
 
 
+def test_tasks_share_rows() -> None:
+    """Each row is given to one of the tasks that read them; after an error none of them ends as if all was read."""
+
+    async def asked(url: str, command: str, *heights: int) -> tuple[list[Any], list[Any]]:
+        read: list[Any] = []
+        async with AsyncClient(url) as client:
+            rows = getattr(client, command)(*heights)
+
+            async def work() -> None:
+                async for row in rows:
+                    read.append(row)
+                    await asyncio.sleep(0)
+
+            ends = await asyncio.gather(*(work() for _ in range(4)), return_exceptions=True)
+        return read, ends
+
+    read, ends = asyncio.run(asked("demo:", "records", 12000, 12200))
+    with Client("demo:") as client:
+        assert sorted(row["id"] for row in read) == sorted(row["id"] for row in client.records(12000, 12200))
+    assert ends == [None] * 4
+    with witnessed(300, Faults(missing_height=250)) as (url, _):
+        _, ends = asyncio.run(asked(url, "blocks", 0, 300))
+    assert all(isinstance(end, ChainqError) for end in ends), ends
+
+
 def test_rows_that_are_read_without_async_say_how() -> None:
     """With `for`, and with `await`."""
 

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain, islice
@@ -285,6 +286,26 @@ def test_rows_that_failed_say_so() -> None:
             with pytest.raises(UsageError) as refused:
                 again()
             assert str(refused.value) == f"reading these rows failed: {caught.value}; call the method again"
+
+
+def test_threads_do_not_share_rows() -> None:
+    """A thread that finds another one reading gets an error, and so does that one: neither ends as if all was read."""
+    begun, go = threading.Event(), threading.Event()
+
+    def batches() -> Iterator[Batch]:
+        begun.set()
+        go.wait(10)
+        yield Batch([Raw(b'{"height":"1"}')])
+
+    rows: Rows[Any] = Rows(BY_COMMAND["blocks"], batches())
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(list[Any], rows)
+        assert begun.wait(10)
+        with pytest.raises(UsageError, match="failed: several threads read them at the same time; call the method"):
+            list(rows)
+        go.set()
+        with pytest.raises(UsageError, match="several threads"):
+            other.result()
 
 
 def test_chunks_hold_the_rows_before_an_error() -> None:
