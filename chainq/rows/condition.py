@@ -30,11 +30,15 @@ Read = Callable[[Values], Values]
 
 
 class Field(NamedTuple):
-    """A field that an expression names: its reader, and the kind of its values, None if unknown."""
+    """A field that an expression names: its reader, and the kind of its values, None if unknown.
+
+    `other`: that it is an array or an object, and what has numbers instead; empty for other fields.
+    """
 
     name: str
     read: Read
     kind: Kind | None
+    other: str = ""
 
 
 MOST_SEEN = 200  # values of a field that are kept, for a hint
@@ -379,6 +383,7 @@ class _Parser:
         if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
             raise self._expected("a value")
         text = token.text[1:-1] if token.kind == "text" else token.text
+        _check_single(field, numeric=sign in _ORDERS or (number is not None and not matching))
         if sign in _ORDERS:
             if number is None:
                 raise self._expected_number(sign, field)
@@ -430,6 +435,12 @@ def _regex(text: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of patterns that a later Python may read in another way
         return re.compile(text)
+
+
+def _check_single(field: Field, *, numeric: bool) -> None:
+    """Raise UsageError for an array or an object that is to be compared with a number."""
+    if field.other and numeric:
+        raise _wrong(f"{field.name} is {field.other}")
 
 
 def _not(test: Test) -> Test:

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.columns import column_by_end, known_column, meant
-from chainq.catalog.methods import Kind, Method
+from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.nested import AMOUNT, INTEGER, SHAPES
 from chainq.errors import Phrase, UsageError
 from chainq.rows.condition import Equals, Field, Read, Test, Values, parse
 from chainq.rows.fields import Picker
@@ -93,7 +94,9 @@ class Where:
             unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.sent)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
         path = column.path if column else name
-        return Field(path, self._reader(path), column.kind if column and self._check else None)
+        if column is None or not self._check:
+            return Field(path, self._reader(path), None)
+        return Field(path, self._reader(path), column.kind, _other(column))
 
     def _reader(self, path: str) -> Read:
         place = self._paths.setdefault(path, len(self._paths))
@@ -115,6 +118,19 @@ class Where:
             all(any(equals(value) for equals in texts) for (_, texts), value in zip(wanted, call, strict=True))
             for call in zip(*(read(values) for read, _ in wanted), strict=True)
         )
+
+
+def _other(column: Column) -> str:
+    """Return that a column is an array or an object, and what to compare with a number instead; empty for others."""
+    if column.kind is not Kind.DATA:
+        return ""
+    if "array" not in column.type:
+        return "an object, not a number"
+    shape = SHAPES[column.path][0]
+    items = shape if isinstance(shape, dict) else {}
+    numbers = [f"{column.path}[].{name}, or " for name in items if items[name] in (INTEGER, AMOUNT)]
+    name = f'"{column.path}"' if "." in column.path else column.path
+    return f"an array, not a number; use {''.join(numbers[:1])}len({name}) in chainq sql"
 
 
 def _decoder(paths: list[str]) -> Any:

@@ -369,6 +369,21 @@ def test_a_mistake_is_named_with_its_place(expression: str, said: str, chainq: P
     assert said in error
 
 
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("transactions > 5", "an array, not a number; use transactions[].index, or len(transactions) in chainq sql"),
+        ("transactions != 5", "an array, not a number; use transactions[].index, or len(transactions) in chainq sql"),
+        ("aborted_transaction_ids = 0", "an array, not a number; use len(aborted_transaction_ids) in chainq sql"),
+        ("coinbase >= 1", "an object, not a number"),
+    ],
+)
+def test_2_an_array_is_not_a_number(expression: str, said: str, chainq: Program) -> None:
+    """Tables show a count in its place, so people compare it with one."""
+    error = one_line(chainq("full-blocks", "5", "--where", expression, url="http://127.0.0.1:1"), 2)
+    assert error == f"chainq full-blocks: invalid --where: {expression.split()[0]} is {said}\n"
+
+
 def test_fields_of_this_server_alone(chainq: Program, server: Servers) -> None:
     """--no-check lets a filter name fields that the catalogue does not have; a row without it has null there."""
     words = ("blocks", "5:8", "--where", "flavor = null", "-q")
