@@ -1,7 +1,10 @@
 """What to do after a run that stopped early. Loaded only by such runs."""
 
+import os
+from contextlib import suppress
 from itertools import islice
 from shlex import quote
+from stat import S_ISREG
 
 from chainq.catalog.methods import Role
 from chainq.cli.output import OutputSettings
@@ -22,11 +25,13 @@ def of(
     *,
     again: bool = True,
     begun: bool = True,
+    opened: bool = True,
 ) -> str:
     """Return how to get the rest of a query; empty if nothing of it can have been written.
 
     `heights`: those of its range that are not written yet. `limit`: rows that are left, None without a limit.
     `again`: whether the same command may succeed later. `begun`: whether any of it is written.
+    `opened`: whether the header is, if there is one.
     """
     if query.single or not (again or begun or settings.file):
         return ""
@@ -46,10 +51,19 @@ def of(
     else:
         return "a list without heights cannot be resumed; run the command again"
     more = [] if limit is None else [f"--limit {limit}"]
-    if settings.has_header:  # which is written once
+    headed = settings.has_header and opened
+    if headed:  # which is written once
         more.append("--no-header")
     joint = " and " if more and rest.startswith("the ") else " "
-    return rest and f"resume with {joint.join((rest, ' '.join(more)))}".rstrip()
+    words = f"resume with {joint.join((rest, ' '.join(more)))}".rstrip()
+    return rest and words + ", and append with >>" * ((begun or headed) and _is_file())
+
+
+def _is_file() -> bool:
+    """Return whether standard output is a regular file, which `>` would empty."""
+    with suppress(OSError):
+        return S_ISREG(os.fstat(1).st_mode)
+    return False
 
 
 def _lookups_left(query: Query, asked: LookupsLeft) -> str:

@@ -41,7 +41,8 @@ class SingleRun:
     `left`: the heights of a range that are not written yet. `read`: those from the first one up to the highest whose
     rows came, which is where the chain ended once all have come. `asked`: lookups whose rows are not written yet.
     `limit`: rows that are left, None without a limit.
-    `rest`: how to get the rows of a list that go beyond the screen.
+    `rest`: how to get the rows of a list that go beyond the screen. `opened`: the output has its first bytes, if it
+    begins with any, such as a header.
     """
 
     service: Service
@@ -54,6 +55,7 @@ class SingleRun:
     limit: int | None = None
     account: "Account | None" = None
     rest: str = ""
+    opened: bool = False
 
     def write(self, *, receipt: bool | None) -> None:
         """Write all rows, and with `receipt` one; None if the command never does. Raises ChainqError and PipeClosed."""
@@ -108,6 +110,7 @@ class SingleRun:
         heights = settings.spec.heights if listed or query.reverse or query.where is not None else read
         writer = settings.begin(self.reporter, sink, single=query.single, heights=heights, read=read)
         sink.keep()
+        self.opened = True
         if settings.spec.terminal and query.endless:
             found = self._copy(self._screenful(), writer, sink)
             self._warn_uncalled(found=found)
@@ -238,7 +241,8 @@ class SingleRun:
 
         begun = self.asked.last is not None or bool(self.left and self.read) or self.limit != self.query.limit
         again = getattr(error, "again", True) and (begun or not isinstance(error, ResponseError))
-        if note := remedy.of(self.query, self.settings, self.left, self.asked, self.limit, again=again, begun=begun):
+        rest = self.query, self.settings, self.left, self.asked, self.limit
+        if note := remedy.of(*rest, again=again, begun=begun, opened=self.opened):
             error.add_note(note)
 
     def _warn_empty(self, bounds: Bounds, heights: HeightRange) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import shutil
 import stat
 import subprocess
@@ -138,6 +139,26 @@ def test_a_full_device_is_no_file_that_stays(chainq: Program) -> None:
     assert "/dev/full: No space left on device" in ran.err
     assert "run the command again" in ran.err
     assert "unchanged" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("blocks", "words", "rest"),
+    [
+        (0, ("--csv",), "0:1000"),
+        (8, ("--csv",), r"[1-9]\d*:1000 --no-header, and append with >>"),
+        (8, ("--jsonl",), r"[1-9]\d*:1000, and append with >>"),
+    ],
+)
+def test_the_rest_of_a_redirected_output(blocks: int, words: tuple[str, ...], rest: str, chainq: Program) -> None:
+    """A header that was not written is not left out of the rest, and `>` would empty the file with the first rows."""
+    line = ["sh", "-c", f'ulimit -f {blocks}; exec "$@" > rows', "sh", chainq.path]
+    asked = ("records", "0:1000", *words, "--page-size", "5", "--url", "demo:")
+    environment, home = chainq.environment(), chainq.home
+    run = subprocess.Popen([*line, *asked], env=environment, cwd=home, stderr=-1)
+    ran = finish(run)
+    assert ran.code == 7
+    assert re.search(rf"; resume with {rest}\n$", ran.err), ran.err
+    assert ((home / "rows").stat().st_size > 0) == (blocks > 0)
 
 
 @pytest.mark.parametrize("name", ["o.csv", "o.jsonl", "o.json", "o.txt", "o.table"])
