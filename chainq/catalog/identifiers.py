@@ -12,6 +12,7 @@ from chainq.catalog.methods import Role
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 STORES = ("s3", "gs", "az")
 """The schemes of URLs at which a data set may be, beside folders (`stored/open.py`)."""
 
@@ -101,9 +102,11 @@ def is_data_set(text: str) -> bool:
 
 
 def url(text: str) -> str:
-    """Check a URL: http or https with a host, `demo:`, or a data set."""
-    if text == "demo:" or is_data_set(text):
+    """Check a URL: http or https with a host, `demo:`, or a data set. Return it without white space around it."""
+    if is_data_set(text) or (text := text.strip()) == "demo:":  # a file of variables may end its lines in CR LF
         return text
+    if (bare := text.strip(_QUOTES)) != text:
+        raise UsageError(f"invalid URL: {excerpt(mask_url(bare))} is in quotation marks", "remove them")
     if re.fullmatch(r"demo(:[0-9]*)?", text.strip("/").lower()):
         sample = Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:")
         raise UsageError(sample, _with_scheme(text))
@@ -141,7 +144,7 @@ def _with_scheme(text: str) -> str:
 
     scheme, colon, rest = text.partition("://")
     text = f"{near[0]}:/{rest}" if colon and (near := alike(scheme, ["https", "http"])) else text
-    found = re.fullmatch(r"(?:(https?):/?)?([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
+    found = re.fullmatch(r"(?:(https?)(?::/?|//))?([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
     if found is None:
         return ""
     scheme, host, port, path = found.groups(default="")

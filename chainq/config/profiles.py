@@ -68,6 +68,7 @@ class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     profiles: dict[str, Any] = {}
 
 
+_QUOTED = 'text needs straight quotation marks, such as url = "http://127.0.0.1:8545"'
 _KINDS = {"str": "a string", "float": "a number", "bool": "a boolean", "object": "a table"}
 """TOML's words for Python's and msgspec's names of types."""
 
@@ -90,7 +91,7 @@ def parse(text: str, path: Path) -> Settings:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         reason = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
-        raise UsageError(f"{path} is not valid TOML: {reason}") from None
+        raise UsageError(f"{path} is not valid TOML: {reason}", _QUOTED * reason.startswith("Invalid value")) from None
     except ValueError:  # int() refuses more digits than sys.get_int_max_str_digits()
         raise UsageError(f"{path} line {line_of_long_number(text)}: a number has too many digits") from None
     except RecursionError:
@@ -167,12 +168,15 @@ class _Check:
 
     def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
         table = self._convert(values, Profile, at)
-        for key, value in (("rate", table.rate), ("timeout", table.timeout), ("url", table.url)):
-            try:
+        key = "url"
+        try:
+            if table.url is not None:
+                table = msgspec.structs.replace(table, url=identifiers.url(table.url))
+            for key, value in (("rate", table.rate), ("timeout", table.timeout)):
                 if value is not None:
-                    identifiers.url(value) if isinstance(value, str) else checked_number(key, value)
-            except UsageError as error:
-                raise self._error((*at, key), error.message) from None
+                    checked_number(key, value)
+        except UsageError as error:
+            raise self._error((*at, key), error.message, error.hint) from None
         if table.dialect not in (None, AUTO, *DIALECTS):
             raise self._error((*at, "dialect"), "unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
         for name, value in table.headers.items():
@@ -183,6 +187,9 @@ class _Check:
 
     def _check_header(self, name: str, value: object, at: tuple[str, ...]) -> None:
         checked = self._convert(value, str, at)
+        if re.fullmatch(r"(\w+ )?\$\{?[A-Z_][A-Z0-9_]*\}?", checked):
+            whole = "env:NAME reads the whole value from an environment variable"
+            raise self._error(at, "variables such as $NAME are not replaced", whole)
         try:
             valid = header(f"{name}: {checked}")[0] == name
         except UsageError:
@@ -213,7 +220,8 @@ class _Check:
         reason = f"expected {_KINDS[expected[1]]}" if expected else "number out of range"
         if expected and expected[2]:
             reason = "expected a string that is not empty"
-        raise self._error((*at, key.rstrip("`")) if key else at, reason)
+        hint = 'such as headers = { Authorization = "env:NAME" }' if key == "headers`" else ""
+        raise self._error((*at, key.rstrip("`")) if key else at, reason, hint)
 
     def _check_known(self, table: Mapping[str, object], known: Collection[str], at: tuple[str, ...]) -> None:
         for key in table:

@@ -195,6 +195,19 @@ def test_a_wrong_port_is_named(host: str) -> None:
         identifiers.url(f"https://{host}/x")
 
 
+@pytest.mark.parametrize("url", [" http://h:1", "http://h:1/x\r", "demo: \n"])
+def test_white_space_around_a_url_is_not_part_of_it(url: str) -> None:
+    """As of a file of variables whose lines end in CR LF."""
+    assert identifiers.url(url) == url.strip()
+
+
+@pytest.mark.parametrize("quotes", ['""', "''", "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"])
+def test_quotation_marks_around_a_url_are_named(quotes: str) -> None:
+    """A file that no shell reads keeps them in the value."""
+    with pytest.raises(UsageError, match="invalid URL: http://h:1 is in quotation marks; remove them"):
+        identifiers.url(quotes[0] + "http://h:1" + quotes[1])
+
+
 @pytest.mark.parametrize("host", ["a", "a.", "a-b.c_d", "b\u00fccher.example", "xn--a.example", "127.1", "[::1]:8545"])
 def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
     """What it is, its lookup will show."""
@@ -209,6 +222,7 @@ def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
         ("nohost.invalid", "did you mean https://nohost.invalid?"),
         ("127.0.0.1", "did you mean http://127.0.0.1?"),
         ("http:/127.0.0.1:8545", "did you mean http://127.0.0.1:8545?"),
+        ("http//localhost", "did you mean http://localhost?"),
         ("https:host.example/rpc", "did you mean https://host.example/rpc?"),
         ("http:/someone:hunter2@host", ""),
         ("http:/host.example/v1/hunter2", ""),
