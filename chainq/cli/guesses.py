@@ -106,7 +106,8 @@ def guess(word: str, commands: Collection[str]) -> str:
 def guess_topic(word: str) -> str:
     """Return the command, option or topic of help that is most likely meant; empty if none is near."""
     commands = PlainGroup.catalogue
-    options = {name for one in commands.values() for param in one[2]().params for name in param.opts}
+    params = [param for one in commands.values() for param in one[2]().params if param.param_type_name == "option"]
+    options = {name for param in params for name in param.opts}
     if word.startswith("-"):
         return _nearest(word, options)
     words = [*commands, *TOPICS, *(option.lstrip("-") for option in options)]

@@ -184,7 +184,8 @@ def where(condition: str) -> Any:
         "EXPRESSION",
         f"Rows that meet it: '{condition}'. "
         "Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes.\f"
-        "(?i) before the text ignores case. !~ is the opposite of ~. A text with spaces or ( ) needs quotes: "
+        "FIELD = null finds rows without a value, FIELD != null the others. (?i) before the text ignores case. "
+        "!~ is the opposite of ~. A text with spaces or ( ) needs quotes: "
         'FIELD ~ "(?i)text". If repeated, rows must meet all.',
         names="--where",
         heading=FILTER,

@@ -17,29 +17,44 @@ WORDS = by_word(
         "systemd daemon state continue poll stream live append",
         "output": "outputs formats files tsv parquet pipe pipes redirect ndjson txt excel xlsx yaml plugin "
         "plugins plug-in file stdout template download print pretty indent compact",
-        "service": "server servers connection network proxy proxies endpoint node connect http https api",
+        "service": "server servers connection network endpoint node connect http https api",
         "chart": "charts plot graph histogram",
         "environment": "env environ variable variables envvars less cache",
         "exit-codes": "exit exit-code exit-status code codes status-codes error errors failure "
         "signal signals ctrl-c lock locked",
         "topics": "topic list",
         "--color": "colors colour colours ansi theme",
-        "--columns": "column fields field cols select",
+        "HTTPS_PROXY": "proxy proxies",
+        "--columns": "column fields field cols select nested array arrays",
         "--concurrency": "parallel threads jobs",
+        "--end": "stop until-height",
         "--hashes": "hash",
         "--last": "tail",
         "--limit": "head first top max",
+        "--max-age": "alert alerts alerting monitor monitoring stale staleness freshness",
         "--max-memory": "memory ram",
         "--network": "mainnet testnet",
+        "--output": "overwrite overwriting replace clobber",
         "--quiet": "silent progress progress-bar warnings",
         "--retries": "retry backoff",
         "--start": "from begin",
         "--timeout": "timeouts max-time",
         "--verbose": "debug log logs logging trace",
+        "--where": "case case-sensitive case-insensitive null nulls quote quotes quoting",
     }
 )
-"""The topic or the option that a word stands for."""
+"""The topic, the variable or the option that a word stands for."""
 TERMS = {
+    "address": (
+        "addresses account accounts",
+        "The public name of an account (aleo1...). chainq show ADDRESS shows its newest public transactions, and "
+        "chainq address-transactions ADDRESS lists all. Its records need its view key: see chainq help owned.",
+    ),
+    "deployment": (
+        "deployments deploy deployed",
+        "A transaction that adds a program to the chain. chainq full-blocks --where 'transactions[].type = deploy' "
+        "prints the blocks that contain one. See chainq help full-blocks.",
+    ),
     "record": (
         "",
         "A private value, such as an amount of credits, encrypted for its owner. A transition makes it as an output, "
@@ -110,10 +125,10 @@ PLACES = {
         "table in -o FILE is whole. The other formats print everything. See chainq help no-trunc.",
     ),
     "sort": (
-        "sorting order order-by newest latest-first desc descending asc ascending",
-        "Rows are in height order. --reverse prints the highest heights first, and --newest the newest rows of "
-        "program-transactions. Sort by other columns with SQL: chainq sql --last 1000 'select * from records order "
-        "by program_id'. See chainq help reverse, and chainq help sql.",
+        "sorting order order-by newest oldest latest-first desc descending asc ascending",
+        "Rows are in height order, the oldest first. --reverse prints the highest heights first, and --newest the "
+        "newest rows of program-transactions. Sort by other columns with SQL: chainq sql --last 1000 'select * "
+        "from records order by program_id'. See chainq help reverse, and chainq help sql.",
     ),
     "aggregate": (
         "aggregates count counts group group-by sum total totals average avg join distinct unique statistics stats",
@@ -126,7 +141,7 @@ PLACES = {
         "see --columns help. chainq show prints the fee of a transaction: see chainq help show.",
     ),
     "types": (
-        "integer integers number numbers precision decimal bigint null nulls digits",
+        "integer integers number numbers precision decimal bigint digits",
         "chainq keeps every digit of a number. Other programs may round integers above 2**53: see Integers that do not "
         "fit in docs/cookbook.md. --columns help lists the type of each column: see chainq help columns.",
     ),
@@ -136,12 +151,13 @@ PLACES = {
         "Unix seconds. See chainq help since.",
     ),
     "stdin": (
-        "- input xargs batch standard-input",
+        "- input xargs batch standard-input ids",
         "block, transactions and transaction read heights or IDs from standard input, one per line, if their "
-        "argument is -. See chainq help block.",
+        "argument is -. A line can also be a row as jsonl: chainq blocks --last 5 --jsonl | chainq transactions -. See "
+        "chainq help block.",
     ),
     "compression": (
-        "compress gz zip zstd",
+        "compress gz gzip zip zstd",
         "Parquet files are compressed with zstd. Compress other formats in a pipe: chainq records --last 1000 | gzip "
         "> records.jsonl.gz. See chainq help output.",
     ),

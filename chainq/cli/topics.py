@@ -59,11 +59,12 @@ _LISTED = {
 TOPICS = (*_LISTED, *PLACES)
 """The topics of `chainq help`: those that list options, codes or variables, and the others."""
 _HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
+_VARIABLES = {variable: name for name in ENVIRONMENT for variable in name.split(", ")}
 _PLACE_OF = by_word({place: words for place, (words, _) in PLACES.items()})
 
 
 def topic_of(word: str) -> str:
-    """Return the topic or the option that a word names, empty if it names none.
+    """Return the topic, the variable or the option that a word names, empty if it names none.
 
     >>> topic_of("env"), topic_of("ranges"), topic_of("Exit codes"), topic_of("xyzzy")
     ('environment', 'range', 'exit-codes', '')
@@ -71,14 +72,13 @@ def topic_of(word: str) -> str:
     name = _name(word)
     if topic := name if name in _LISTED else WORDS.get(name):
         return topic
-    variables = re.findall(r"\w+", " ".join(ENVIRONMENT))
-    if word in variables:
-        return "environment"
+    if word in _VARIABLES:
+        return word
     if word in exit_codes() or (word.isdecimal() and 128 < int(word[:4]) < 160):
         return "exit-codes"
     if place := name if name in PLACES else _PLACE_OF.get(word if word.startswith("-") else name):
         return place
-    return _option(word) or ("environment" if word.upper() in variables else "")
+    return _option(word) or (word.upper() if word.upper() in _VARIABLES else "")
 
 
 def write(word: str, formatter: "HelpFormatter") -> None:
@@ -131,8 +131,9 @@ def _write_topic(topic: str, formatter: "HelpFormatter") -> None:
         from chainq.cli import chart_help
 
         chart_help.write(formatter)
-    elif topic == "environment":
-        sections(formatter, (("Environment", name, text.replace("`", "")) for name, text in ENVIRONMENT.items()))
+    elif topic == "environment" or topic in _VARIABLES:
+        names = [_VARIABLES[topic]] if topic in _VARIABLES else ENVIRONMENT
+        sections(formatter, (("Environment", name, ENVIRONMENT[name].replace("`", "")) for name in names))
     elif topic == "exit-codes":
         write_exit_codes(formatter)
     elif topic == "topics":

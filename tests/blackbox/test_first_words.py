@@ -87,7 +87,7 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
         ("columns", "--columns"),
         ("start", "--start"),
         ("env", "environment"),
-        ("http_proxy", "environment"),
+        ("http_proxy", "HTTP_PROXY"),
         ("sort", "sort"),
     ],
 )
@@ -158,13 +158,23 @@ def test_help_for_topics(chainq: Program) -> None:
         ("extra", "docs/tables.md"),
         ("truncate wide width", "--no-trunc prints whole values"),
         ("token auth headers", "--header 'Authorization: Bearer TOKEN'"),
-        ("sort order newest", "--reverse prints the highest heights first"),
+        ("sort order newest oldest", "--reverse prints the highest heights first"),
         ("count group aggregate join", "chainq help sql"),
         ("fee microcredits units", "1 credit is 1,000,000 microcredits"),
         ("cron systemd", "--checkpoint FILE"),
         ("pipe ndjson stdout", "--format NAME"),
         ("timezone utc", "Times are in UTC"),
-        ("stdin -", "if their argument is -"),
+        ("stdin - ids", "if their argument is -. A line can also be a row as jsonl"),
+        ("proxy http_proxy NO_PROXY", "Proxies, as for curl"),
+        ("null", "FIELD = null"),
+        ("gzip compress", "| gzip > records.jsonl.gz"),
+        ("alert stale", "--max-age AGE"),
+        ("address account", "chainq show ADDRESS"),
+        ("deployment", "adds a program"),
+        ("case quotes", "ignores case"),
+        ("nested", "of the items of an array"),
+        ("overwrite", "It is replaced when it is complete"),
+        ("stop", "--end H"),
         ("tail", "--last N"),
         ("signal ctrl-c", "128+N"),
     ],
@@ -274,7 +284,8 @@ def test_help_for_a_topic_says_which_commands_have_what_not_all_have(chainq: Pro
 
 def test_help_for_other_words(chainq: Program) -> None:
     """A variable, an exit code, the configuration file, a format, and an option behind its command."""
-    assert _help(chainq, "CHAINQ_URL") == _help(chainq, "COLUMNS") == _help(chainq, "environment")
+    assert _help(chainq, "CHAINQ_URL") == "Environment: CHAINQ_URL URL of the service, like --url."
+    assert _help(chainq, "COLUMNS").startswith("Environment: COLUMNS Width of tables")
     assert _help(chainq, "75") == _help(chainq, "130") == _help(chainq, "exit-codes")
     assert "man 5 chainq" in _help(chainq, "config") == _help(chainq, "configuration")
     assert _help(chainq, "parquet") == _help(chainq, "output")
@@ -287,6 +298,7 @@ def test_help_for_other_words(chainq: Program) -> None:
         ("--wher", "--where"),
         ("wher", "where"),
         ("tx", "transaction"),
+        ("dest", ""),
         ("xyzzy", ""),
         ("-x", ""),
     ],
