@@ -34,6 +34,7 @@ from chainq.stored import data_set, last_run
 from chainq.stored.inventory import export_command, gaps, listed, shorter, span
 from chainq.stored.manifest import look
 from chainq.stored.store import Store
+from chainq.text.alike import alike
 from chainq.text.sanitize import quoted
 
 T = TypeVar("T")
@@ -102,9 +103,8 @@ class Database(Closing):
             self._files.append(
                 Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
             )
-            rows = self._connection.from_arrow(self._files[-1].table())
             shown = f"* exclude ({PARTITION_COLUMN}){_derived(command)}, {PARTITION_COLUMN}"
-            rows.project(shown).create_view(view_name(command))
+            self._add_view(command, self._files[-1].table(), shown)
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
         due = (last_run.begun(store) or span(every)) if begun else None
@@ -132,7 +132,9 @@ class Database(Closing):
             more = (
                 f"; chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it" if exported else ""
             )
-            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
+            near = [name for name in alike(unknown[0], known) if name not in named]
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(f"no table {quoted(unknown[0])}{meant}", f"the {where} {', '.join(known)}{more}")
         commands = [command for view, command in known.items() if view in named]
         self._compare_spans({command: self._spans[command] for command in commands if command in self._spans})
         return commands
@@ -188,8 +190,15 @@ class Database(Closing):
             return []
         return [(name, kind) for name, kind, *_ in found]
 
+    def _add_view(self, command: str, table: Any, columns: str) -> None:
+        """Add a view of some columns of an Arrow table or data set."""
+        self._interruptible(lambda: self._connection.from_arrow(table).project(columns).create_view(view_name(command)))
+
     def schema(self) -> dict[str, list[tuple[str, str]]]:
         """Return the columns of each table, as (name, type in DuckDB)."""
+        return self._interruptible(self._schema)
+
+    def _schema(self) -> dict[str, list[tuple[str, str]]]:
         with self._empty() as empty:
             tables = {name: empty.table(name) for name in map(view_name, self._commands)}
             return {
@@ -216,7 +225,7 @@ class Database(Closing):
         """Add a view of rows in memory; return their number."""
         rows = ArrowRows(TABLES[command].columns, self._arrow)
         table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
-        self._connection.from_arrow(table).project(f"*{_derived(command)}").create_view(view_name(command))
+        self._add_view(command, table, f"*{_derived(command)}")
         return int(table.num_rows)
 
     def run(self, query: str) -> Result:

@@ -87,6 +87,7 @@ def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     assert "3000000" in again
     assert "fetching" not in again
     assert "no table 'nonsense'; the tables are blocks" in typist("select * from nonsense;")
+    assert "no table 'recrods' (did you mean records?);" in typist("select * from recrods;")
     for word in ("help;", ".help"):
         assert "A query ends with a semicolon" in typist(word)
     assert "unknown command '.nonsense'; .help lists" in typist(".nonsense")
