@@ -18,7 +18,7 @@ from chainq.doctor.block_hashes import NAME, block_hashes
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
-from chainq.errors import ChainqError, Phrase, ResponseError, UnreachableError
+from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
@@ -82,7 +82,9 @@ class _Examination:
         latest = self.methods.call("latest", {})
         error = latest.error
         if error is not None and not latest.code and not latest.skipped:
-            reached = "not reachable" if isinstance(error, UnreachableError) else "reachable, but not this service"
+            refused = isinstance(error, ServiceError) and error.code in ("HTTP 401", "HTTP 403")
+            other = "login refused" if refused else "but not this service"
+            reached = "not reachable" if isinstance(error, UnreachableError) else f"reachable, {other}"
             yield Check("connection", reached, str(error), error)
             return
         for _ in range(LATENCY_CALLS - 1):

@@ -32,7 +32,8 @@ class Request(NamedTuple):
 class Response(NamedTuple):
     """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression.
 
-    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty if there is none.
+    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty if there is none. `forwarded`: it
+    came by a proxy that may have made it.
     """
 
     status: int
@@ -40,6 +41,7 @@ class Response(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     http_version: str = ""
     tls: str = ""
+    forwarded: bool = False
 
 
 class Transport(Protocol):

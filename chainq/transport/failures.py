@@ -255,9 +255,7 @@ def of_status(response: Response, options: ServiceOptions, now: float) -> Chainq
         kind = GatewayError if status in (502, 503, 504) else UnreachableError
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
-        hint = _credentials(options) if status in (401, 403) else _HINTS.get(status, "")
-        hidden = hint is _PATH and "/***" in mask_url(options.url)
-        return ServiceError(message, _HIDDEN_PATH if hidden else hint, code=f"HTTP {status}")
+        return _of_refusal(message, response, options)
     if status == 501 and (page := of_web_page(response)):  # of a server that knows no POST
         return ResponseError(page.message, page.hint)
     if status >= 500:
@@ -265,6 +263,18 @@ def of_status(response: Response, options: ServiceOptions, now: float) -> Chainq
     if 300 <= status < 400:
         return _of_redirect(message, response.headers.get("location", ""), options)
     return ResponseError(f"{message}, expected HTTP 200")
+
+
+def _of_refusal(message: str, response: Response, options: ServiceOptions) -> ChainqError:
+    """Return the error of an HTTP status 4xx that a retry cannot cure."""
+    status = response.status
+    hint = _credentials(options) if status in (401, 403) else _HINTS.get(status, "")
+    if response.forwarded and status == 407:  # by the proxy, as for a tunnel
+        return UnreachableError(message, hint)
+    if response.forwarded and status == 403:
+        hint = Phrase("{}; if the proxy refused, check its rules", hint)
+    hidden = hint is _PATH and "/***" in mask_url(options.url)
+    return ServiceError(message, _HIDDEN_PATH if hidden else hint, code=f"HTTP {status}")
 
 
 def _credentials(options: ServiceOptions) -> str:

@@ -37,7 +37,7 @@ class HttpTransport:
             raise UsageError(f"invalid URL {mask_url(options.url)!r}: {excerpt(str(error))}") from None
         self._headers = _headers(options, self._url)
         route = Route(self._url, named_proxy(options.url), options.cert)
-        self.via = route.via
+        self.via, self._forwarded = route.via, route.forwards
         self._adapter = Adapter(route, now)
 
     def call(self, request: Request) -> Response:
@@ -60,6 +60,7 @@ class HttpTransport:
                 {name.lower(): value for name, value in incoming.headers.items()},
                 shown["http_version"].decode(),
                 shown["tls"],
+                self._forwarded,
             )
 
     def close(self) -> None:

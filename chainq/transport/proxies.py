@@ -40,7 +40,8 @@ def named_proxy(url: str) -> httpx.Proxy | None:
 
 class Route:
     """The way to the server of a URL. `target` is what requests name, `headers` what they need for the proxy, and `via`
-    what errors add to the URL: the proxy, without its login; empty for none.
+    what errors add to the URL: the proxy, without its login; empty for none. `forwards`: a proxy reads the requests
+    and may answer them itself, as it does to `http://`.
 
     `cert`: the client certificate for the server, and for no proxy. Raises UsageError if it cannot be used, or
     the certificates that the environment names.
@@ -48,15 +49,15 @@ class Route:
 
     def __init__(self, url: httpx.URL, proxy: httpx.Proxy | None, cert: str | None = None) -> None:
         self._server, self._proxy = url, proxy
-        self._forwards = proxy is not None and url.scheme == "http" and proxy.url.scheme in ("http", "https")
+        self.forwards = proxy is not None and url.scheme == "http" and proxy.url.scheme in ("http", "https")
         self._authorization = _basic(proxy)
         self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
         self._tls = _tls(url.scheme == "https", cert)
         self._proxy_tls = _tls(proxy is not None and proxy.url.scheme == "https")
-        self.headers = self._authorization if self._forwards else []
+        self.headers = self._authorization if self.forwards else []
         path = url.raw_path.decode("ascii")
         # RFC 9112, section 3.2: a proxy that forwards is sent the whole URL.
-        self.target = f"{url.scheme}://{url.netloc.decode('ascii')}{path}" if self._forwards else path
+        self.target = f"{url.scheme}://{url.netloc.decode('ascii')}{path}" if self.forwards else path
 
     def open(self, now: Now, deadline: float) -> tuple[Tcp, Channel]:
         """Connect, and return the connection and, over it, the channel to the server.
@@ -88,7 +89,7 @@ class Route:
                 channel = Tls(channel, self._proxy_tls, _address(self._proxy.url)[0])
             if self._proxy.url.scheme.startswith("socks"):
                 _connect_by_socks(channel, host, port, self._proxy.raw_auth)
-            elif not self._forwards:
+            elif not self.forwards:
                 _connect_by_tunnel(channel, host, port, self._authorization)
         return Tls(channel, self._tls, host) if self._server.scheme == "https" else channel
 

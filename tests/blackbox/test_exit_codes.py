@@ -123,6 +123,16 @@ def test_3_credentials_that_are_refused_say_where_they_come_from(chainq: Program
         assert len(seen) == 4
 
 
+def test_3_a_refusal_through_a_proxy_may_be_its_own(chainq: Program) -> None:
+    """A request that a proxy passes on may be refused by either of them."""
+    with socket_server(answering(b"", status="403 Forbidden")) as (proxy, _):
+        said = one_line(
+            chainq("block", "5", url="http://chainq.invalid/", env={"http_proxy": proxy, "no_proxy": ""}), 3
+        )
+    assert "pass credentials with --header" in said
+    assert said.endswith("; if the proxy refused, check its rules\n")
+
+
 def test_3_headers_that_are_too_large(chainq: Program) -> None:
     """HTTP 431 points to the headers, which are the user's own."""
     with canned(lambda _: Canned(b"<html>Request Header Fields Too Large</html>", 431, "text/html")) as (url, seen):
@@ -270,7 +280,7 @@ def test_5_a_port_of_another_protocol(greeting: bytes, advice: str, chainq: Prog
 
 @pytest.mark.parametrize(
     ("name", "status", "code"),
-    [("https_proxy", "501 No", 4), ("https_proxy", "407 Login", 4), ("http_proxy", "407 Login", 3)],
+    [("https_proxy", "501 No", 4), ("https_proxy", "407 Login", 4), ("http_proxy", "407 Login", 4)],
 )
 def test_an_error_names_the_proxy(name: str, status: str, code: int, chainq: Program) -> None:
     """Once, without its login, and without another attempt, for tunnels and for requests that it passes on."""

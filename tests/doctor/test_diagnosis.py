@@ -148,19 +148,19 @@ def test_a_server_of_another_kind_fits_no_dialect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "code"),
+    ("reply", "code", "finding"),
     [
-        (Reply(401, "text/html", b"<b>who?</b>"), ExitCode.SERVICE),
-        (Reply(200, "text/html", b"<html>hello</html>"), ExitCode.RESPONSE),
-        (Reply(200, "application/json", b'{"hello": 1}'), ExitCode.RESPONSE),
-        (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE),
+        (Reply(401, "text/html", b"<b>who?</b>"), ExitCode.SERVICE, "reachable, login refused"),
+        (Reply(200, "text/html", b"<html>hello</html>"), ExitCode.RESPONSE, "reachable, but not this service"),
+        (Reply(200, "application/json", b'{"hello": 1}'), ExitCode.RESPONSE, "reachable, but not this service"),
+        (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE, "not reachable"),
     ],
 )
-def test_a_server_that_cannot_be_used_gets_no_more_calls(reply: Reply, code: ExitCode) -> None:
+def test_a_server_that_cannot_be_used_gets_no_more_calls(reply: Reply, code: ExitCode, finding: str) -> None:
     """Where the first call fails that is all there is to say, and the exit code is its own."""
     diagnosis = examined(Odd(change=lambda _: reply))
     assert diagnosis.calls <= 2
-    assert [check.name for check in diagnosis.checks] == ["connection"]
+    assert [(check.name, check.finding) for check in diagnosis.checks] == [("connection", finding)]
     fault = diagnosis.checks[0].fault
     assert fault is not None
     assert fault.exit_code is code
