@@ -35,7 +35,10 @@ from chainq.transport.jsonrpc import decode_listed, decode_rows
 AGREED = 2  # lists of one length that are compared
 _METHOD = BY_COMMAND["transactions"]
 _DIALECT_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
-_LAG_HINT = "the server, or one of several behind the URL, may be behind: end the range some blocks below the tip"
+_LAG_HINT = (
+    "the service sent an empty or stale result: run the command again; near the tip a server may be behind: end the "
+    "range some blocks below the tip"
+)
 
 
 class BlockTransactions:
@@ -135,9 +138,8 @@ class BlockTransactions:
         records = self._call(BY_COMMAND["records"], {**heights, Role.PAGE: 0, Role.SIZE: tuning.SAMPLE}, height)
         due = {text_of(Picker(["transaction_id"])(record)[0]) for record in records}
         if not due:
-            raise self._mismatch(
-                height, "nothing shows whether this is the block: it has no records, and no full block came"
-            )
+            unknown = "nothing shows whether " + ("this is the block" if rows else "it has transactions")
+            raise self._mismatch(height, f"{unknown}: no records and no full block came")
         self._check_common(height, rows, due)
 
     def _check_common(self, height: int, rows: list[Raw], due: set[str]) -> None:
