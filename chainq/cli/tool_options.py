@@ -60,6 +60,9 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours. With
     both, all records are printed. --lake DEST takes what an export of full-blocks has.
 
+    owned does not prove that the service lists every record. balance and verify do, and --spent and --unspent for the
+    full blocks that they read: these contain the records themselves.
+
     Plain ownership rows show the service nothing of your keys. A table, --records, --decrypt, --spent and --unspent
     do: they request the blocks and the transactions of your records, even with --lake. With --url DEST, an export of
     chain, ownership and records, no service learns anything.

@@ -24,6 +24,7 @@ from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
 from chainq.wallet.examine import Names
 from chainq.wallet.keys import ViewKey
+from chainq.wallet.listed import Listed, advice, fewer
 from chainq.wallet.records import Key, in_words, key_of, opened_by, shown
 from chainq.wallet.scan import Scanner
 from chainq.wallet.shown import Style, shown_plaintext
@@ -36,9 +37,9 @@ _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
 
 
 class _Window(NamedTuple):
-    """The ownership rows of some heights: all by position, and the owned ones with the number of their key."""
+    """The ownership rows of some heights: all of them, and the owned ones with the number of their key."""
 
-    listed: set[Key]
+    listed: Listed
     owned: dict[Key, int]
 
 
@@ -138,7 +139,7 @@ class Bookkeeper(Closing):
         for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
             for row in batch.rows:
                 block = read_block_records(row)
-                if any((output.transition, output.place) not in window.listed for output in block.outputs):
+                if window.listed.lacks(block):
                     return book.next if block.height is None else block.height
                 left -= {(output.transition, output.place) for output in block.outputs}
                 self._enter(book, block, window, open_tags)
@@ -152,12 +153,12 @@ class Bookkeeper(Closing):
         return None
 
     def _ownership(self, heights: HeightRange) -> _Window:
-        window = _Window(set(), {})
+        window = _Window(Listed(), {})
         with suppress(BehindError):  # the full block of that height will show which rows are missing
             for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights), ahead=False):
                 rows = scanned.batch.rows
                 self._progress.wrote(0, len(rows))
-                window.listed.update(map(key_of, rows))
+                window.listed.add(scanned.batch.heights or heights, rows)
                 window.owned.update((key_of(rows[number]), key) for number, key in scanned.findings.owned)
                 for number, problem in scanned.findings.malformed:
                     self.findings.setdefault(key_of(rows[number]), f"is malformed: {problem}")
@@ -201,7 +202,6 @@ class Bookkeeper(Closing):
         )
 
     def _say_behind(self, height: int, tip: Tip) -> None:
-        words = f"records/isOwner height {height}: the service lists fewer records than the full block has"
         if height < tip.height - SETTLED:
-            raise IncompleteError(f"{words}; the balance ends at block {height - 1}", "run the command again later")
-        self._warn(f"{words}, as it may be indexing; the balance is as of block {height - 1}")
+            raise IncompleteError(f"{fewer(height)}; the balance ends at block {height - 1}", advice(height))
+        self._warn(f"{fewer(height)}, as it may be indexing; the balance is as of block {height - 1}")

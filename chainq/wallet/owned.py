@@ -19,9 +19,11 @@ from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
+from chainq.rows.outputs import BlockRecords, read_block_records
 from chainq.text.humanize import counted
 from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
+from chainq.wallet.listed import Listed, advice, fewer
 from chainq.wallet.network import check_network
 from chainq.wallet.records import NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
@@ -70,6 +72,8 @@ class Wallet(Closing):
         self.read: HeightRange | None = None
         self._owners: set[int] = set()  # numbers of keys that own a row
         self._examiner: Examiner | None = None
+        self._listed = Listed()
+        self._lacking: list[int] = []  # heights of blocks with records that are not listed
 
     def close(self) -> None:
         """End the processes and drop the keys."""
@@ -116,6 +120,8 @@ class Wallet(Closing):
             if heights := scanned.batch.heights:
                 known = self.read or heights
                 self.read = HeightRange(min(known.start, heights.start), max(known.end, heights.end))
+                if self._wanted.spends:
+                    self._listed.add(heights, scanned.batch.rows)
             self._owners.update(key for _, key in scanned.findings.owned)
             confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
             rows, count = self._rows(scanned, finder), len(scanned.batch.rows)
@@ -139,7 +145,9 @@ class Wallet(Closing):
             announce(reader, heights, service, warn, "as_of")
             self._progress.begin(len(heights), "full blocks")
             for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
-                spends.read([blocks])
+                for block in map(read_block_records, blocks.rows):
+                    spends.read(block)
+                    self._compare(block)
                 self._progress.wrote(len(blocks.heights or ()), 0)
                 if spends.all_spent:
                     break
@@ -154,6 +162,11 @@ class Wallet(Closing):
                 else:
                     self.amounts.pop(key_of(row), None)
             yield batch._replace(rows=wanted, confirmed=False)
+
+    def _compare(self, block: BlockRecords) -> None:
+        """Note a block of the range with records that the service does not list."""
+        if self.read and block.height is not None and block.height in self.read and self._listed.lacks(block):
+            self._lacking.append(block.height)
 
     def check_as_of(self, heights: HeightRange, service: Service) -> None:
         """Raise UsageError if the block `as_of` is below these heights or above the tip."""
@@ -173,7 +186,10 @@ class Wallet(Closing):
         return as_of if as_of >= 0 else service.tip_height() + 1 + as_of
 
     def check(self) -> None:
-        """Raise IncompleteError if rows were malformed, as some of them may be owned, or if records are not genuine."""
+        """Raise IncompleteError if owned rows may be missing or if records are not genuine.
+
+        They may be missing if rows were malformed, or if the full blocks that were read have more records.
+        """
         if self.malformed:
             named = [shown(key) for key in self.malformed][:NAMED]
             more = len(self.malformed) - len(named)
@@ -182,6 +198,10 @@ class Wallet(Closing):
                 f" ({', '.join(named)}{f' and {more:,} more' if more else ''}); all others were compared",
                 "report it to the operator of the server",
             )
+        if self._lacking:
+            first, more = self._lacking[0], len(self._lacking) - 1
+            others = f", and so at {counted(more, 'other height')}" if more else ""
+            raise IncompleteError(f"{fewer(first)}{others}; owned rows may be missing", advice(first))
         if self._examiner is not None:
             self._examiner.check()
 

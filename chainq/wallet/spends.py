@@ -4,7 +4,7 @@ The tag of a record is the Poseidon2 hash of `sk_tag`, derived from the view key
 its output ID. The input that spends a record contains that tag (docs/protocol.md, "Records and their outputs").
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from chainq.catalog.identifiers import is_data_set
@@ -14,8 +14,8 @@ from chainq.fetching.service import Service
 from chainq.hashes.sdk import load
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import first_requests
-from chainq.query import Batch, Query
-from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
+from chainq.query import Query
+from chainq.rows.outputs import BlockRecords, RecordOutput
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet.keys import ViewKey
@@ -76,13 +76,8 @@ class Spends:
         self._seen: set[Key] = set()
         self._spends: dict[Key, Spend] = {}
 
-    def read(self, batches: Iterable[Batch]) -> None:
-        """Read batches of full blocks."""
-        for batch in batches:
-            for row in batch.rows:
-                self._read(read_block_records(row))
-
-    def _read(self, block: BlockRecords) -> None:
+    def read(self, block: BlockRecords) -> None:
+        """Read the next full block."""
         for output in block.outputs:  # before the inputs: a transaction can spend its own outputs
             key = (output.transition, output.place)
             if key in self._owners:

@@ -154,7 +154,7 @@ def test_a_service_that_lags_far_behind_with_ownership_rows(chainq: Program, ser
     ran = balance(chainq, "--json", url=url, code=6)
     ends = 1_400 - lag
     assert json.loads(ran.out)["height"] == ends
-    assert f"; the balance ends at block {ends}; run the command again later\n" in ran.err
+    assert f"; the balance ends at block {ends}; run the command again later; chainq verify {ends + 1} shows" in ran.err
 
 
 def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chainq.demo.bodies import Bodies
-from harness.program import Program, one_line
+from harness.program import Program, Servers, one_line
 from harness.search import some
 from harness.services import serving
-from harness.wallet import Holding, Key, fresh_key, fresh_records, key_file, tagged
+from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, tagged
 
 pytest.importorskip("aleo")
 
@@ -192,3 +192,13 @@ def test_an_owned_record_that_no_block_has_is_a_contradiction(chainq: Program) -
     with serving(service) as url:
         ran = chainq("owned", *RANGE, "--unspent", "--view-key-file", key_file(chainq.home, key), url=url)
     assert ran.code == 6
+
+
+@pytest.mark.parametrize("options", some([("--spent",), ("--unspent", "--reverse")], ("--spent",)))
+def test_a_record_without_an_ownership_row(chainq: Program, server: Servers, options: tuple[str, ...]) -> None:
+    """The full blocks of the range show it, as they do for a balance; blocks above the range are not compared."""
+    url, env = server("--tip", "200", "--plant", "lost-ownership:116"), {VARIABLE: PUBLISHED.text}
+    ran = chainq("owned", ":201", "-w", "1", *options, url=url, env=env)
+    assert ran.code == 6
+    assert "records/isOwner height 116: the service lists fewer records than the full block has; owned rows" in ran.err
+    assert chainq("owned", ":100", "-w", "1", *options, url=url, env=env).code == 0

@@ -11,7 +11,6 @@ pytest.importorskip("aleo")
 
 from aleo import mainnet as sdk
 
-from chainq.query import Batch
 from chainq.rows.outputs import read_block_records
 from chainq.wallet import keys
 from chainq.wallet.spends import Spend, Spends
@@ -93,7 +92,8 @@ def spend(*blocks: Raw) -> Spend | None:
     made, _ = received()
     (key,) = keys.checked([("key", str(MINE.view_key))])
     spends = Spends([key], {(made["id"], 0): key.address})
-    spends.read([Batch(list(blocks))])
+    for block in blocks:
+        spends.read(read_block_records(block))
     return spends.of((made["id"], 0))
 
 

@@ -1,0 +1,45 @@
+"""Checks that the service lists an ownership row for each record in the full blocks."""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from msgspec import Raw
+
+from chainq.heights.range import HeightRange
+from chainq.rows.outputs import BlockRecords
+from chainq.wallet.records import key_of
+
+
+class Listed:
+    """The ownership rows that a service lists: 8 bytes of each, a hash, because ranges can have millions."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[HeightRange, array[int]]] = []  # in order of height
+        self._last: tuple[HeightRange, set[int]] = HeightRange(0, 0), set()  # the part of the last block
+
+    def add(self, heights: HeightRange, rows: Sequence[Raw]) -> None:
+        """Add all rows of heights that are new."""
+        self._parts.insert(self._at(heights.start), (heights, array("q", map(hash, map(key_of, rows)))))
+
+    def lacks(self, block: BlockRecords) -> bool:
+        """Return whether a record in a block is not listed. Blocks in order of height cost least."""
+        if block.height is not None and block.height not in self._last[0] and (at := self._at(block.height)):
+            heights, hashes = self._parts[at - 1]
+            self._last = heights, set(hashes)
+        heights, known = self._last
+        listed = known if block.height is not None and block.height in heights else ()
+        return any(hash((output.transition, output.place)) not in listed for output in block.outputs)
+
+    def _at(self, height: int) -> int:
+        return bisect_right(self._parts, height, key=lambda part: part[0].start)
+
+
+def fewer(height: int) -> str:
+    """Return the message for a block with a record that is not listed."""
+    return f"records/isOwner height {height}: the service lists fewer records than the full block has"
+
+
+def advice(height: int) -> str:
+    """Return the hint with it."""
+    return f"run the command again later; chainq verify {height} shows which are missing"
