@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
-from chainq.catalog.methods import METHODS
+from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.catalog.tables import DERIVED
 from chainq.cli.help import PlainGroup
-from chainq.cli.topic_words import by_word
+from chainq.cli.topic_words import PLACES, WORDS, by_word
 from chainq.cli.topics import TOPICS, topic_of
 from chainq.formats import registry
 from chainq.text.alike import alike
@@ -37,20 +37,12 @@ _WORDS = by_word(
     }
 )
 MOST_NAMED = 5  # commands that have an option
-# Options of other programs, and of other commands of this one: the first one that the command has is meant.
+# Options of other programs, and of other commands of this one, besides the words of help: the first one that the
+# command has is meant.
 _OPTIONS = {
-    "--fields": ("--columns",),
-    "--select": ("--columns",),
-    "--cols": ("--columns",),
-    "--from": ("--start",),
-    "--begin": ("--start",),
     "--to": ("--end",),
-    "--stop": ("--end",),
-    "--tail": ("--last",),
-    "--head": ("--limit",),
     "--count": ("--limit", "--last"),
     "--number": ("--limit", "--last"),
-    "--max": ("--limit",),
     "-n": ("--limit", "--last"),
     "--out": ("--output", "-o", "--to"),
     "--output": ("--to",),
@@ -67,11 +59,7 @@ _OPTIONS = {
     "-H": ("--header",),
     "--rpc-url": ("--url",),
     "--endpoint": ("--url",),
-    "--max-time": ("--timeout",),
     "-s": ("--quiet",),
-    "--silent": ("--quiet",),
-    "--jobs": ("--concurrency",),
-    "--threads": ("--concurrency",),
     "--last": ("--newest",),
 }
 _IN_QUERY = {"--columns", "--limit", "--where", "--program", "--function", "--reverse"}
@@ -79,6 +67,7 @@ _OF_ROWS = {"--columns", "--csv", "--jsonl", "--format", "--output", "-o", "--wh
 _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--begin", "--to", "--stop"}
 _HEIGHT = re.compile(r"[0-9][0-9_.]*[KkMm]?")
 _RANGE = re.compile(r"-?(?:[0-9][0-9_.]*[KkMm]?)?:(?:[0-9][0-9_.]*[KkMm]?)?")
+_OF_STDIN = ("block", "transactions", "transaction")
 _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
 
@@ -137,7 +126,7 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
     if command and option in _OF_ROWS and "--json" in known and "--format" not in known:
         file = " > FILE" if option in ("-o", "--output") else ""
         return f"use chainq {command.name} --json{file}"
-    meant = next((name for name in _OPTIONS.get(option, ()) if name in known), None)
+    meant = next((name for name in _meant_by(option) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name == "block":
         return f"use a range: {_range_of(arguments)}"
     if option in _BY_TIME | {"--reverse"} and command and command.name in ("block", "transactions"):
@@ -151,11 +140,36 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
     if (option, meant) == ("--last", "--newest"):
         return f"use --newest --limit {_last_of(arguments)}"
     near = meant or _nearest(option, known)
-    return f"did you mean {near}?" if near else _owners(option)
+    return _topic(option, command, near, arguments) or (f"did you mean {near}?" if near else _owners(option))
+
+
+def _meant_by(option: str) -> tuple[str, ...]:
+    """Return the options that an option of another program may mean."""
+    return (*_OPTIONS.get(option, ()), WORDS.get(option.removeprefix("--"), ""))
+
+
+def _topic(option: str, command: "Command | None", near: str, arguments: Sequence[str]) -> str:
+    """Return which help says what a command for rows has instead of an option; empty if none does, or if the option
+    that is near fits better: it takes no value, or gets the number that it takes."""
+    if command is None or command.name not in BY_COMMAND or _having(option):
+        return ""
+    topic = topic_of(option.lstrip("-"))
+    flag = any(near in param.opts and getattr(param, "is_flag", False) for param in command.params)
+    if near and (topic not in PLACES or flag or _before_number(option, arguments)):
+        return ""
+    return "" if topic.startswith("-") or not topic else f"see chainq help {topic}"
+
+
+def _before_number(option: str, arguments: Sequence[str]) -> bool:
+    """Return whether a number follows an option, as for a limit."""
+    words = [part for word in arguments for part in word.split("=", 1)]
+    return any(word == option and value.isdecimal() for word, value in pairwise(words))
 
 
 def _instead(command: str, option: str) -> str:
     """Return what a command without filters, ranges or `--lake` has instead; empty for other commands and options."""
+    if command in _OF_STDIN and option in ("--file", "--ids", "--input", "--input-file"):
+        return f"- reads standard input: chainq {command} - < FILE"
     if command == "sql" and option == "--lake":
         return "the folder or URL of an export comes before the query: chainq sql DEST QUERY"
     if command == "sql" and re.search(r"\s", option):
@@ -182,7 +196,7 @@ def _range_of(arguments: Sequence[str]) -> str:
     """
     words = [part for word in arguments for part in word.split("=", 1)]
     given = {name: value for name, value in pairwise(words) if name in _BY_RANGE and _HEIGHT.fullmatch(value)}
-    given = {_OPTIONS.get(name, (name,))[0] if name != "--last" else name: value for name, value in given.items()}
+    given = {name if name == "--last" else _meant_by(name)[0] or name: value for name, value in given.items()}
     if last := given.get("--last"):
         return f"-{last}:"
     start, end = given.get("--start", ""), given.get("--end", "")
