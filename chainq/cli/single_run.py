@@ -108,15 +108,16 @@ class SingleRun:
         listed = len(query.lookups or ()) == 1 and isinstance((query.lookups or ())[0], Bounds)
         read = (lambda: self.read.edges) if (whole or listed) and query.limit is None else settings.spec.read
         heights = settings.spec.heights if listed or query.reverse or query.where is not None else read
+        screenful = settings.spec.terminal and query.endless
+        batches = self._screenful() if screenful else self._rows()  # raises UsageError before the first byte
         writer = settings.begin(self.reporter, sink, single=query.single, heights=heights, read=read)
         sink.keep()
         self.opened = True
-        if settings.spec.terminal and query.endless:
-            found = self._copy(self._screenful(), writer, sink)
+        if screenful:
+            found = self._copy(batches, writer, sink)
             self._warn_uncalled(found=found)
             self.reporter.note(self.rest)
             return
-        batches = self._rows()
         if self.account is not None:
             batches = self.account.counted(batches)
         if settings.format == "table":

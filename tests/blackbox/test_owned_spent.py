@@ -133,7 +133,8 @@ def test_spends_as_of_a_block(chainq: Program) -> None:
         called: list[str] = []
         service.hook = called.append
         with serving(service) as url:
-            assert said in one_line(chainq(*words, *options, url=url), 2)
+            ran = chainq(*words, *options, "--csv", url=url)
+            assert (said in one_line(ran, 2), ran.out) == (True, b"")
         assert not {"records/isOwner", "getChainBlocks"}.intersection(called)  # before anything is read
 
 
