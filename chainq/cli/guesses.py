@@ -30,6 +30,7 @@ _WORDS = by_word(
         "program-transactions": "program function",
         "ownership": "owner",
         "rpc": "call",
+        "sql": "query",
         "profiles": "config",
         "doctor": "check",
         "serve": "server mock",
@@ -139,7 +140,8 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         return instead
     if (option, meant) == ("--last", "--newest"):
         return f"use --newest --limit {_last_of(arguments)}"
-    near = meant or _nearest(option, known)
+    one_dash = next((f"-{word}" for word in arguments if word.startswith("-") and f"-{word}" in known), None)
+    near = meant or one_dash or _nearest(option, known)
     return _topic(option, command, near, arguments) or (f"did you mean {near}?" if near else _owners(option))
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt
+from chainq.text.sanitize import excerpt, quoted
 from chainq.text.width import width_of
 
 
@@ -17,7 +17,10 @@ def invalid(error: Exception, query: str) -> UsageError:
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
     hyphens = re.search(r"\bfull-blocks\b", query)
-    return UsageError(f"the query failed: {excerpt(shown, 300)}", "the table is full_blocks" if hyphens else "")
+    hint = "the table is full_blocks" if hyphens else ""
+    if (column := re.search(r'Referenced column "([^"]*)" not found', shown)) and f'"{column[1]}"' in query:
+        hint = f"text is in single quotes: {quoted(column[1])}"
+    return UsageError(f"the query failed: {excerpt(shown, 300)}", hint)
 
 
 def _located(found: "re.Match[str]", query: str) -> str:

@@ -85,7 +85,9 @@ def inside(store: Store) -> str:
 
 def missing(store: Store, hint: str) -> UsageError:
     """Return the error of a destination without a data set. `hint`: what writes one."""
-    return UsageError(f"no data set in {store.label}: no {NAME}", inside(store) or hint)
+    gone = "://" not in store.label and not os.path.exists(store.label)  # noqa: PTH110  # as above
+    reason = "that folder does not exist" if gone else f"no {NAME}"
+    return UsageError(f"no data set in {store.label}: {reason}", inside(store) or hint)
 
 
 def check_place(store: Store) -> None:

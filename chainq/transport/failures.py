@@ -63,6 +63,7 @@ _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other
 _CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
 _PORT = "check the scheme and the port of the URL"
+_LOG = "check the log of the server, or of a proxy before it"
 _PROXY = "check the proxy and its login"
 _LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
 """In the URLs of login pages."""
@@ -208,7 +209,7 @@ def of_exchange(error: ExchangeError, options: ServiceOptions, *, first: bool) -
     if isinstance(error, NoResponseError):
         return TransientFailure(GatewayError(reason, f"{_PORT}, or the log of the server"))
     if isinstance(error, BrokenResponseError):
-        return TransientFailure(BrokenBodyError(f"response ended early: {reason}"))
+        return TransientFailure(BrokenBodyError(f"response ended early: {reason}", _LOG))
     if isinstance(error, DeadlineError):
         slow = GatewayError(
             f"no complete response within {options.seconds:g} s",

@@ -587,7 +587,9 @@ def test_times_and_booleans_in_parquet(exported: Program) -> None:
 
 def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path: Path) -> None:
     """Mistakes are one line; those in the output's options come before any request."""
-    assert "no data set in nowhere" in one_line(chainq("sql", "nowhere", "select 1"), 2)
+    assert "no data set in nowhere: that folder does not exist" in one_line(chainq("sql", "nowhere", "select 1"), 2)
+    in_quotes = exported("sql", "lake", 'select * from blocks where block_hash = "a.b"')
+    assert one_line(in_quotes, 2).endswith("; text is in single quotes: 'a.b'\n")
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
     assert "a range cannot be combined with DEST" in one_line(exported("sql", "lake", "5:9", "select 1"), 2)

@@ -41,6 +41,8 @@ from harness.program import Program, one_line
             "verify /dev/null",
             "chainq verify: '/dev/null' is a device or a pipe: expected a file of rows or the folder of an export",
         ),
+        ("records 0:9 -csv", "chainq records: unknown option -c; did you mean --csv?"),
+        ("query select", "chainq: unknown command 'query'; did you mean sql?"),
         ("--foo", "chainq: unknown option --foo; see --help"),
         ("blokc 5", "chainq: unknown command 'blokc'; did you mean block?"),
     ],
