@@ -11,6 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from chainq import tuning
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import excerpt, keep_secret, mask_url, quoted
 from chainq.transport.base import TRANSIENT, NoConnectionError, ProxyRefusedError
@@ -66,6 +67,10 @@ class Route:
         """
         tcp = self._connect(now, deadline)
         try:
+            if self._proxy is not None and self._proxy.url.scheme.startswith("socks"):
+                tcp.start(min(deadline, now() + tuning.SOCKS_SECONDS))
+                _greet_socks(tcp, self._proxy.raw_auth)
+                tcp.start(deadline)
             return tcp, self._channel(tcp)
         except BaseException:
             tcp.close()
@@ -161,14 +166,22 @@ def _connect_by_tunnel(channel: Channel, host: str, port: int, headers: list[tup
         raise refused(excerpt(f"the proxy refused to connect: {response.status} {response.reason}"))
 
 
+def _greet_socks(channel: Channel, login: tuple[bytes, bytes] | None) -> None:
+    """Agree with a SOCKS5 proxy on whether there is a login (RFC 1928). Raises OSError or NoConnectionError."""
+    channel.send(b"\5\1" + (b"\2" if login else b"\0"))  # one method: name and password, or none
+    try:
+        agreed = _received(channel, 2) == (b"\5\2" if login else b"\5\0")
+    except TimeoutError:
+        raise ProxyRefusedError("the SOCKS proxy does not respond: it may not be a SOCKS5 proxy") from None
+    if not agreed:
+        raise ProxyRefusedError("the SOCKS proxy refused the login, or is not a SOCKS5 proxy")
+
+
 def _connect_by_socks(channel: Channel, host: str, port: int, login: tuple[bytes, bytes] | None) -> None:
     """Connect the channel to a host through a SOCKS5 proxy, which looks the host up (RFC 1928, RFC 1929).
 
     Raises OSError or NoConnectionError.
     """
-    channel.send(b"\5\1" + (b"\2" if login else b"\0"))  # one method: name and password, or none
-    if _received(channel, 2) != (b"\5\2" if login else b"\5\0"):
-        raise ProxyRefusedError("the SOCKS proxy refused the login, or is not a SOCKS5 proxy")
     if login:
         channel.send(b"\1" + b"".join(bytes([len(word)]) + word for word in login))
         if _received(channel, 2)[1:] != b"\0":

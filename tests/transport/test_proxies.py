@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from chainq import tuning
 from chainq.errors import UsageError
-from chainq.transport.base import NoConnectionError, Response, ServiceOptions
+from chainq.transport.base import NoConnectionError, ProxyRefusedError, Response, ServiceOptions
 from chainq.transport.http import HttpTransport
 from harness.calls import request
 from harness.certificate import certified
@@ -150,6 +151,21 @@ def test_what_is_no_proxy_is_no_connection(scheme: str, sent: bytes, environment
     with proxy(handshake) as (address, _):
         environment.setenv("https_proxy", f"{scheme}://{address}")
         with pytest.raises(NoConnectionError):
+            exchange("https://chainq.invalid/")
+
+
+def test_a_silent_socks_proxy_is_not_waited_for_as_long_as_a_server(environment: pytest.MonkeyPatch) -> None:
+    """An HTTP server at its port waits for more than a SOCKS client sends; no other attempt helps."""
+    environment.setattr(tuning, "SOCKS_SECONDS", 0.0)
+
+    def handshake(client: socket.socket) -> tuple[str, int]:
+        while client.recv(99):
+            pass
+        raise ConnectionError
+
+    with proxy(handshake) as (address, _):
+        environment.setenv("https_proxy", f"socks5://{address}")
+        with pytest.raises(ProxyRefusedError, match="the SOCKS proxy does not respond: it may not be a SOCKS5 proxy"):
             exchange("https://chainq.invalid/")
 
 
