@@ -188,7 +188,7 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
         texts = owner, printable(total.program), token
         lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
     columns = list(enumerate(zip(*lines, strict=True), first))
-    if scope.width and not any(total.token for total in totals):
+    if not any(total.token for total in totals):
         columns = [column for column in columns if column[0] != _TOKEN]
     text = _drawn(columns, scope.width or ENDLESS) if totals else b""
     owners = {total.owner for total in totals}

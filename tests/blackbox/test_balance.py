@@ -172,7 +172,7 @@ def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
 def test_a_table_and_a_line_of_json(chainq: Program) -> None:
     """A person sees credits, a program every digit; both name the block."""
     table = balance(chainq, "--end", "150", url="demo:").out.decode().splitlines()
-    assert table[1].split() == ["credits.aleo", "-", "2", "3.000000", "credits", "1", "1.000000", "credits"]
+    assert table[1].split() == ["credits.aleo", "2", "3.000000", "credits", "1", "1.000000", "credits"]
     assert table[2].startswith("as of block 149, 2023-06-01 00:")
     assert "public balance" in table[3]
     found = json.loads(balance(chainq, "--end", "150", "--json", url="demo:").out)
