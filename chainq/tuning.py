@@ -26,6 +26,7 @@ CONTRADICTIONS = 2  # times that a chunk whose responses contradict others is re
 NEIGHBOURS = 2  # chunks above, whose responses show where the rows of a chunk without heights end
 MOST_ROUNDS = 3  # of questions for one chunk that prove nothing
 BLOCK_ATTEMPTS = 2  # requests for blocks that are missing: the tip may have come after the first response
+BELOW_TIP = 10  # blocks below the tip at which hints end a range, unless more are known to lack rows
 NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 
 # Another method names the rows that are due

@@ -17,7 +17,7 @@ from chainq.fetching.dialect_detection import explain
 from chainq.heights.bounds import Bounds, parse_count
 from chainq.lake.partition import LESS_MEMORY
 from chainq.planning.exact_heights import NO_VERIFY
-from chainq.planning.facts import BELOW_TIP
+from chainq.planning.facts import below_tip
 from chainq.process.pool import WorkerDiedError
 from chainq.text.spelling import spelled
 
@@ -34,7 +34,7 @@ SPELLED = [
      "m: by headers (after 3 {attempts})"),
     (Phrase("{}; {details} omits them", UsageError("m", Phrase("{rate}", rate=2)), details=False),
      "m; --rate 2; --no-details omits them", "m; rate=2; details=False omits them"),
-    (BELOW_TIP, "end the range some blocks below the tip, such as --end -10",
+    (below_tip(10), "end the range some blocks below the tip, such as --end -10",
      "end the range some blocks below the tip, such as end=client.tip_height()-9"),
     (NO_VERIFY, "blocks and full-blocks print such rows unchecked with --no-verify",
      "blocks and full-blocks print such rows unchecked with verify=False"),

@@ -221,4 +221,4 @@ def _counts_wrongly(heights: HeightRange, total: int, facts: Facts) -> Asking[in
 
 
 def _differ(heights: HeightRange, facts: Facts, said: str) -> IncompleteError:
-    return IncompleteError(f"{heights}: {said}", sentences(*facts.behind(heights.end), "try again later"))
+    return IncompleteError(f"{heights}: {said}", sentences(*facts.behind(heights.end - 1), "try again later"))

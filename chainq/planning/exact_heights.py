@@ -26,11 +26,12 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[No
         if end <= ev.reach(heights.start, end):
             return
     asked = HeightRange(heights.start, end)
-    said = _fault(page, asked, ev.reach(heights.start, end), facts)
+    reach = ev.reach(heights.start, end)
+    said = _fault(page, asked, reach, facts)
     if verify:
-        raise IncompleteError(f"{asked}: {said}", sentences(*facts.behind(end), NO_VERIFY))
+        raise IncompleteError(f"{asked}: {said}", sentences(*facts.behind(reach), NO_VERIFY))
     facts.note(f"{asked}: {said}")
-    ev.believe(HeightRange(ev.reach(heights.start, end), end), page.rows, page.heights)
+    ev.believe(HeightRange(reach, end), page.rows, page.heights)
 
 
 def _request(start: int, end: int) -> Asking[tuple[int, Page]]:

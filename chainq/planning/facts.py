@@ -1,5 +1,6 @@
 """The state that the questions of a run share, and the request that all of them make."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chainq import tuning
@@ -10,11 +11,17 @@ from chainq.planning.evidence import Evidence
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
 from chainq.rows.sorting import Page
 
-BELOW_TIP = Phrase("end the range some blocks below the tip, such as {end}", end=-10)
-"""A hint for lagging servers: request the heights that all of them have."""
-LAG = Phrase("stay below the tip with {lag}", lag=10)
-"""The same for incremental runs, which have no end."""
 NO_HEIGHTS = HeightRange(0, 0)
+
+
+def below_tip(blocks: int) -> Phrase:
+    """Return a hint for lagging servers: request the heights that all of them have, so many blocks below the tip."""
+    return Phrase("end the range some blocks below the tip, such as {end}", end=-blocks)
+
+
+def lag(blocks: int) -> Phrase:
+    """Return the same for incremental runs, which have no end."""
+    return Phrase("stay below the tip with {lag}", lag=blocks)
 
 
 class WrongHashError(IncompleteError):
@@ -64,7 +71,7 @@ class Facts:
     empty: int = 0
     looked: int = 0
     misses: bool = False
-    below_tip: Phrase = BELOW_TIP
+    below_tip: Callable[[int], Phrase] = below_tip
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -75,10 +82,11 @@ class Facts:
         """
         return None if self.tip is None else max(self.tip, self.highest) + 1
 
-    def behind(self, end: int) -> list[str]:
-        """Return what to do about heights up to `end` if one of several servers is behind; empty far below the tip."""
-        near = end + tuning.NEAR_TIP > (self.top or 0)
-        return ["if a server is behind, " + self.below_tip] if near else []
+    def behind(self, first: int) -> list[str]:
+        """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip."""
+        lacks = (self.top or 0) - first
+        near = lacks <= tuning.NEAR_TIP
+        return ["if a server is behind, " + self.below_tip(max(tuning.BELOW_TIP, lacks))] if near else []
 
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""

@@ -99,7 +99,7 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
     elif missing:
         raise BehindError(
             f"{heights}: {missing} of its {due} rows do not come, by its full block",
-            sentences("the service lacks them", *facts.behind(heights.end)),
+            sentences("the service lacks them", *facts.behind(heights.start)),
             heights.start,
         )
 

@@ -46,7 +46,7 @@ from chainq.planning.exchange import (
     TipRequest,
     Wait,
 )
-from chainq.planning.facts import BELOW_TIP, BehindError, Facts
+from chainq.planning.facts import BehindError, Facts, below_tip
 from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
@@ -76,7 +76,7 @@ class RangePlan:
         witness: bool = True,
         strict: bool = False,
         edges: Sequence[int] = (),
-        below_tip: Phrase = BELOW_TIP,
+        below_tip: Callable[[int], Phrase] = below_tip,
     ) -> None:
         method = query.method
         self._method, self._reverse, self._verify = method, query.reverse, query.verify

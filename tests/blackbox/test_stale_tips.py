@@ -103,6 +103,8 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
         ("sql", "--last", "10", "-q", "select count(*) from blocks"),
     ):
         said(chainq(*words, url=url), 6, "missing heights 191", hint)
+    ran = chainq("ownership", "150:196", url=server("--tip", "195", "--fault", "ownership-behind:20"))
+    said(ran, 6, "height 176: ", "some blocks below the tip, such as --end -20; resume with")
     url = server("--tip", "195", "--missing-height", "20")
     ran = chainq("blocks", "10:30", url=url)
     said(ran, 6, "missing height 20", "195; blocks and full-blocks print such rows unchecked with --no-verify")
