@@ -220,7 +220,7 @@ class _Check:
         reason = f"expected {_KINDS[expected[1]]}" if expected else "number out of range"
         if expected and expected[2]:
             reason = "expected a string that is not empty"
-        hint = 'such as headers = { Authorization = "env:NAME" }' if key == "headers`" else ""
+        hint = 'for example headers = { Authorization = "env:NAME" }' if key == "headers`" else ""
         raise self._error((*at, key.rstrip("`")) if key else at, reason, hint)
 
     def _check_known(self, table: Mapping[str, object], known: Collection[str], at: tuple[str, ...]) -> None:

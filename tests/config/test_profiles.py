@@ -127,7 +127,11 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         ),
         ("[profiles.x]\ndialect = 'latin'\n", 2, "profiles.x.dialect: unknown dialect; known: chain, aleo, auto"),
         ("[profiles.x]\ntransactions-by-row-id = 1\n", 2, "profiles.x.transactions-by-row-id: expected a boolean"),
-        ("[profiles.x]\nheaders = 'A: b'\n", 2, 'expected a table; such as headers = { Authorization = "env:NAME" }'),
+        (
+            "[profiles.x]\nheaders = 'A: b'\n",
+            2,
+            'expected a table; for example headers = { Authorization = "env:NAME" }',
+        ),
         ("[profiles.x.headers]\nA = 'Bearer ${TOKEN}'\n", 2, "$NAME are not replaced; env:NAME reads the whole value"),
         ("[profiles.x]\nurl = http://h\n", 2, "text needs straight quotation marks"),
         ("[profiles.x]\nurl = '127.0.0.1:1'\n", 2, "did you mean http://127.0.0.1:1?"),
