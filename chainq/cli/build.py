@@ -48,6 +48,7 @@ def build(
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
     built.listed = listed
+    built.params.sort(key=lambda param: param.param_type_name != "argument")  # help begins with them
     return built
 
 

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, quoted
 from chainq.text.width import width_of
@@ -16,11 +17,20 @@ def invalid(error: Exception, query: str) -> UsageError:
     shown = re.sub(r"(?m)^LINE ([0-9]+): (.*)\n( *)\^+ *$", lambda found: _located(found, query), str(error))
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
-    hyphens = re.search(r"\bfull-blocks\b", query)
-    hint = "the table is full_blocks" if hyphens else ""
-    if (column := re.search(r'Referenced column "([^"]*)" not found', shown)) and f'"{column[1]}"' in query:
-        hint = f"text is in single quotes: {quoted(column[1])}"
+    hint = "the table is full_blocks" if re.search(r"\bfull-blocks\b", query) else ""
+    if column := re.search(r'Referenced column "([^"]*)" not found|have a column named "([^"]*)"', shown):
+        name = column[1] or column[2] or ""
+        text = f"text is in single quotes: {quoted(name)}" if column[1] and f'"{name}"' in query else ""
+        hint = _column_by_end(name, query) or text or hint
     return UsageError(f"the query failed: {excerpt(shown, 300)}", hint)
+
+
+def _column_by_end(name: str, query: str) -> str:
+    """Return the one column of the tables in the query whose last part is that name, as a query writes it; empty if
+    there is none, or several."""
+    tables = [method for command, method in BY_COMMAND.items() if re.search(rf"\b{command.replace('-', '_')}\b", query)]
+    paths = {column.path for method in tables for column in method.columns if column.path.endswith(f".{name}")}
+    return f'did you mean "{paths.pop()}"?' if len(paths) == 1 else ""
 
 
 def _located(found: "re.Match[str]", query: str) -> str:

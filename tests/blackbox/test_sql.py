@@ -605,6 +605,8 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert exported("sql", "lake", "show tables", "--text").rows == [b"blocks", b"full_blocks", b"records"]
     line = one_line(exported("sql", "lake", "select count(*) from full-blocks"), 2)
     assert line.endswith("; the table is full_blocks\n")
+    line = one_line(exported("sql", "lake", "select height from full_blocks"), 2)
+    assert line.endswith('; did you mean "header.metadata.height"?\n')
     line = one_line(exported("sql", "lake", "copy blocks to 'x.csv'"), 2)
     assert line.endswith("invalid query: COPY, expected a SELECT; -o FILE writes the result of a SELECT\n")
     line = one_line(exported("sql", "lake", "pivot records on program_id using count(*)"), 2)
