@@ -150,7 +150,9 @@ class Table:
         elif others:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
-        self._put([*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._room)
+        self._put(
+            [*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._spec.width or self._room
+        )
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:
         moment = now()

@@ -68,6 +68,8 @@ def test_one_note_names_the_columns_that_a_narrow_table_leaves_out(chainq: Progr
     note = " ".join(text.partition("rows\n")[2].split())
     left = "transaction_id, timestamp, output_index, id and 4 more"
     assert note == f"not shown: {left}; use --columns (help lists them), or a wider terminal"
+    text = shown(chainq, "records", "--last", "1", columns=30, NO_COLOR="1").partition("rows\n")[2]
+    assert "function_name" in text and max(map(len, text.splitlines())) <= 30
 
 
 def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
