@@ -202,7 +202,7 @@ class VerifyCommand(
     """Find missing, duplicate, altered and misplaced rows.
 
     RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
-    verifies the last 10 blocks.
+    verifies the last 10 blocks. chainq doctor examines how lists behave: their order, ends and pages.
 
     DEST: compares the partitions of an export with their receipts and with each other, without a network. It verifies
     the whole export and takes no range.
@@ -212,7 +212,7 @@ class VerifyCommand(
     and --end give the heights that the file should have; only blocks have a row at each, others need --full.
 
     --full and --sample N also compare an export or a file with a service. verify exits with code 0 if nothing is
-    wrong, with code 6 if anything is, and with other codes if it could not verify everything.
+    wrong, with code 6 if anything is or RANGE ends above the tip, and with other codes if it fails before the end.
     """
 
     range: str | None = argument(

@@ -32,6 +32,7 @@ class Verdict:
         self.rows: Counter[str] = Counter()
         self.unlisted: Mapping[str, int] = {}  # transitions that the server does not list, by their kind
         self.compared = ""
+        self.above = HeightRange(0, 0)  # heights above the tip that were to be verified
         self.repairable = False  # a finding has a command that repairs it
 
     def read(self) -> tuple[int, int] | None:
@@ -44,8 +45,9 @@ class Verdict:
         return counted(self.findings.total(), "finding") if self.findings else "no findings"
 
     def __str__(self) -> str:
+        above = f"; not verified: {self.above}, above the tip" if len(self.above) else ""
         if not len(self.heights) and not self.rows and not self.findings:
-            return self.nothing
+            return f"{self.nothing}{above}"
         counts = (
             (number, command if number != 1 else command.removesuffix("s")) for command, number in self.rows.items()
         )
@@ -53,7 +55,7 @@ class Verdict:
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         where = f"{self.heights}: " if len(self.heights) else ""
         kinds, read = f" ({found})" if found else "", f" in {rows}" if rows else ""
-        return f"{where}{self.total}{kinds}{read}{self._not_listed()}{self.compared}"
+        return f"{where}{self.total}{kinds}{read}{self._not_listed()}{self.compared}{above}"
 
     def _not_listed(self) -> str:
         kinds = sorted(((number, kind) for kind, number in self.unlisted.items() if number), reverse=True)
@@ -136,8 +138,9 @@ def begun(writer: Writer, settings: OutputSettings, *, offline: bool) -> Beginni
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:
-    """Raise IncompleteError if anything is wrong; else say that nothing is. `repair`: what helps, if that can."""
-    if verdict.findings:
+    """Raise IncompleteError if anything is wrong or above the tip; else say that nothing is. `repair`: what helps, if
+    that can."""
+    if verdict.findings or len(verdict.above):
         raise IncompleteError(str(verdict), repair if verdict.repairable else "")
     if not reporter.quiet:
         reporter.line(f"chainq: {verdict}")

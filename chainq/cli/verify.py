@@ -87,6 +87,7 @@ def run(given: VerifyCommand) -> None:
         if journal is not None and journal.history.last is not None:
             nothing = f"no new blocks since block {heights.start - 1}"
         verdict = Verdict(heights, nothing)
+        verdict.above = HeightRange(heights.end, heights.end if journal else max(heights.end, bounds.end or 0))
         begin = partial(settings.begin, reporter, counted=False, read=verdict.read)  # the verdict counts
         made = begin(sink) if journal is None else journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
         writer = begun(made, settings, offline=False)

@@ -195,6 +195,28 @@ def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("28:35",),
+            "heights 28-30: no findings in 3 blocks, 3 full-blocks.*; not verified: heights 31-34, above the tip",
+        ),
+        (("90",), "no blocks in that range; not verified: height 90, above the tip"),
+        (("--start", "29", "--end", "-1"), ""),
+        (("29:", "--checkpoint", "c.json", "-o", "f.jsonl"), ""),
+        (("--start", "29", "--end", "90", "--checkpoint", "d.json", "-o", "g.jsonl"), ""),
+    ],
+)
+def test_heights_above_the_tip_are_not_verified(
+    program: Program, server: Servers, words: tuple[str, ...], said: str
+) -> None:
+    """An end that the chain does not reach yet is exit code 6; with a checkpoint, the next run goes on."""
+    ran = program("verify", *words, "-q", url=server("--tip", "30"))
+    assert ran.code == (6 if said else 0), ran.err
+    assert re.fullmatch(f"chainq verify: {said}\n" if said else "", ran.err), ran.err
+
+
 def test_a_file_that_cannot_be_written_is_refused_first(program: Program, nowhere: str) -> None:
     """Before any request, which would find no service."""
     words = ("verify", "--last", "5", "-o", "missing/x.csv")
