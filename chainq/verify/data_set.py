@@ -53,11 +53,13 @@ def check_packages() -> None:
 
 class Checked(NamedTuple):
     """The findings in the partitions of the same heights, the names of unreadable files, by command the number of
-    receipts with recomputed block hashes, and by partition the first and the last time and round."""
+    receipts with recomputed block hashes, the commands that were compared with full blocks, and by partition the first
+    and the last time and round."""
 
     step: Step
     unreadable: set[str]
     hashed: dict[str, int]
+    explained: set[str]
     rising: dict[PartitionSpec, Mapping[str, list["Rising"]]]
 
 
@@ -80,6 +82,7 @@ class DataSetCheck:
         self.heights = self.reached = self.partitions.heights
         self._unreadable: set[str] = set()  # names of files; `steps` finds them
         self._hashed: Counter[str] = Counter()
+        self._explained: Counter[str] = Counter()  # partitions that were compared with full blocks, by command
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
 
     @property
@@ -96,14 +99,11 @@ class DataSetCheck:
     @property
     def compared(self) -> str:
         """Return which commands were compared with full blocks, or the tables read from them, and which were not, as
-        the end of a sentence."""
-        starts: dict[str, set[int]] = {}
-        for spec, _, _ in self.partitions.found:
-            starts.setdefault(spec.command, set()).add(spec.start)
-        explained = starts.get(SOURCE.command, set()) | starts.get("outputs", set())
-        there = sorted(EXPLAINED & starts.keys())
-        done = ", ".join(command for command in there if starts[command] <= explained)
-        rest = ", ".join(command for command in there if not starts[command] <= explained)
+        the end of a sentence. Call it after `steps`."""
+        there = Counter(partition.spec.command for partition in self.partitions.found)
+        known = sorted(EXPLAINED & there.keys())
+        done = ", ".join(command for command in known if self._explained[command] == there[command])
+        rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end} --url URL compares those of the service"
         words = f"; compared with full blocks: {done}" if done else ""
         return words + (f"; not compared with full blocks: {rest} ({asks})" if rest else "")
@@ -156,6 +156,7 @@ class DataSetCheck:
         checked.step.findings.extend(self._fallen(checked))
         checked.step.findings.sort(key=by_height)
         self._hashed.update(checked.hashed)
+        self._explained.update(checked.explained)
         self._progress.wrote(0, sum(checked.step.rows.values()))
         return checked.step
 
@@ -206,7 +207,8 @@ class GroupCheck:
         spanned = HeightRange(group[0].spec.start, max(spec.end for spec in specs.values()))
         rows = {command: table.num_rows for command, table in self._tables.items()}
         step = Step(spanned, sorted(found, key=by_height), rows)
-        return Checked(step, self._unreadable, dict(self._hashed), self._rising)
+        explained = {*EXPLAINED & self._tables.keys()} if inside or "outputs" in self._tables else set()
+        return Checked(step, self._unreadable, dict(self._hashed), explained, self._rising)
 
     def source(self, listed: Listed) -> Any:
         """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -510,8 +511,11 @@ def test_files_that_changed_places_are_one_finding_each(
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
     exchange(root, file_of(root, "records"), file_of(root, command, start))
-    found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
+    ran = program("verify", str(root), "--jsonl")
+    found = [json.loads(row) for row in ran.rows]
     one, other = partition_name("records", START), partition_name(command, start)
+    compared = re.search("(?<!not )compared with full blocks: ([^;(]*)", ran.err)
+    assert "records" not in (compared[1] if compared else ""), "not all were read"
     assert {(row["command"], row["height"], row["check"], row["expected"], row["found"]) for row in found} == {
         ("records", START, "misplaced", one, other),
         (command, start, "misplaced", other, one),
