@@ -22,7 +22,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
-from chainq.verify.findings import FINDINGS, Repair, Step, by_height
+from chainq.verify.findings import FINDINGS, RECOMPUTED, Repair, Step, by_height
 from chainq.verify.service_rows import BLOCKS, COMMANDS
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def run(given: VerifyCommand) -> None:
         writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:
             write_findings(files.steps(), writer, verdict)
+            if not (verdict.rows.total() or verdict.findings or files.counted):
+                reporter.warn(f"{given.range} has no rows")
             compared = given.sample is not None or given.full
             verdict.heights = files.heights if compared else files.reached
             if compared and verdict.findings and not len(files.heights):
@@ -84,6 +86,7 @@ def run(given: VerifyCommand) -> None:
                 blocks = sum(verdict.rows[command] for command in BLOCKS)
                 if blocks and verdict.findings["hash"] == blocks:
                     reporter.warn(f"no block hash matches; if this is an export of demo:, {verify.MADE_UP}")
+                    verdict.repairable = not verdict.findings.keys() <= RECOMPUTED
         finally:
             reporter.end()
         with signals_deferred():
@@ -105,7 +108,9 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     if Path(name).is_file():
         filtered = "missing" in verdict.findings and not counted
         repairs = LISTED if settings.format == "table" else ""
-        return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs)))
+        told = counted and not given.full  # by `files.unseen`
+        whole = "" if told else "to make the file whole, write it again with -o FILE"
+        return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs, whole)))
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
     anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
     again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"

@@ -86,7 +86,9 @@ class RowsCheck:
         if said is None:
             yield from self._of_rows()
             return
-        self._command = self._command or (said.command if said.command in COMMANDS else None)
+        if self._command not in (None, said.command):
+            raise UsageError(f"{self._path} has rows of {said.command} by its receipt, not of {self._command}")
+        self._command = said.command if said.command in COMMANDS else None
         if said.start is not None and said.end is not None and said.start < said.end:
             self._recorded = HeightRange(said.start, said.end)
             self._limited = not said.left_out.keys() <= said.where.keys()
@@ -194,7 +196,7 @@ class RowsCheck:
         if self.counted:  # a hash detects every change
             return
         self.range_known = self._due is not None or self._recorded is not None or not len(heights)
-        unchecked = ["missing rows"] * (not method.linked) + ["the order of rows"] * (not placed)
+        unchecked = ["missing rows"] * (not method.linked or not len(heights)) + ["the order of rows"] * (not placed)
         self.unseen = f"not checked without a receipt: {', '.join([*unchecked, 'fields without a checksum'])}"
         if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
             self.unseen = f"the file has no rows of {' and '.join(map(str, gaps))}; {self.unseen}"
@@ -293,29 +295,30 @@ def _open_file(path: Path) -> RowsFile:
 
 
 def _method_of(path: Path, file: RowsFile, command: str | None) -> Method:
-    """Return the method of a file's rows: by its receipt, or the one of `command`, or the one of most of its columns.
+    """Return the method of a file's rows: by its receipt, or the one of most of its columns.
 
-    Raises UsageError unless it is exactly one.
+    `command` selects one of several, and is that of a file without columns. Raises UsageError unless it is exactly one.
     """
     if file.receipt is not None:
         return TABLES[file.receipt.command]
-    if command is not None:
-        return BY_COMMAND[command]
     names = file.names
+    if not names and command is not None:
+        return BY_COMMAND[command]
     shared = {command: len({column.path for column in BY_COMMAND[command].columns} & {*names}) for command in COMMANDS}
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]
     if not names:
         raise UsageError(
-            f"{path} has no rows, which would show their command", Phrase("name it: {commands}", commands="records")
+            f"{path} has no rows, which would show their command", Phrase("name it: {commands}", commands="COMMAND")
         )
     if {*names} == {column.path for column in FINDINGS.columns}:
         raise UsageError(f"{path} contains findings of chainq verify, not rows to verify")
     if not most:
         hint = "a header is needed in csv and tsv" if path.suffix.lower() in (".csv", ".tsv") else ""
         raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}", hint)
-    if len(best) > 1:
-        raise UsageError(
-            f"the columns of {path} are those of {' and '.join(best)}", Phrase("name one: {commands}", commands=best[0])
-        )
-    return BY_COMMAND[best[0]]
+    theirs = f"the columns of {path} are those of {' and '.join(best)}"
+    if command is not None and command not in best:
+        raise UsageError(f"{theirs}, not of {command}")
+    if command is None and len(best) > 1:
+        raise UsageError(theirs, Phrase("name one: {commands}", commands=best[0]))
+    return BY_COMMAND[command or best[0]]
