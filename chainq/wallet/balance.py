@@ -31,6 +31,7 @@ from chainq.wallet.shown import Style, shown_plaintext
 from chainq.wallet.spends import Tags, announce
 
 WINDOW = 1_000  # heights between two recordings of the book
+FIRST_WINDOW = 125  # the same at first, doubled each time: runs that are stopped after a few seconds must get on, too
 SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
@@ -53,8 +54,8 @@ def check_heights(start: int, end: int | None) -> None:
 class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
-    `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights. `findings`: why the book
-    is not exact, by record.
+    `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
+    after each response before the first record. `findings`: why the book is not exact, by record.
     """
 
     def __init__(
@@ -94,8 +95,10 @@ class Bookkeeper(Closing):
         start = self._first(book, stop)
         self._progress.begin(max(0, stop - start), "full blocks")
         announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, "end")
+        size = FIRST_WINDOW
         while start < stop:
-            window = HeightRange(start, min(start + WINDOW, stop))
+            window = HeightRange(start, min(start + min(size, WINDOW), stop))
+            size *= 2
             behind = self._read(book, window)
             book.thin()
             self._recorded(book)
@@ -120,16 +123,16 @@ class Bookkeeper(Closing):
             return book.next
         skipped = HeightRange(book.next, end)
         self._progress.begin(len(skipped), "heights up to the first record")
-        next_height = book.next
         try:
             for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), skipped)):
                 heights = scanned.batch.heights or skipped
                 if scanned.findings.owned or scanned.findings.malformed:
                     return heights.start
                 self._progress.wrote(len(heights), len(scanned.batch.rows))
-                next_height = heights.end
+                book.next = max(book.next, heights.end - 1)
+                self._recorded(book)
         except BehindError:
-            return max(book.next, next_height - 1)  # the block that the balance will be as of
+            return book.next  # the block that the balance will be as of
         return end
 
     def _read(self, book: Book, heights: HeightRange) -> int | None:

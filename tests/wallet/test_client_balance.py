@@ -81,11 +81,15 @@ class Seen(Progress):
 
 
 def test_progress_has_two_phases_and_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ownership rows up to the first record, and then full blocks; the rows of a window are no progress yet."""
+    """Ownership rows up to the first record, then full blocks; rows of a window are no progress. Both are recorded."""
     monkeypatch.setattr("chainq.wallet.balance.WINDOW", 100)
+    monkeypatch.setattr("chainq.wallet.balance.FIRST_WINDOW", 40)
     seen, service = Seen(), Service(ServiceOptions(url="demo:", dialect="chain"))
-    with service, Bookkeeper(checked([("key", PUBLISHED.text)]), service, 1, progress=seen) as keeper:
+    recorded: list[int] = []
+    keys, record = checked([("key", PUBLISHED.text)]), lambda book: recorded.append(book.next)
+    with service, Bookkeeper(keys, service, 1, progress=seen, recorded=record) as keeper:
         keeper.bring_up(Book(30), service.tip(), service.hash_of, 300)
+    assert recorded == [106, 147, 227, 300]  # before the first record; after 40 heights, 80 more, and the rest
     units = [unit for unit, _ in seen.shown_as]
     assert [*dict.fromkeys(units)] == ["heights up to the first record", "full blocks"]
     for unit in {*units}:
