@@ -49,7 +49,8 @@ def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> tuple[Read
     wanted = dict.fromkeys(commands)
     for command in wanted:
         if command not in EXPORTED:
-            near = alike(command, EXPORTED)
+            several = command.split(",")
+            near = [" ".join(several)] if {*several} <= {*EXPORTED} else alike(command, EXPORTED)
             meant = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(EXPORTED)}"
             raise UsageError(f"{command!r} cannot be exported", meant)
     if NAME in wanted:

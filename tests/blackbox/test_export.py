@@ -375,6 +375,7 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
     [
         (("records",), "missing option --to"),
         (("block", "--to", "lake"), "'block' cannot be exported; did you mean blocks?"),
+        (("blocks,records", "--to", "lake"), "'blocks,records' cannot be exported; did you mean blocks records?"),
         (("--repair", "all", "--to", "lake"), "--repair all needs a command; name the commands and a range"),
         (("address-transactions", "--to", "lake"), "cannot be exported"),
         (("0:10", "--to", "lake"), "no command to export"),
