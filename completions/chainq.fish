@@ -273,7 +273,7 @@ _chainq_row '--workers -w' text 'Processes that read an export, or recompute has
 _chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows'
 _chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status
-_chainq_row --max-age text 'Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing'
+_chainq_row --max-age text 'Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed'
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
 _chainq_row '--quiet -q' flag 'Print errors only, for a job with --max-age'
 _chainq_for serve
@@ -391,7 +391,7 @@ _chainq_row --checkpoint flag 'Resume the last run; a first run starts at height
 _chainq_row --lag flag 'Leave out the last N blocks.'
 _chainq_row --rewind flag 'Fetch the last N or more blocks again. The run then resumes.'
 _chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE.'
-_chainq_row --max-age flag 'Exit with code 6 if the last success is older (90s, 10m, 2h), or heights are missing.'
+_chainq_row --max-age flag 'Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed.'
 _chainq_row --follow flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty.'
 _chainq_row --interval flag 'Seconds between polls.'
 _chainq_row --format flag 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.'

@@ -46,6 +46,7 @@ class Status(NamedTuple):
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
     of a data set, those of later heights than the first gap. `start`: the first height of an output, or
     of a table with partitions. `running`: whether a run or an export has its lock now.
+    `unfinished`: whether an export began to write the table, and neither succeeded nor is running.
     """
 
     target: str
@@ -67,6 +68,7 @@ class Status(NamedTuple):
     rows_above: int | None = None
     start: int | None = None
     running: bool | None = None
+    unfinished: bool | None = None
 
 
 METRICS = {
@@ -85,7 +87,7 @@ def run(given: "StatusCommand") -> None:
     """Print how far checkpoints and data sets have come.
 
     After those that can be read, raises a ChainqError that names the others, and with `--max-age` IncompleteError if
-    one is older or lacks heights.
+    one is older, lacks heights or is unfinished.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
     forms = [f"--{name}" for name in ("quiet", "json", "prometheus") if getattr(given, name)]
@@ -123,6 +125,8 @@ def run(given: "StatusCommand") -> None:
     for status in alike if limit is not None else ():
         if status.missing:
             raise IncompleteError(f"{status.target}: {_names(status)}: {_missing(status)}")
+        if status.unfinished:
+            raise IncompleteError(f"{status.target}: {_unfinished([status])}", "run it again")
 
 
 def _read(targets: Sequence[str], now: float) -> tuple[dict[str, list[Status]], ChainqError | None]:
@@ -232,9 +236,11 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         entries = tables[command]
         entries.sort(key=lambda entry: entry.spec)
         heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
-        first = HeightRange(*last.begun) if last.begun and command in last.pending else heights
-        if first.start <= heights.start and heights.end <= first.end:
-            heights = first  # of an export that has not written all of them
+        unfinished = command in last.pending and not running
+        due = last.spans.get(command, last.begun if command in last.pending else None)
+        if due and (unfinished or not last.success_of(command)):
+            edges = (*heights.edges, *due) if entries else due
+            heights = HeightRange(min(edges), max(edges))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
@@ -257,6 +263,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
             rows_above=sum(entry.rows for entry in entries if entry.spec.end > end),
             start=heights.start if entries else None,
             running=running,
+            unfinished=unfinished,
         )
 
 
@@ -299,11 +306,12 @@ def _table(found: Sequence[Status]) -> str:
         above = f"{_above(one)}, " if one.rows_above else ""
         notes += [f"{_names(one)}: {above}{_missing(one)}"] if one.missing else []
     success = "" if any(one.success for one in found) else ", no run went well yet"
+    left = [one for one in found if one.unfinished]
     printed = [
         f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}",
         drawn.decode().rstrip("\n"),
         *notes,
-        *_failure(found),
+        *(_failure(found) or (_wrapped(_unfinished(left)) if left else ())),
     ]
     return "".join(f"{line}\n" for line in printed)
 
@@ -332,11 +340,17 @@ def _above(status: Status) -> str:
     return f"{counted(status.rows_above or 0, 'more row')} above the first gap"
 
 
-def _failure(found: Sequence[Status]) -> Iterator[str]:
-    """Yield the last error of a checkpoint, or of a data set, whose tables share it; nothing after a later success."""
+def _failure(found: Sequence[Status]) -> list[str]:
+    """Return the last error of a checkpoint, or of a data set, whose tables share it; nothing after a later success."""
     failure = found[0].failure
     if failure is not None and failure >= max(one.success or 0 for one in found):
-        yield from _wrapped(f"last error, {utc(failure)}: {found[0].error}")
+        return _wrapped(f"last error, {utc(failure)}: {found[0].error}")
+    return []
+
+
+def _unfinished(found: Sequence[Status]) -> str:
+    names = _names(found[0]._replace(command=" ".join(one.command for one in found)))
+    return f"the last export of {names} did not finish"
 
 
 def _line(status: Status) -> str:

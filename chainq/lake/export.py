@@ -197,7 +197,7 @@ class Export:
             self._warn(f"{self._store.label} has other files; the data set is written beside them")
         fresh = made.found is None or not {*self._tables} <= {table for table, _ in inventory.valid}
         if fresh or made.todo:
-            last_run.begin(self._store, self._tables, made.heights if fresh else None, new=made.found is None)
+            last_run.begin(self._store, self._tables, made.heights, fresh=fresh, new=made.found is None)
         data_set.save(self._store, made.target.wanted, made.target.origin, made.found)
 
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:

@@ -27,7 +27,8 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
     below, of an export of tables without partitions, until one succeeds. `pending`: the tables that
     exports began to write, until one of them succeeds. `tables`: when an export of a table last succeeded; empty in
-    records of earlier versions, whose `success` counts for all tables.
+    records of earlier versions, whose `success` counts for all tables. `spans`: the heights, from and below, that the
+    last export of a pending table was to write.
     """
 
     success: float = 0
@@ -37,10 +38,12 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     begun: tuple[int, int] | None = None
     pending: tuple[str, ...] = ()
     tables: Mapping[str, float] = {}
+    spans: Mapping[str, tuple[int, int]] = {}
 
     def __post_init__(self) -> None:
-        if self.begun and not 0 <= self.begun[0] <= self.begun[1] <= HIGHEST:
-            raise ValueError("no heights")
+        for start, end in (*([self.begun] if self.begun else ()), *self.spans.values()):
+            if not 0 <= start <= end <= HIGHEST:
+                raise ValueError("no heights")
 
     def warning(self, label: str) -> str:
         """Return that an export into the data set with a label failed, was killed or is still running; empty if
@@ -84,7 +87,8 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     succeeded = {**earlier, **dict.fromkeys(tables, now)}
     pending = tuple(table for table in last.pending if table not in tables)
     begun = last.begun if pending else None
-    last = replace(last, success=now, tip=height, begun=begun, pending=pending, tables=succeeded)
+    spans = {table: edges for table, edges in last.spans.items() if table in pending}
+    last = replace(last, success=now, tip=height, begun=begun, pending=pending, tables=succeeded, spans=spans)
     _save(store, last)
 
 
@@ -102,15 +106,16 @@ def _known(store: Store) -> LastRun:
     return of_receipts([*store.listing()]) if store.read(NAME) is None else read(store)
 
 
-def begin(store: Store, tables: Sequence[str], heights: HeightRange | None, *, new: bool) -> None:
-    """Record that an export of tables begins to write, and its heights if some have no partitions to show them.
+def begin(store: Store, tables: Sequence[str], heights: HeightRange, *, fresh: bool, new: bool) -> None:
+    """Record that an export of tables begins to write some heights. `fresh`: some have no partitions to show them.
 
     Of a `new` data set also that no run was successful yet: the receipts of a killed one look like success. Raises
     OutputError.
     """
     last = LastRun() if new else _known(store)
-    begun, pending = last.begun if heights is None else heights.edges, tuple(dict.fromkeys([*last.pending, *tables]))
-    _save(store, replace(last, begun=begun, pending=pending))
+    begun, pending = heights.edges if fresh else last.begun, tuple(dict.fromkeys([*last.pending, *tables]))
+    spans = {**last.spans, **dict.fromkeys(tables, heights.edges)}
+    _save(store, replace(last, begun=begun, pending=pending, spans=spans))
 
 
 def read(store: Store) -> LastRun:

@@ -361,6 +361,23 @@ def test_a_first_export_that_was_killed(chainq: Program) -> None:
     assert chainq("status", "lake", "--max-age", "1d").code == 6
 
 
+@pytest.mark.parametrize("span", ["0:400", "200:400"])
+def test_a_later_export_that_was_killed(chainq: Program, server: Servers, span: str) -> None:
+    """It misses the heights that it was to write, once it no longer runs, until an export succeeds."""
+    url, words = server("--tip", "400"), ("--to", "lake", "-q")
+    assert chainq("export", "blocks", "0:200", "--partition", "100", *words, url=url).code == 0
+    killed(chainq, "getBlocks".__eq__, "blocks", span)
+    writes = "missing heights 200-399 (chainq export blocks 200:400 --to lake writes them)"
+    *_, gap, ended = chainq("status", "lake").out.decode().splitlines()
+    assert (gap, ended) == (f"blocks: {writes}", "the last export of blocks did not finish")
+    assert f"lake: blocks: {writes}" in one_line(chainq("status", "lake", "--max-age", "1h"), 6)
+    one = seen(chainq, "lake")
+    assert (one["missing"], one["unfinished"], one["running"]) == ([[200, 400]], True, False)
+    assert chainq("export", "blocks", "200:300", *words, url=url).code == 0
+    assert chainq("status", "lake", "--max-age", "1h").code == 0
+    assert seen(chainq, "lake")["unfinished"] is False
+
+
 def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers) -> None:
     """One line and one command for all, as far as the first export was to go; one that has other gaps has its own."""
     receipts = chainq.home / "lake/_chainq/receipts/blocks"
@@ -369,6 +386,7 @@ def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers)
     assert lines[len(CHAIN) + 1 :] == [
         "chain: missing heights 100-399 (chainq export chain 100:400 --to lake writes them)",
         "records: missing heights 0-399 (chainq export records 0:400 --to lake writes them)",
+        "the last export of chain, records did not finish",
     ]
     assert "lake: chain: no run went well yet" in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
     assert chainq("export", "chain", "records", "0:400", "--to", "lake", "-q", url=server("--tip", "400")).code == 0
@@ -499,7 +517,7 @@ def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> 
     ]
     assert [one["start"] for one in json.loads(chainq("status", "lake", "--json").out)] == [100, None]
     missing = "records: missing heights 100-399 (chainq export records 100:400 --to lake writes them)"
-    assert lines[2:] == [missing]
+    assert lines[2:] == [missing, "the last export of records did not finish"]
     assert missing in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
     assert chainq("export", "blocks", "100:500", *words, url=server("--tip", "499")).code == 0  # it ends no other mark
     assert missing in chainq("status", "lake").out.decode()
