@@ -120,14 +120,8 @@ def url(text: str) -> str:
     if not usable or parts.scheme not in ("http", "https") or wrong:
         meant = _with_scheme(text)
         named = quoted(text) if meant else repr(excerpt(mask_url(text)))
-        if re.match(r"(~|\.{1,2})?/", text):
-            what = "is a file" if os.path.isfile(text) else "does not exist"  # noqa: PTH113  # as above
-            raise UsageError(f"invalid URL {named}: that folder {what}")
-        port = re.match(r"https?://(?:[^/?#]*@)?(?:\[[^]]*\]|[^/?#:@[]*):([^/?#]+)", text)
-        if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 2**16):
-            raise UsageError(f"invalid URL {named}: the port is not a number from 1 to 65535")
-        if wrong and text.startswith(("http://", "https://")):
-            raise UsageError(f"invalid URL {named}: it contains {'a space' if wrong == ' ' else ascii(wrong)}")
+        if fault := _fault(text, wrong):
+            raise UsageError(f"invalid URL {named}: {fault}")
         raise UsageError(
             f"invalid URL {named}: expected http://127.0.0.1:8545, https://host/path, demo:,"
             " or the folder or URL of an export",
@@ -136,10 +130,20 @@ def url(text: str) -> str:
     return text
 
 
+def _fault(text: str, wrong: str) -> str:
+    """Return which part of an invalid URL is at fault; empty if it is no URL at all. `wrong`: a character in it."""
+    if re.match(r"(~|\.{1,2})?/", text):
+        return f"that folder {'is a file' if os.path.isfile(text) else 'does not exist'}"  # noqa: PTH113  # as above
+    port = re.match(r"https?://(?:[^/?#]*@)?(?:\[[^]]*\]|[^/?#:@[]*):([^/?#]+)", text)
+    if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 2**16):
+        return "the port is not a number from 1 to 65535"
+    if wrong and text.startswith(("http://", "https://")):
+        return f"it contains {'a space' if wrong == ' ' else ascii(wrong)}"
+    return ""
+
+
 def _with_scheme(text: str) -> str:
-    """Return which URL was meant by a host without `http://`, with `http:/` or `htp://`; empty if the text is something
-    else.
-    """
+    """Return which URL a host without `http://`, with `http:/` or `htp://` stands for; empty for another text."""
     from chainq.text.alike import alike
 
     scheme, colon, rest = text.partition("://")

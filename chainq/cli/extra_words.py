@@ -29,10 +29,15 @@ def advice(command: str, start: str | None, extra: list[str], *, columns: list[s
     if command == "serve" and word.isdecimal():
         return f"use --port {word}"
     if columns and command in BY_COMMAND and {*extra} <= {column.path for column in BY_COMMAND[command].selectable}:
-        return f"separate columns with commas: --columns {','.join(name.strip(',') for name in [*columns, *extra])}"
+        return with_commas([*columns, *extra])
     if command == "latest" and all(map(_is_number, extra)):
         return f"use {f'chainq blocks --last {word} or ' * (len(extra) == 1)}chainq block {word}"
     return _about_range(command, start, extra) if start else ""
+
+
+def with_commas(columns: list[str]) -> str:
+    """Return how columns are written that were separated with spaces."""
+    return f"separate columns with commas: --columns {','.join(name.strip(',') for name in columns)}"
 
 
 def in_order(command: str, given: "MethodOptions") -> str:

@@ -45,8 +45,9 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
     if given.newest and given.page is not None:
         raise UsageError("--newest cannot be combined with --page")
     if given.columns and given.range in {column.path for column in method.selectable}:
-        together = ",".join(name.strip(",") for name in [*given.columns, given.range])
-        raise UsageError(f"unexpected argument {given.range}", f"separate columns with commas: --columns {together}")
+        from chainq.cli.extra_words import with_commas
+
+        raise UsageError(f"unexpected argument {given.range}", with_commas([*given.columns, given.range]))
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
     try:
         values = {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)}

@@ -53,19 +53,26 @@ def parse_count(text: str) -> int:
 
 def _hint(text: str) -> str:
     """Return a suggestion for a text that is not a height; empty if there is none."""
+    if meant := meant_height(text):
+        return meant
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
         return Phrase("to count from the tip use {last}", last="N")
-    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
-        return f"did you mean {text.replace(',', '')}?"
     if match := re.fullmatch(r"([0-9_.KkMm]+)(?:[-,]|\.\.+)([0-9_.KkMm]*)", text):
         return as_range(*match.groups())
     if match := re.fullmatch(r"([0-9_.KkMm]+):([0-9_.KkMm]+)", text):
         return Phrase("use {start} and {end}", start=match[1], end=match[2])
     if re.fullmatch(r"[0-9.]+[smhdw]", text):
         return f"for blocks by time: chainq blocks --since {text}"
+    return ""
+
+
+def meant_height(text: str) -> str:
+    """Return which height a text was meant to be, as a question; empty if it is not near one."""
+    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
+        return f"did you mean {text.replace(',', '')}?"
     from chainq.text.alike import alike
 
-    return "did you mean latest?" if text != LATEST and alike(text, [LATEST]) else ""
+    return f"did you mean {LATEST}?" if text != LATEST and alike(text, [LATEST]) else ""
 
 
 def as_range(first: str, last: str) -> str:

@@ -15,7 +15,7 @@ from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, Phrase, ServiceError, UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import LATEST, Bounds, parse_height
+from chainq.heights.bounds import LATEST, Bounds, meant_height, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
@@ -370,10 +370,8 @@ def _meant(text: str) -> str:
     from chainq.catalog import identifiers
     from chainq.text.alike import alike
 
-    if alike(text, [LATEST]):
-        return f"did you mean {LATEST}?"
-    if re.fullmatch("[0-9]{1,3}(,[0-9]{3})+", text):
-        return f"did you mean {text.replace(',', '')}?"
+    if height := meant_height(text):
+        return height
     name, dot, network = text.rpartition(".")
     if dot and alike(network, ["aleo"]):
         return f"did you mean {name.lower() if text.isupper() else name}.aleo?"
