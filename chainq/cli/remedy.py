@@ -23,9 +23,9 @@ def of(
     asked: LookupsLeft,
     limit: int | None,
     *,
-    again: bool = True,
-    begun: bool = True,
-    opened: bool = True,
+    again: bool,
+    begun: bool,
+    opened: bool,
 ) -> str:
     """Return how to get the rest of a query; empty if nothing of it can have been written.
 

@@ -37,8 +37,8 @@ def _noted(batches: Iterator[Batch], note: Callable[[], str]) -> Iterator[Batch]
     for batch in batches:
         found = found or bool(batch.rows)
         yield batch
-    if not found and (text := note()):
-        warn(text)
+    if not found:
+        warn(note())
 
 
 def short(
@@ -51,9 +51,9 @@ def short(
     """
     bounds = query.bounds or Bounds(whole=True)
     if not len(heights) and not bounds.fixed and bounds.last != 0:
-        _note_short(reason(service, bounds, heights))
+        warn(reason(service, bounds, heights))
     elif to_tip:
-        _note_short(unreached(service, bounds, heights))
+        warn(unreached(service, bounds, heights))
     read, rows = HeightRange(heights.start, heights.start), 0
     for batch in batches:
         rows += len(batch.rows)
@@ -61,12 +61,7 @@ def short(
             read = HeightRange(read.start, max(read.end, batch.heights.end))
         yield batch
     if not to_tip and (query.limit is None or rows < query.limit):
-        _note_short(unreached(service, bounds, read))
-
-
-def _note_short(why: str) -> None:
-    if why:
-        warn(why)
+        warn(unreached(service, bounds, read))
 
 
 def complete(batches: Iterator[Batch], method: Method, limit: int | None = None) -> Iterator[Batch]:
@@ -107,8 +102,9 @@ def retried(then: Callable[[Report], None], report: Report) -> None:
 
 
 def warn(text: str) -> None:
-    """Log a warning."""
-    _log("WARNING", text)
+    """Log a warning, unless its text is empty."""
+    if text:
+        _log("WARNING", text)
 
 
 def _log(level: str, text: str) -> None:

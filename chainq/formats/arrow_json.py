@@ -69,12 +69,8 @@ def _cast(column: Any, kind: Type, pyarrow: Any) -> Any:
     if kind.read is text:
         return column
     if pyarrow.types.is_string(column.type):
-        if (
-            compute.all(
-                compute.match_substring_regex(column, _INTEGER % (75 if kind.read is wide_amount else 37))
-            ).as_py()
-            is False
-        ):
+        later_digits = 75 if kind.read is wide_amount else 37
+        if compute.all(compute.match_substring_regex(column, _INTEGER % later_digits)).as_py() is False:
             raise pyarrow.ArrowInvalid("not a whole number")
         if kind.read is milliseconds:
             column = column.cast(pyarrow.int64())

@@ -105,7 +105,7 @@ def plain(text: str, style: str = "") -> Cell:
 
 
 def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
-    """Return an ID, or another text that is recognised by its ends: abbreviated in the middle, always alike."""
+    """Return an ID, or another text that is recognized by its ends: abbreviated in the middle, always alike."""
     shown = printable(text)
     return Cell(truncate(shown, width, BOTH_ENDS), shown, style)
 

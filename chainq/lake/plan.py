@@ -58,7 +58,7 @@ def make_plan(
             kept.append(entry)
             if not entry.settled and is_settled(entry.spec, tip):
                 reasons[spec] = "late rows"
-    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganised(kept, hash_at, expect)}
+    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganized(kept, hash_at, expect)}
     for spec in specs:
         if (spec.command, spec.start) in replaced:
             reasons[spec] = "reorg"
@@ -118,7 +118,7 @@ def on_chain(entry: Entry, hash_at: HashAt) -> bool:
     return bool(found) and digest(found or "") == entry.last
 
 
-def _reorganised(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
+def _reorganized(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
     """Return the partitions whose last block is no longer on the chain."""
     stretches: list[list[Entry]] = []
     for entry in entries:
@@ -150,6 +150,6 @@ def _agrees(entry: Entry, hash_at: HashAt) -> bool:
     if found is None:
         raise IncompleteError(
             f"the data set contains the partition {entry.spec}, but the service has no block {height}",
-            "its tip is behind, or the chain was reorganised; run the command again later",
+            "its tip is behind, or the chain was reorganized; run the command again later",
         )
     return entry.last == "0" or not found or digest(found) == entry.last

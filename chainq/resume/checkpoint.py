@@ -174,6 +174,7 @@ class Checkpoint(Closing):
         self._noted = True
 
 
+_DEFAULTS = {"start": "0 or none", "columns": "all"}
 OTHER_URL = "use the first URL, or another checkpoint"
 
 
@@ -191,9 +192,9 @@ def other_query(name: str, key: str, then: object, now: object, hint: str | Phra
 
 def _shown(key: str, value: object) -> str:
     """Return a value as text; one that is also the default is not to look as if the user had typed it."""
-    return (not value and {"start": "0 or none", "columns": "all"}.get(key)) or (
-        "none" if value is None else excerpt(repr(value), 60)
-    )
+    if not value and key in _DEFAULTS:
+        return _DEFAULTS[key]
+    return "none" if value is None else excerpt(repr(value), 60)
 
 
 class Recorded(msgspec.Struct):

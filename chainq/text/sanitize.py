@@ -11,9 +11,9 @@ _MASK = "***"
 KEYS = ("APrivateKey1", "AViewKey1")
 """How private keys and view keys begin: they are neither shown nor sent."""
 # Hosts of chain services put the caller's API key into the path, and it can have any form. So only parts that cannot be
-# keys are shown: lower-case words of at most five letters, numbers of at most five digits
-# (such as a chain's), and common path words, perhaps with a number (v1, testnet3, json-rpc). Compiled at first use,
-# because every start loads this module.
+# keys are shown: lower-case words of at most five letters, numbers of at most five digits (such as a chain's), and
+# common path words, perhaps with a number (v1, testnet3, json-rpc). Compiled at first use, because every start loads
+# this module.
 _WORDS = (
     "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
     "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"

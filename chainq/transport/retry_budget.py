@@ -10,8 +10,8 @@ class RetryBudget:
     """The attempts of one call: how many were made, and how long to wait before the next.
 
     It does not count HTTP 429, which means that the service works but allows fewer calls (`rate_limit`), unless there
-    are to be no retries at all. A call that
-    timed out is retried only once if it is `divisible`, because asking for less is more likely to help.
+    are to be no retries at all. A call that timed out is retried only once if it is `divisible`, because asking for
+    less is more likely to help.
     """
 
     def __init__(self, retries: int, divisible: bool) -> None:
