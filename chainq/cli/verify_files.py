@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
@@ -48,31 +48,35 @@ def run(given: VerifyCommand) -> None:
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn, receipt=None)
     hashes = verify.block_hashes(given)
-    files = _files(given, reporter)
-    verdict = Verdict(files.heights, "no partitions")
-    with hashes or nullcontext(), open_sink(settings.file, pager=not settings.can.binary) as sink:
+    compared = given.sample is not None or given.full
+    with ExitStack() as opened:
+        opened.enter_context(hashes or nullcontext())
+        # Before anything is read: a missing URL would be noticed at the end.
+        options = connect.service_options(given)
+        service = opened.enter_context(connect.open_service(options, reporter)) if compared else None
+        files = _files(given, reporter)
+        verdict = Verdict(files.heights, "no partitions")
+        sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
         single = Path(given.range or "").is_file()
-        offline = single and not (given.sample or given.full)
+        offline = single and not compared
         writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:
             write_findings(files.steps(), writer, verdict)
             if not (verdict.rows.total() or verdict.findings or files.counted):
                 reporter.warn(f"{given.range} has no rows")
-            compared = given.sample is not None or given.full
             verdict.heights = files.heights if compared else files.reached
             if compared and verdict.findings and not len(files.heights):
                 reporter.warn(
                     "nothing was compared with the service: the heights of the rows are not known; "
                     + spelled(Phrase("pass {start} and {end}"))
                 )
-            elif compared:
+            elif service is not None:
                 if not files.range_known and verdict.findings["order"] and len(files.heights) > FAR:
                     known = Phrase("{start} and {end} bound them", start="H", end="H")
                     reporter.warn(f"{files.heights} are compared, as damaged rows name them; {spelled(known)}")
-                with connect.open_service(connect.service_options(given), reporter) as service:
-                    steps = _against(files, service, given.sample, verdict, reporter)
-                    write_findings(steps, writer, verdict)
+                steps = _against(files, service, given.sample, verdict, reporter)
+                write_findings(steps, writer, verdict)
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
             if not files.range_known:
@@ -153,8 +157,8 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
             raise UsageError(f"{option} cannot be combined with {'an export' if lake else 'a file'}", hint)
     if lake:
         found = DataSetCheck(name, given.workers, reporter, inside=not given.hashes)  # which compare more
-        for words in found.partitions.uneven() if len(found.heights) else ():
-            reporter.warn(f"{words}; the data set spans {found.heights}")
+        for warning in found.warnings():
+            reporter.warn(warning)
         return found
     bounds = read_bounds(given, whole=True)
     if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:

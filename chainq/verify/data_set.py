@@ -25,6 +25,7 @@ from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
+from chainq.stored import last_run
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
@@ -84,6 +85,13 @@ class DataSetCheck:
         self._hashed: Counter[str] = Counter()
         self._explained: Counter[str] = Counter()  # partitions that were compared with full blocks, by command
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
+
+    def warnings(self) -> Iterator[str]:
+        """Yield which tables are shorter than others, and that the last export has not finished, if so."""
+        for words in self.partitions.uneven() if len(self.heights) else ():
+            yield f"{words}; the data set spans {self.heights}"
+        if unfinished := last_run.read(self._store).warning(self._store.label):
+            yield unfinished
 
     @property
     def hint(self) -> Phrase | str:

@@ -522,7 +522,9 @@ def test_a_table_that_has_no_partition_yet(chainq: Program, server: Servers) -> 
     assert chainq("export", "blocks", "100:500", *words, url=server("--tip", "499")).code == 0  # it ends no other mark
     assert missing in chainq("status", "lake").out.decode()
     query = ("sql", "lake", "select count(*) from blocks")
-    assert "an export of records into lake has not finished; chainq status" in chainq(*query).err
+    for command in (query, ("verify", "lake")):
+        assert "an export of records into lake has not finished; chainq status" in chainq(*command).err
+    assert "no service URL" in one_line(chainq("verify", "lake", "--full", url=None), 2)  # before anything is read
     assert chainq("export", "records", "100:400", *words, url=server("--tip", "499")).code == 0
     assert chainq(*query).err == ""
     assert chainq("status", "lake", "--max-age", "1d").code == 0
