@@ -317,7 +317,7 @@ def test_fill_begins_a_data_set(chainq: Program, seen: Seen, truth: Truth) -> No
 
 def test_without_a_data_set_the_hint_names_fill(chainq: Program, seen: Seen) -> None:
     line = one_line(chainq("records", "5:9", "--lake", "nothing", url=seen[0]), 2)
-    assert "no chainq.json; chainq export writes one; so does --fill for --lake" in line
+    assert "that folder does not exist; chainq export writes one; so does --fill for --lake" in line
 
 
 def test_fill_beside_an_export(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:
