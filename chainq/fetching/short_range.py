@@ -2,7 +2,7 @@
 
 from chainq.errors import Phrase
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds
+from chainq.heights.bounds import Bounds, none_below
 from chainq.heights.range import HeightRange
 from chainq.text.humanize import chain_end, end_above, utc
 
@@ -18,7 +18,7 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
     if bounds.last == 0:
         return "the range is empty"
     if bounds.start is not None and bounds.start == bounds.end:
-        return Phrase("no heights from {} to {}: {end} is exclusive", bounds.start, bounds.end)
+        return none_below(bounds.start, bounds.start)
     if since is not None and since == until:
         next_day = Phrase("; for that day use {until}", until=utc(until + _DAY)[:10])
         later = next_day if until % _DAY == 0 else ""
@@ -30,7 +30,7 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
         time = "" if tip.time is None else f", of {utc(tip.time)}"
         return f"no blocks in that range: {chain_end(tip.height)}{time}"
     if since is None and until is None:
-        return Phrase("no heights from {} to {}: {end} is exclusive", place, heights.end)
+        return none_below(place, heights.end)
     if place == 0:
         return f"no blocks in that range: block 0 is of {utc(service.time_of(0))}"
     around = f"block {place - 1} is of {utc(service.time_of(place - 1))}, and block {place} of "

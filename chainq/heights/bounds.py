@@ -19,6 +19,12 @@ MINUS = "\N{MINUS SIGN}"
 """The command line replaces the `-` of `-100:` with this, so the range is not read as an option."""
 
 
+def none_below(start: int, end: int) -> Phrase:
+    """Return that there are no heights from `start` to `end`, because the end is exclusive, or below the start."""
+    why = Phrase("{end} is exclusive") if end == start else Phrase("{end} is below {start}")
+    return Phrase("no heights from {} to {}: {}", start, end, why)
+
+
 def parse_height(text: str) -> int:
     """Return a height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
     match = _HEIGHT.fullmatch(text.strip())

@@ -56,8 +56,9 @@ class Facts:
     pace: Chunker
     end: int
     size: int | None
-    start: int = 0
-    tip: int | None = None
+    start: int
+    tip: int | None
+    below_tip: Callable[[int], Phrase]
     highest: int = -1
     blocks: bool = False
     locate: bool = False
@@ -71,7 +72,6 @@ class Facts:
     empty: int = 0
     looked: int = 0
     misses: bool = False
-    below_tip: Callable[[int], Phrase] = below_tip
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -102,17 +102,17 @@ class RangePlan:
         self.facts = Facts(
             self.evidence,
             self._chunker,
-            heights.end,
-            size,
-            heights.start,
-            tip,
+            end=heights.end,
+            size=size,
+            start=heights.start,
+            tip=tip,
+            below_tip=below_tip,
             blocks=identified,
             locate=identified and method.height is None,
             spot_checked=query.limit is not None,
             doubts=tuning.DOUBTED if query.limit is None else 0,
             strict=strict,
             repeats=method.repeats,
-            below_tip=below_tip,
         )
         self._line = ChunkLine(heights, self.facts, self.window, reverse=query.reverse, edges=edges, alone=alone)
 

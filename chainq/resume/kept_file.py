@@ -53,7 +53,7 @@ def locked(path: Path, name: str) -> int:
     `name`: of the checkpoint, for messages. Raises BusyError, UsageError, OutputError. The lock file stays: without it
     two runs could lock two files of the same name.
     """
-    lock = path.with_name(path.name + ".lock") if path.name else path
+    lock = _lock_of(path)
     try:
         if not path.name or (path.exists() and not path.is_file()):
             raise UsageError(f"checkpoint {name} is not a regular file")
@@ -77,7 +77,12 @@ def locked(path: Path, name: str) -> int:
 def in_use(path: Path) -> bool:
     """Return whether a run is using a checkpoint now."""
     real = Path(os.path.realpath(path))
-    return bool(real.name) and is_locked(real.with_name(real.name + ".lock"))
+    return bool(real.name) and is_locked(_lock_of(real))
+
+
+def _lock_of(path: Path) -> Path:
+    """Return the lock file of a checkpoint; a path without a name, which is no file, as it is."""
+    return path.with_name(path.name + ".lock") if path.name else path
 
 
 def replace_file(path: Path, content: bytes, name: str, mode: int = 0o666) -> None:

@@ -193,13 +193,13 @@ class Connection(Closing):
                     seconds,
                     made,
                     outcome,
-                    count,
-                    wait,
-                    limited,
-                    hung,
-                    call_id,
-                    request_id,
-                    purpose,
+                    rows=count,
+                    wait=wait,
+                    rate_limited=limited,
+                    hung=hung,
+                    call=call_id,
+                    request_id=request_id,
+                    purpose=purpose,
                 )
             )
 

@@ -63,6 +63,7 @@ _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other
 _CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
 _PORT = "check the scheme and the port of the URL"
+_PORT_OR_LOG = f"{_PORT}, or the log of the server"
 _LOG = "check the log of the server, or of a proxy before it"
 _PROXY = "check the proxy and its login"
 _LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
@@ -207,7 +208,7 @@ def of_exchange(error: ExchangeError, options: ServiceOptions, *, first: bool) -
         secure = mask_url(re.sub("^http:", "https:", options.url))
         return ResponseError(reason, f"this port speaks TLS: pass {secure}" if error.tls else _PORT)
     if isinstance(error, NoResponseError):
-        return TransientFailure(GatewayError(reason, f"{_PORT}, or the log of the server"))
+        return TransientFailure(GatewayError(reason, _PORT_OR_LOG))
     if isinstance(error, BrokenResponseError):
         return TransientFailure(BrokenBodyError(f"response ended early: {reason}", _LOG))
     if isinstance(error, DeadlineError):
@@ -226,7 +227,7 @@ def _of_no_connection(reason: str, *, unconnected: bool, first: bool) -> ChainqE
             return UnreachableError(f"could not reach the server: {words}: {_PYTHON.sub('', reason)}", hint)
     hint = next((hint for expression, hint in _UNCONNECTED if unconnected and re.search(expression, reason)), "")
     if first and not unconnected and os.strerror(errno.ECONNRESET) in reason:
-        hint = f"{_PORT}, or the log of the server"
+        hint = _PORT_OR_LOG
     failure = UnreachableError(f"could not reach the server: {_PYTHON.sub('', reason)}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))

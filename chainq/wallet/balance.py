@@ -10,9 +10,10 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
+from chainq.heights.bounds import none_below
 from chainq.heights.range import HeightRange
 from chainq.planning.facts import BehindError
 from chainq.process import Closing
@@ -47,8 +48,7 @@ class _Window(NamedTuple):
 def check_heights(start: int, end: int | None) -> None:
     """Raise UsageError for bounds without a block between them."""
     if end is not None and end <= start:
-        why = Phrase("{end} is exclusive") if end == start else Phrase("{end} is below {start}")
-        raise UsageError(Phrase("no heights from {} to {}: {}", start, end, why))
+        raise UsageError(none_below(start, end))
 
 
 class Bookkeeper(Closing):
