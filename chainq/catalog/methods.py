@@ -36,6 +36,7 @@ class Kind(Enum):
     HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
+    NAME = "name"  # abbreviated in the middle only if its column is narrower
     TEXT = "text"  # long text with lines of its own: program source, plaintext values
     DATA = "data"  # arrays, and objects whose keys are data: a count, a tree, or compact JSON
 
@@ -338,7 +339,7 @@ DETAILED_REFERENCE = (
     Column("finalizedAt", "string", "time of the block", Kind.TIME, brief=2),
     Column("type", "string", "such as execute", brief=6),
     Column("program", "string", "program that was called, or deployed", brief=5),
-    Column("function", "string", "function that was called", brief=3, folds=True),
+    Column("function", "string", "function that was called", Kind.NAME, brief=3, folds=True),
     Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=4),
     Column("status", "string", "such as accepted", brief=7),
 )

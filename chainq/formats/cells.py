@@ -185,6 +185,11 @@ def unknown_cell(text: str) -> Cell:
     return Cell(truncate(shown, _TEXT), shown) if " " in shown else id_cell(shown)
 
 
+def name_cell(text: str) -> Cell:
+    """Return a name of a program's source, whole if there is room."""
+    return Name(*id_cell(text, width=_WORD))
+
+
 def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     """Return a value of that column on one line; blank if the row has none."""
     text = text_of(value)
@@ -200,8 +205,6 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
         return plain(str(count))
     if "[]" in column.path:
         return items_cell(value)
-    if column.path == "function":
-        return Name(*id_cell(text, width=_WORD))
     if column.folds:  # two such values may differ anywhere
         return plain(printable(text))
     return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
@@ -211,6 +214,7 @@ _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
     Kind.ID: id_cell,
     Kind.NUMBER: number_cell,
     Kind.CREDITS: credits_cell,
+    Kind.NAME: name_cell,
     Kind.HEIGHT: partial(id_cell, width=_NUMBER),
     Kind.TEXT: text_cell,
 }
