@@ -54,7 +54,8 @@ def run(given: DoctorCommand) -> None:
         sink.write((_json(diagnosis) if given.json else _table(diagnosis)).encode())
         saved = save is not None and _save(given, diagnosis, url, options, bool(headers), reporter)
         if not given.json and diagnosis.dialect is not None:
-            sink.write(_next(url, options, save if saved else None, default=given.default).encode())
+            works = all(check.ok for check in diagnosis.checks if check.name == "latest")
+            sink.write(_next(url, options, save if saved else None, default=given.default, works=works).encode())
     for check in diagnosis.checks:
         if check.fault is not None:
             raise check.fault
@@ -92,13 +93,14 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
             yield Check("methods", f"{len(fine)} of {len(BY_COMMAND)}", "their commands work")
 
 
-def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool) -> str:
-    """Return the commands to go on with; a URL with secrets is not repeated."""
-    if saved:
-        return f"\nnext\n  chainq show latest{'' if default else f' --profile {saved}'}\n"
+def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool, works: bool) -> str:
+    """Return the commands to go on with, `works` if there is `latest`; a URL with secrets is not repeated."""
     where = f" --profile {options.profile}" if options.profile else f" --url {quote(url)}"
     where = where if options.profile or mask_url(url) == url else ""
-    return f"\nnext\n  chainq show latest{where}\n  chainq doctor --save NAME --default{where}\n"
+    if saved:
+        where = "" if default else f" --profile {saved}"
+    commands = [f"chainq show latest{where}"] * works + [f"chainq doctor --save NAME --default{where}"] * (not saved)
+    return "\n  ".join(["\nnext", *commands]) + "\n" if commands else ""
 
 
 def _save(

@@ -15,7 +15,7 @@ from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
 from chainq.catalog.identifiers import is_loopback
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.block_hashes import NAME, block_hashes
-from chainq.doctor.methods import MethodProber
+from chainq.doctor.methods import MethodProber, other_name
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
 from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError
@@ -92,8 +92,9 @@ class _Examination:
         yield Check("connection", f"reachable, {self.prober.http}".rstrip(", "), "requests get responses")
         yield self._tls()
         yield self._latency()
+        dialect = self._dialect()  # first, because a server that has one is this service
         yield self._tip_check(latest)
-        yield self._dialect()
+        yield dialect
         yield from self._method_checks(latest)
         yield self._block_hashes(latest)
         yield self._error_codes()
@@ -132,7 +133,7 @@ class _Examination:
         if height is None:
             fault = latest.error or ResponseError("latest/block: the block has no valid height")
             if latest.unknown_method:
-                fault.message, fault.hint = f"latest/block: {fault.message}", _ODD
+                fault.hint = _ODD if self.dialect is None else other_name(BY_COMMAND["latest"])
             return Check(name, UNKNOWN, str(fault), None if latest.skipped else fault)
         self._tip = height
         if timestamp is None:

@@ -98,8 +98,9 @@ class MethodProber:
         name, known = method.command, "yes" if own == method.name else f"yes, as {own}"
         if outcome.result or (made_up and outcome.code and not outcome.unknown_method):
             return Check(name, known, WORKS)
-        if outcome.unknown_method:
-            return Check(name, "no", f"the server has no {method.name}, the command cannot work", outcome.error)
+        if outcome.unknown_method and outcome.error is not None:
+            outcome.error.hint = outcome.error.hint or other_name(method)
+            return Check(name, "no", f"the server has no {method.name}; {other_name(method)}", outcome.error)
         if isinstance(outcome.error, TooHeavyError):
             return Check(name, f"{known}, but slow", "chainq will request shorter ranges")
         if isinstance(outcome.error, LackingError | IncompleteError):
@@ -122,3 +123,8 @@ class MethodProber:
         if not renamed:
             return Check("parameter names", "as documented", "a profile needs no parameter names")
         return Check("parameter names", "; ".join(renamed), "commands send these names; chainq rpc sends yours")
+
+
+def other_name(method: Method) -> str:
+    """Return what to do if a server has a method under a name that no dialect has."""
+    return f'if it has another name there, add methods = {{ "{method.name}" = "NAME" }} to its profile'

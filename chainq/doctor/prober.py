@@ -131,6 +131,8 @@ class Prober(Closing):
             self._failures += isinstance(error, UnreachableError) and not skipped
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
+        if outcome.error is not None:
+            outcome.error.message = f"{method}: {outcome.error.message}"
         return outcome
 
     def result(self, method: str, params: Any) -> Raw:

@@ -118,11 +118,12 @@ def test_doctor_draws_a_table(columns: int, chainq: Program, server: Servers) ->
     assert chainq("show", "latest", "--url", url).code == 0
 
 
-def test_doctor_names_a_method_that_deviates(chainq: Program) -> None:
-    """One that is missing has a line of its own; the others stay in one line."""
+@pytest.mark.parametrize(("method", "command"), [("records/isOwner", "ownership"), ("latest/block", "latest")])
+def test_doctor_names_a_method_that_deviates(method: str, command: str, chainq: Program) -> None:
+    """One that is missing has a line of its own, which says how to name it; the others stay in one line."""
 
     def answer(request: Any) -> Canned:
-        if request["method"] == "records/isOwner":
+        if request["method"] == method:
             error = f'{{"jsonrpc":"2.0","id":{request["id"]},"error":{{"code":-32601,"message":"Method not found"}}}}'
             return Canned(error.encode())
         return Canned(service.respond(json.dumps(request).encode()).body)
@@ -133,9 +134,12 @@ def test_doctor_names_a_method_that_deviates(chainq: Program) -> None:
     text = ran.out.decode()
     assert ran.code == 3
     assert "10 of 11" in text
-    assert [line.split()[:3] for line in text.splitlines() if "ownership" in line and line.startswith("!")] == [
-        ["!", "ownership", "no"]
+    assert [line.split()[:3] for line in text.splitlines() if command in line and line.startswith("!")] == [
+        ["!", command, "no"]
     ]
+    hint = f'if it has another name there, add methods = {{ "{method}" = "NAME" }} to its profile'
+    assert ran.err.startswith(f"chainq doctor: {method}: the service returned error -32601: Method not found; {hint}")
+    assert ("chainq show latest" in text) == (command != "latest")
 
 
 def test_doctor_has_no_dry_run(chainq: Program, nowhere: str) -> None:

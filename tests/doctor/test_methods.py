@@ -10,7 +10,7 @@ from harness.examined import Odd, examined, findings, found
 
 
 def test_a_missing_method_is_a_fault_of_its_command() -> None:
-    """A method that the server lacks is named, with the command that cannot work."""
+    """A method that the server lacks is named, with its command."""
 
     def change(request: dict[str, Any]) -> Any:
         return request | {"method": "nothing"} if request["method"] == "records/isOwner" else request
