@@ -224,7 +224,7 @@ def settings(
 def file_of(given: "OutputOptions") -> Path | None:
     """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too.
 
-    Raises UsageError, and OutputError for what can only be a folder.
+    Raises UsageError, also for a file that the command reads, and OutputError for what can only be a folder.
     """
     name = given.output
     if name is None or name == "-":
@@ -236,7 +236,12 @@ def file_of(given: "OutputOptions") -> Path | None:
     if name.endswith("/") or not file.name:  # `.` has no name
         what = "is a directory" if file.is_dir() else "the name of a folder, expected that of a file"
         raise OutputError(f"cannot write {printable(name)}: {what}")
-    return None if descriptor_of(file) == 1 else file
+    if descriptor_of(file) == 1:
+        return None
+    from chainq.cli import overwrites
+
+    overwrites.check(file, given)
+    return file
 
 
 def check_name(option: str, name: str) -> None:

@@ -80,7 +80,7 @@ def _key_files(given: OwnedOptions) -> list[str]:
     for word in filter(None, (given.range, *(given.keys or ()))):
         refuse_key(word)
         (ranges if word != STDIN and (is_range(word) or is_url(word)) else files).append(word)
-    given.range = ranges[0] if ranges else None
+    given.range, given.keys = ranges[0] if ranges else None, files
     if extra := ranges[1:]:
         from chainq.cli.extra_words import advice
 

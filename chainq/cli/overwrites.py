@@ -1,0 +1,55 @@
+"""Refuses an output that would replace what the command reads."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chainq.errors import UsageError
+from chainq.sinks.open import receipt_path
+from chainq.text.sanitize import printable
+
+if TYPE_CHECKING:
+    from chainq.cli.options import OutputOptions
+
+_WORDS = ("range", "url", "lake")
+_LISTS = ("words", "keys", "view_key_file")
+ANOTHER = "name another file for the output"
+
+
+def check(file: Path, given: "OutputOptions") -> None:
+    """Raise UsageError if `file` is one of the files that options and arguments name to read, or part of an export.
+
+    Other links to the same file count. Rows on standard input are read before a file is replaced.
+    """
+    for name in _read(given):
+        with suppress(OSError, ValueError):  # no such file, or a name that is too long
+            if _part_of_export(file, Path(name)):
+                raise UsageError(f"the output {printable(str(file))} is inside the export that is read", ANOTHER)
+            if file.is_file() and any(map(file.samefile, _files(Path(name)))):
+                raise UsageError(f"the output {printable(str(file))} is a file that this command reads", ANOTHER)
+
+
+def _read(given: "OutputOptions") -> Iterator[str]:
+    """Yield what may name a file or a folder to read."""
+    yield from filter(None, (getattr(given, name, None) for name in _WORDS))
+    for name in _LISTS:
+        yield from map(str, getattr(given, name, None) or ())
+    yield from (getattr(given, "cert", None) or "").split(":")
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file and its receipt, those that exist."""
+    yield from (one for one in (path, receipt_path(path)) if path.is_file() and one.exists())
+
+
+def _part_of_export(file: Path, folder: Path) -> bool:
+    """Return whether a file is where the export in a folder has its own, or where readers take it for data."""
+    if not folder.is_dir() or not file.resolve().is_relative_to(root := folder.resolve()):
+        return False
+    from chainq.catalog.tables import TABLES
+    from chainq.stored.data_set import NAME
+    from chainq.stored.receipt import FOLDER
+
+    first = file.resolve().relative_to(root).parts[0]
+    return (root / NAME).is_file() and first in {NAME, FOLDER.split("/")[0], *TABLES}
