@@ -62,8 +62,9 @@ class Phrase(str):
     """Text that names parameters as data, which each interface spells as its users write them.
 
     In `template`, `{timeout}` is the parameter of that name, with its value in `given` if it has one there, and each
-    `{}` the next of `values`, which may be phrases. A switch that is to be off is `{verify}`, with `verify=False`. As
-    plain text a parameter is a keyword of Python. A phrase stays one if text is added to it, not in an f-string.
+    `{}` the next of `values`, which may be phrases. A switch that is to be off is `{verify}`, with `verify=False`; a
+    value in capitals is a placeholder, and `{full_blocks()}` the command `full-blocks`. As plain text a parameter is a
+    keyword of Python. A phrase stays one if text is added to it, not in an f-string.
 
     >>> Phrase("end {} blocks before, such as {end}", "some", end=-10).spelled(lambda name, value: f"--{name} {value}")
     'end some blocks before, such as --end -10'
@@ -107,7 +108,8 @@ def _fill(template: str, values: Sequence[object], given: dict[str, object], spe
 
 def in_python(name: str, value: object) -> str:
     """Return a parameter as a Python program writes it: a keyword, with its value if there is one."""
-    return name if value is None else f"{name}={value!r}"
+    placeholder = isinstance(value, str) and value.isupper()
+    return name if value is None else f"{name}={value if placeholder else repr(value)}"
 
 
 def sentences(*parts: str) -> Phrase:

@@ -7,7 +7,7 @@ from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
 from chainq.planning.facts import Facts
 from chainq.rows.sorting import Page
 
-NO_VERIFY = Phrase("blocks and full-blocks print such rows unchecked with {verify}", verify=False)
+NO_VERIFY = Phrase("{blocks()} and {full_blocks()} read such rows unchecked with {verify}", verify=False)
 
 
 def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[None]:

@@ -9,7 +9,7 @@ _WORDS = {"concurrency": "-j", "workers": "-w", "output": "-o", "headers": "--he
 
 
 def spelled(text: str) -> str:
-    """Return a text with options in the place of parameters: `--timeout`, `--end -10`, `--no-verify`."""
+    """Return a text with options in the place of parameters, `--timeout`, `--end -10`, `--no-verify`, and commands."""
     return text.spelled(_option) if isinstance(text, Phrase) else text
 
 
@@ -23,11 +23,13 @@ def options_in(text: str) -> set[str]:
 
     if isinstance(text, Phrase):
         text.spelled(note)
-    return {option.split()[0] for option in named}
+    return {option.split()[0] for option in named if option.startswith("-")}
 
 
 def _option(name: str, value: Any) -> str:
-    """Return an option with its value; a switch has none, and is off by a word of its own."""
+    """Return an option with its value; a switch has none, and is off by a word of its own. A command has its name."""
+    if name.endswith("()"):
+        return f"chainq {name[:-2].replace('_', '-')}"
     switch = isinstance(value, bool)
     word = _WORDS.get(name) or f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
     return word if switch or value is None else f"{word} {value}"

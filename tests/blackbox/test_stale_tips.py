@@ -94,8 +94,8 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     """The hint is a range that every server has, in any command with a range; far below the tip --no-verify alone."""
     url = server("--tip", "195", "--lag-blocks", "5")
     hint = (
-        "if a server is behind, end the range some blocks below the tip, such as --end -10; blocks and"
-        " full-blocks print such rows unchecked with --no-verify"
+        "if a server is behind, end the range some blocks below the tip, such as --end -10; chainq blocks and"
+        " chainq full-blocks read such rows unchecked with --no-verify"
     )
     for words in (
         ("blocks", "--last", "10"),
@@ -107,7 +107,12 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     said(ran, 6, "height 176: ", "some blocks below the tip, such as --end -20; resume with")
     url = server("--tip", "195", "--missing-height", "20")
     ran = chainq("blocks", "10:30", url=url)
-    said(ran, 6, "missing height 20", "195; blocks and full-blocks print such rows unchecked with --no-verify")
+    said(
+        ran,
+        6,
+        "missing height 20",
+        "195; chainq blocks and chainq full-blocks read such rows unchecked with --no-verify",
+    )
     assert "behind" not in ran.err
     ran = chainq("records", "12000:12010", url=server("--tip", "13000", "--fault", "long-row-hides:500"))
     said(ran, 6, "rows do not come, by its full block; the service lacks them; resume with")

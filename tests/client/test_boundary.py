@@ -48,7 +48,7 @@ def test_rows_that_cannot_be_proved(server: Servers) -> None:
     with Client(server("--missing-height", "3100")) as client, pytest.raises(IncompleteError) as caught:
         list(client.blocks(3_000, 3_200))
     assert str(caught.value).endswith(
-        "the tip is 3000000; blocks and full-blocks print such rows unchecked with verify=False"
+        "the tip is 3000000; blocks() and full_blocks() read such rows unchecked with verify=False"
     )
 
 
