@@ -187,6 +187,8 @@ def lookup(value: Height, ranges: str = RANGES) -> Height:
             raise UsageError(error.message, "'latest' is the tip; blocks(-5) reads the newest five") from None
         if isinstance(value, str):
             check_kind(value, "height", TextKind.HEIGHT)
+            if ":" in value or "A:B" in error.hint:
+                raise UsageError(error.message, ranges) from None
         raise
 
 

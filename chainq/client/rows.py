@@ -199,7 +199,8 @@ class Rows(Iterator[R], Generic[R]):
     def _table(self, pyarrow: Any, *, wide: bool) -> Any:
         from chainq.formats.arrow_rows import ArrowRows
 
-        arrow = ArrowRows(self._method.columns, pyarrow, self._note, wide=wide)
+        unlisted = [column.path for column in self._method.unlisted]
+        arrow = ArrowRows(self._method.columns, pyarrow, self._note, unlisted, wide=wide)
         batches: list[Any] = []
         raws = self._unread()
         while part := list(islice(raws, _AT_ONCE)):

@@ -354,9 +354,19 @@ def test_errors_are_exceptions() -> None:
 
 
 def test_a_range_in_one_text_names_start_and_end(program: Program) -> None:
-    """A range as the commands take it is no height: the error names the keywords, and for --start the options."""
+    """A range as the commands take it is no height: the error names the keywords, and for --start the options.
+
+    A method that reads one block has no such keywords, so that the error names the methods that read ranges.
+    """
     with Client("demo:") as client, pytest.raises(UsageError, match="use start='0' and end='5'"):
         client.records("0:5")
+    with (
+        Client("demo:") as client,
+        pytest.raises(UsageError, match=r"12K or 1.5M; blocks\(start, end\) and full_blocks"),
+    ):
+        client.block("0:5")
+    with Client("demo:") as client, pytest.raises(UsageError, match=r"12K or 1.5M; transactions\(start, end\) and"):
+        client.transactions("0:5")
     assert "use --start 0 and --end 5" in one_line(program("records", "--start", "0:5"), 2)
 
 
@@ -505,8 +515,12 @@ def test_rows_become_tables_with_types_and_every_digit() -> None:
 
 
 def test_a_value_that_does_not_fit_its_column_is_noted(caplog: pytest.LogCaptureFixture) -> None:
-    """The weight of block 4242 has 39 digits: pandas has it, and a warning says that Arrow has it in `extra`."""
+    """The weight of block 4242 has 39 digits: pandas has it, and a warning says that Arrow has it in `extra`.
+
+    A field that the catalogue has, but no column, as the supply of older blocks, is in `extra` without a warning.
+    """
     with Client("demo:") as client:
+        assert "total_supply_in_microcredits" in client.blocks(100, 101).to_pandas()["extra"][0]
         (row,) = client.blocks(4242, 4243)
         weights = client.blocks(4240, 4245).to_pandas()["cumulative_weight"]
         assert [str(weight) for weight in weights][2] == row["cumulative_weight"]
