@@ -7,7 +7,7 @@ from chainq.client.notes import warn
 from chainq.client.row_types import Time
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
-from chainq.text.humanize import end_above
+from chainq.process.progress import Progress
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
 from chainq.wallet.keys import ViewKey
@@ -41,17 +41,17 @@ class Balance(NamedTuple):
     totals: list[TokenBalance]
 
 
-def find_balance(service: Service, keys: Sequence[ViewKey], start: int, end: int | None, workers: int) -> Balance:
+def find_balance(
+    service: Service, keys: Sequence[ViewKey], start: int, end: int | None, workers: int, progress: Progress
+) -> Balance:
     """Return the balance of view keys. Raises ChainqError, IncompleteError also for a range without blocks."""
     ordered, book = sorted(keys, key=lambda key: key.address), Book(start)
-    with Bookkeeper(ordered, service, workers) as keeper:
+    with Bookkeeper(ordered, service, workers, warn=warn, progress=progress) as keeper:
         keeper.bring_up(book, service.tip(refresh=True), service.hash_of, end)
         keeper.check()
     mark = book.as_of
     if mark is None:
         raise IncompleteError(f"no block from height {start} on", "the balance is as of a block")
-    if end is not None and mark.height < end - 1:
-        warn(end_above(end, mark.height))
     return Balance(mark.height, mark.hash, mark.time, token_balances(book, [key.address for key in ordered]))
 
 

@@ -16,11 +16,12 @@ def boundary() -> Iterator[None]:
     except Stopped:
         raise UsageError("the client is closed") from None
     except ChainqError as error:
-        error.message, error.hint = map(_in_python, (error.message, error.hint))
+        error.message, error.hint = map(in_words, (error.message, error.hint))
         raise
 
 
-def _in_python(text: str) -> str:
+def in_words(text: str) -> str:
+    """Return a text with keywords in the place of parameters."""
     return text.spelled(_keyword) if isinstance(text, Phrase) else text
 
 

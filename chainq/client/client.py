@@ -9,7 +9,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions, one_block
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, uncalled
+from chainq.client.notes import complete, uncalled, warn
 from chainq.client.opened import Opened, range_of
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
 from chainq.client.signatures import show_keywords
@@ -263,12 +263,13 @@ class Client(Opened):
     ) -> Rows[Row]:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
-        `records` adds the members of the record row, `decrypt` its `plaintext`, `record_name` and `sender` too. `spent`
-        and `unspent` yield only records that are, as of the block `as_of`, by default the tip, with `spent_height` and
-        `spent_transaction`. Both read every full block from the first owned record to there before the first row, which
-        can take hours. `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk
-        (`pip install 'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and
-        IncompleteError after the last row if rows are malformed or records are not genuine.
+        The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
+        `plaintext`, `record_name` and `sender` too. `spent` and `unspent` yield only records that are, as of the block
+        `as_of`, by default the tip, with `spent_height` and `spent_transaction`. Both read every full block from the
+        first owned record to there before the first row, which can take hours. `workers`: processes that compare rows;
+        by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay in these processes.
+        Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed or records
+        are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
@@ -286,16 +287,17 @@ class Client(Opened):
             records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, height)
         # The limit is one of owned rows, and not of those that are compared.
-        compared, service = complete(self._batches(query._replace(limit=None)), query.method), self._service
+        compared, heights = self._found(query._replace(limit=None))
 
         def batches() -> Iterator[Batch]:
-            with Wallet(found, wanted, count) as wallet:
-                owned = wallet.owned(compared, service, lambda _: None)
+            with Wallet(found, wanted, count, self._progress.now) as wallet:
+                owned = wallet.owned(complete(compared, query.method), self._service, warn)
                 yield from limited(owned, query.limit)
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
-        return Rows(method, batches(), typed=self._typed, of=self._of(range_of(query)))
+        rows = self._progress.follow(batches(), heights)
+        return Rows(method, rows, typed=self._typed, of=self._of(range_of(query)))
 
     def balance(
         self, view_key: str | Sequence[str], start: Height = 0, end: Height | None = None, *, workers: int | None = None
@@ -318,7 +320,8 @@ class Client(Opened):
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
             check_heights(first, last)
-            balance = find_balance(self._service, found, first, last, count)
+            with self._progress.shown(None) as bar:
+                balance = find_balance(self._service, found, first, last, count, bar)
         return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
 
     def transitions(

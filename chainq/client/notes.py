@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from chainq.catalog.methods import Method
+from chainq.client.boundary import in_words
 from chainq.errors import ChainqError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason, unreached
@@ -104,7 +105,7 @@ def retried(then: Callable[[Report], None], report: Report) -> None:
 def warn(text: str) -> None:
     """Log a warning, unless its text is empty."""
     if text:
-        _log("WARNING", text)
+        _log("WARNING", in_words(text))
 
 
 def _log(level: str, text: str) -> None:

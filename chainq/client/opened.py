@@ -21,7 +21,6 @@ from chainq.errors import UsageError
 from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
-from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.query import Batch, Query, limited
 from chainq.rows.where import Where
@@ -95,9 +94,8 @@ class Opened(Closing):
             if self._fill:
                 complete = complete._replace(lake=self._fill.begun)
         self._typed = arguments.flag("typed", typed)
-        self._progress = Progress() if arguments.flag("progress", progress) else None
-        count = self._progress.count if self._progress else lambda _: None
-        self._service = Service(complete, report=partial(retried, count))
+        self._progress = Progress(drawn=arguments.flag("progress", progress))
+        self._service = Service(complete, report=partial(retried, self._progress.count))
         if complete.cert:  # is read before the first request
             with boundary():
                 self._service.connection.opened()
@@ -122,7 +120,7 @@ class Opened(Closing):
         wanted = reversed(range(*heights.edges)) if query.reverse else [heights]
         found = short(self._service.fetch_lookups(query.method, wanted), self._service, query, heights, to_tip=True)
         found = filtered(found, query.where)
-        rows = map(with_height, limited(self._followed(found, heights), query.limit))
+        rows = map(with_height, limited(self._progress.follow(found, len(heights)), query.limit))
         return Rows(query.method, rows, typed=self._typed, of=self._of(range_of(query)))
 
     def _range(
@@ -150,16 +148,17 @@ class Opened(Closing):
         return Rows(query.method, rows, typed=self._typed, of=of)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
+        return self._progress.follow(*self._found(query))
+
+    def _found(self, query: Query) -> tuple[Iterator[Batch], int]:
+        """Return the batches of a range, and how many heights it has."""
         with boundary():
             if self._fill:
                 self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         rows = self._service.fetch_range(query, heights)
         found = short(rows, self._service, query, heights, to_tip=query.reverse)
-        return self._followed(filtered(found, query.where), heights)
-
-    def _followed(self, batches: Iterator[Batch], heights: HeightRange) -> Iterator[Batch]:
-        return self._progress.follow(batches, len(heights)) if self._progress else batches
+        return filtered(found, query.where), len(heights)
 
     def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
         with boundary():

@@ -1,18 +1,20 @@
 """The progress bar of a client, on stderr or in a notebook's output; rich draws it."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
-from chainq.process.progress import Bar
+from chainq.process import progress as process
 from chainq.query import Batch
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 
 class Progress:
-    """Draws a bar while a range is read that takes longer than a second."""
+    """Draws a bar, if it is `drawn` at all, while a range is read that takes longer than a second."""
 
-    def __init__(self) -> None:
-        self._bar: Bar | None = None  # any thread may use it, also after its end
+    def __init__(self, *, drawn: bool) -> None:
+        self._drawn = drawn
+        self._bar: process.Bar | None = None  # any thread may use it, also after its end
 
     def count(self, report: Report) -> None:
         """Count one attempt of a request; called from any thread."""
@@ -22,11 +24,25 @@ class Progress:
 
     def follow(self, batches: Iterator[Batch], heights: int) -> Iterator[Batch]:
         """Yield the batches of a range of that many heights and show how far they have come."""
-        self._bar = bar = Bar(heights)
-        try:
+        with self.shown(heights) as bar:
             for batch in batches:
                 yield batch
                 bar.wrote(len(batch.heights) if batch.heights else 0, len(batch.rows))
+
+    @contextmanager
+    def shown(self, heights: int | None) -> Iterator[process.Progress]:
+        """Return what shows the progress of a call that reads so many heights, until its end."""
+        if not self._drawn:
+            yield process.UNSEEN
+            return
+        self._bar = bar = process.Bar(heights)
+        try:
+            yield bar
         finally:
             self._bar = None
             bar.close()
+
+    @property
+    def now(self) -> process.Progress:
+        """Return what shows the progress of the call that goes on."""
+        return self._bar or process.UNSEEN

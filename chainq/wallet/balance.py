@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import none_below
@@ -94,7 +94,7 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         start = self._first(book, stop)
         self._progress.begin(max(0, stop - start), "full blocks")
-        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, "end")
+        announce(Phrase("{balance()}"), HeightRange(start, max(start, stop)), self._service, self._warn, "end")
         size = FIRST_WINDOW
         while start < stop:
             window = HeightRange(start, min(start + min(size, WINDOW), stop))
