@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
+NAMED = 10  # columns that a file lacks, in the verdict
 _FILTERED = Phrase(
     "if {where}, {program}, {function} or {limit} left these rows out, nothing is lost: write a file of some rows"
     " with {output} FILE {receipt}, and verify compares it with its receipt",
@@ -201,12 +202,18 @@ def _against(
     unit = "heights" if len(spans) == 1 else "heights of tables"
     reporter.begin(sum(len(place) for span in spans for place in places(span)), unit)
     uncompared: dict[str, None] = {}
+    absent: dict[str, None] = {}
     for part in files.parts():
         uncompared |= dict.fromkeys(part.uncompared)
         if there := places(part.heights):
             heights = HeightRange(max(start, part.heights.start), min(end, part.heights.end))
-            yield Step(heights, sorted(compare(part, service, chosen, there, reporter), key=by_height), {})
+            found, lacking = compare(part, service, chosen, there, reporter)
+            yield Step(heights, sorted(found, key=by_height), {})
+            absent |= dict.fromkeys(lacking)
     without = f", except {', '.join(uncompared)}" if uncompared else ""
+    if absent:
+        more = f" and {len(absent) - NAMED} more" if len(absent) > NAMED else ""
+        without += f"; not compared, because the file lacks them: {', '.join([*absent][:NAMED])}{more}"
     if drawn is None:
         verdict.compared = f"; all {len(every):,} heights compared with the service{without}"
         return

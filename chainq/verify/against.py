@@ -5,14 +5,17 @@ databases. JSON values are compared as sent; null equals a missing field. If has
 name the fields. Neither side is presumed right: `expected` is the service's value.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec import Raw
 
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress
+from chainq.rows.fields import Picker, text_of
 from chainq.verify.compare import altered
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, label
@@ -36,8 +39,8 @@ def odds(chosen: int, heights: int, lost: int) -> float:
 
 def compare(
     rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange], progress: Progress
-) -> list[Finding]:
-    """Return the differences between the rows of a file and of a service.
+) -> tuple[list[Finding], list[str]]:
+    """Return the differences between the rows of a file and of a service, and the columns that only the service has.
 
     `chosen`: the heights to compare; `places`: the same as ranges; `progress` counts them. Raises ChainqError if
     the service fails, UsageError if the file has no column that identifies rows.
@@ -50,6 +53,7 @@ def compare(
         raise UsageError(f"comparing {command} needs the columns {', '.join(rows.identity)}")
     findings: list[Finding] = []
     own = {row.key: (row.height, row.digest) for row in rows.rows()}
+    absent, lacking = rows.absent, set[str]()
     there: set[Key] = set()
     other: dict[Key, tuple[int, Texts]] = {}  # service rows that the file lacks or has with other fields
     for part in chain.from_iterable(source.parts(place) for place in places):
@@ -57,6 +61,7 @@ def compare(
             findings.append(rows.finding(part.heights.start, Contradiction("unproved", None, part.doubt)))
         progress.wrote(len(part.heights), len(part.rows))
         sent = rows.as_rows([row for _, row in part.rows])
+        lacking |= _had(absent, part.rows)
         for (height, _), row in zip(part.rows, sent, strict=True):
             there.add(row.key)
             if row.key not in own or own[row.key][1] != row.digest:
@@ -71,4 +76,10 @@ def compare(
             findings += [rows.finding(at, one) for one in altered(label(command, key), due, found[key])]
         elif not method.linked:  # the file check already reported missing blocks
             findings.append(rows.finding(at, Contradiction("missing", label(command, key), None)))
-    return findings
+    return findings, [name for name in absent if name in lacking]
+
+
+def _had(names: Sequence[str], rows: Iterable[tuple[int | None, Raw]]) -> set[str]:
+    """Return the columns that have a value in any of these rows of a service."""
+    values = zip(*(map(text_of, picked) for picked in map(Picker(names), (row for _, row in rows))), strict=True)
+    return {name for name, column in zip(names, values, strict=False) if any(column)} if names else set()

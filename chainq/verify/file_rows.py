@@ -5,8 +5,9 @@ and passed to `damaged`, so that the rest is still verified.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from msgspec import Raw
@@ -37,6 +38,11 @@ class RowsFile(ABC):
     heights: HeightRange | None = None
     receipt: Receipt | None = None
     typed = False  # whether columns have types of their own
+
+    @property
+    def present(self) -> Collection[str]:
+        """The columns, or fields, that a row may have; of JSON, after all rows were read."""
+        return self.names
 
     @property
     def derived(self) -> bool:
@@ -110,6 +116,13 @@ class FileRows(NamedTuple):
         """The columns not compared with a service: row ids, and columns of Parquet files that the catalog lacks."""
         own, known = () if self.derived else OWN, {EXTRA, *(column.path for column in self.method.columns)}
         return [name for name in self.file.names if name in own or (self.file.typed and name not in known)]
+
+    @property
+    def absent(self) -> list[str]:
+        """The columns of the command that no row of the file has; known after `rows`."""
+        there = set(self.file.present)
+        due = (one.path for one in self.method.columns if one.path not in OWN and not one.computed)
+        return [path for path in due if not there & {*accumulate(path.split("."), "{}.{}".format)}]
 
     def rows(self) -> Iterator[Row]:
         """Yield the readable rows; unreadable ones are already findings. May be called again."""

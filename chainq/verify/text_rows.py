@@ -3,7 +3,7 @@
 import csv
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -93,6 +93,11 @@ class JsonlRows(TextRows):
             raise IncompleteError(f"{path}: line {number} is not a JSON object") from None
         self._flat = any("." in key for key in members(first))
         self._seen: set[str] = set()  # names of all rows that `fields` has read
+
+    @property
+    def present(self) -> Collection[str]:
+        """The fields of the first row, and of all rows that `fields` has read."""
+        return {*self.names, *self._seen}
 
     def fields(self, columns: Sequence[Column], keys: Sequence[str]) -> Iterator[tuple[Key, Texts]]:
         """Yield the fields of each row as JSON, to preserve changes of type."""

@@ -55,6 +55,18 @@ def test_a_file_as_it_was_written_is_that_of_the_service(
     assert (ran.code, ran.out) == (0, b""), ran.out
     assert f"all {int(end) - 100} heights compared with the service" in ran.err
     assert "not checked" not in ran.err
+    assert "not compared" not in ran.err
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_columns_that_a_file_lacks_are_named(kind: str, program: Program, url: str, tmp_path: Path) -> None:
+    """What no row has cannot differ, so the verdict says that it was not compared."""
+    path, columns = tmp_path / f"rows.{kind}", "id,height,transition_id,output_index,record_ciphertext,block_hash"
+    assert program("records", *HEIGHTS, "--columns", columns, "-o", str(path), url=url).code == 0
+    ran = program("verify", str(path), "--full", *HEIGHTS, url=url)
+    assert (ran.code, ran.out) == (0, b""), ran.out
+    lacks = "program_id, timestamp, transaction_id, function_name\n"
+    assert ran.err.endswith(f"with the service, except id; not compared, because the file lacks them: {lacks}")
 
 
 def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, url: str, tmp_path: Path) -> None:
