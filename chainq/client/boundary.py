@@ -21,8 +21,9 @@ def boundary() -> Iterator[None]:
 
 
 def in_words(text: str) -> str:
-    """Return a text with keywords in the place of parameters."""
-    return text.spelled(_keyword) if isinstance(text, Phrase) else text
+    """Return a text with keywords in the place of parameters, and methods in that of commands."""
+    words = text.spelled(_keyword) if isinstance(text, Phrase) else text
+    return words.replace("run the command again", "call the method again")
 
 
 def _keyword(name: str, value: Any) -> str:

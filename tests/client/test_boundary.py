@@ -61,6 +61,13 @@ def test_advice_to_run_a_command_stays_as_it_is_typed() -> None:
     assert str(caught.value) == "too slow; raise timeout; a recent one: chainq blocks --last 9 -j 2; rate=1"
 
 
+def test_the_method_is_called_again() -> None:
+    """A program runs no command."""
+    with pytest.raises(IncompleteError) as caught, boundary():
+        raise IncompleteError("height 5: 2 rows", "the data changed; run the command again later")
+    assert str(caught.value) == "height 5: 2 rows; the data changed; call the method again later"
+
+
 def test_workers_are_a_keyword() -> None:
     """With a value or without."""
     with pytest.raises(IncompleteError) as caught, boundary():
