@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chainq.client.notes import warn
+from chainq.client.progress import Progress
 from chainq.client.row_types import Time
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
-from chainq.process.progress import Progress
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
 from chainq.wallet.keys import ViewKey
@@ -46,7 +45,10 @@ def find_balance(
 ) -> Balance:
     """Return the balance of view keys. Raises ChainqError, IncompleteError also for a range without blocks."""
     ordered, book = sorted(keys, key=lambda key: key.address), Book(start)
-    with Bookkeeper(ordered, service, workers, warn=warn, progress=progress) as keeper:
+    with (
+        progress.shown(None) as bar,
+        Bookkeeper(ordered, service, workers, warn=progress.warn, progress=bar) as keeper,
+    ):
         keeper.bring_up(book, service.tip(refresh=True), service.hash_of, end)
         keeper.check()
     mark = book.as_of

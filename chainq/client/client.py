@@ -9,7 +9,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions, one_block
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, uncalled, warn
+from chainq.client.notes import complete, uncalled
 from chainq.client.opened import Opened, range_of
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
 from chainq.client.signatures import show_keywords
@@ -291,7 +291,7 @@ class Client(Opened):
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count, self._progress.now) as wallet:
-                owned = wallet.owned(complete(compared, query.method), self._service, warn)
+                owned = wallet.owned(complete(compared, query.method), self._service, self._progress.warn)
                 yield from limited(owned, query.limit)
                 wallet.check()
 
@@ -320,8 +320,7 @@ class Client(Opened):
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
             check_heights(first, last)
-            with self._progress.shown(None) as bar:
-                balance = find_balance(self._service, found, first, last, count, bar)
+            balance = find_balance(self._service, found, first, last, count, self._progress)
         return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
 
     def transitions(

@@ -1,8 +1,9 @@
 """The progress bar of a client, on stderr or in a notebook's output; rich draws it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from chainq.client.notes import warn
 from chainq.process import progress as process
 from chainq.query import Batch
 from chainq.text.sanitize import printable
@@ -41,6 +42,11 @@ class Progress:
         finally:
             self._bar = None
             bar.close()
+
+    def warn(self, text: str) -> None:
+        """Log a warning, with no bar on the line on which it may be printed."""
+        with self._bar.aside(whole=True) if self._bar else nullcontext():
+            warn(text)
 
     @property
     def now(self) -> process.Progress:
