@@ -9,6 +9,7 @@ from chainq._docgen.surface import Command, Param, Program, by_heading
 from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Method
+from chainq.cli.topic_words import CRON
 from chainq.cli.topics import ENVIRONMENT
 from chainq.text.spelling import spelled
 
@@ -32,6 +33,7 @@ def source(name: str, program: Program) -> str:
         "exit codes": exit_codes(),
         "environment": _environment(),
         "examples": fence(program.examples),
+        "cron": CRON,
         "pages": ", ".join(map(_cross, program.commands)),
         "formats": ", ".join(f"`{name}`" for name in own_formats()),
     }

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from chainq._docgen.manual import option_rows, parts, rows, source, tag
 from chainq._docgen.surface import Param, Program, by_heading
-from chainq.cli.topic_words import TERMS
+from chainq.cli.glossary import TERMS
 
 _HEAD = """\
 # Reference

@@ -274,8 +274,8 @@ TRANSACTION = (
     Column("transaction.type", "string", "such as execute"),
     Column("transaction.id", "string", "transaction ID", Kind.ID, brief=2),
     Column("transaction.execution.transitions", "array of Transition", "", Kind.DATA, brief=5),
-    Column("transaction.execution.global_state_root", "string", "", Kind.ID),
-    Column("transaction.execution.proof", "string", "", Kind.ID),
+    Column("transaction.execution.global_state_root", "string", "state root that the proof refers to", Kind.ID),
+    Column("transaction.execution.proof", "string", "zero-knowledge proof", Kind.ID),
     Column("transaction.fee.transition.id", "string", "transition ID", Kind.ID),
     Column("transaction.fee.transition.program", "string", "program ID"),
     Column("transaction.fee.transition.function", "string", "function name"),
@@ -283,8 +283,8 @@ TRANSACTION = (
     Column("transaction.fee.transition.outputs", "array of object", "type, id, checksum, value", Kind.DATA),
     Column("transaction.fee.transition.tpk", "string", "transition public key (group element)", Kind.ID),
     Column("transaction.fee.transition.tcm", "string", "transition commitment (field element)", Kind.ID),
-    Column("transaction.fee.global_state_root", "string", "", Kind.ID),
-    Column("transaction.fee.proof", "string", "", Kind.ID),
+    Column("transaction.fee.global_state_root", "string", "state root that the proof refers to", Kind.ID),
+    Column("transaction.fee.proof", "string", "zero-knowledge proof", Kind.ID),
     Column("finalize", "array of object", "type, mapping_id, index, key_id, value_id", Kind.DATA),
     Column("finalizedAt", "string", "seconds since 1970", Kind.TIME, brief=1),
 )
@@ -292,7 +292,7 @@ TRANSACTION = (
 _UNLISTED_TRANSACTION = (
     Column("transaction.fee.transition.scm", "string", "signer commitment (field element)", Kind.ID),
     Column("transaction.owner", "object", "of a deployment", Kind.DATA),
-    Column("transaction.deployment", "object", "", Kind.DATA),
+    Column("transaction.deployment", "object", "program that is deployed", Kind.DATA),
     Column("rejected", "object", "what a rejected transaction would have done", Kind.DATA),
 )
 
@@ -303,9 +303,9 @@ RECORD = (
     Column("height", "number", "block height where the record was produced", Kind.HEIGHT, brief=1),
     Column("id", "number", "row id of the record", Kind.HEIGHT, brief=7),
     Column("timestamp", "string", "time of creation, seconds since 1970", Kind.TIME, brief=5),
-    Column("block_hash", "string", "", Kind.ID),
-    Column("transition_id", "string", "", Kind.ID),
-    Column("transaction_id", "string", "", Kind.ID, brief=4),
+    Column("block_hash", "string", "hash of the block", Kind.ID),
+    Column("transition_id", "string", "transition ID", Kind.ID),
+    Column("transaction_id", "string", "transaction ID", Kind.ID, brief=4),
     Column("function_name", "string", "function executed in the transition", brief=3),
     Column("output_index", "number", "index of the output within the transition", Kind.HEIGHT, brief=6),
 )
@@ -322,7 +322,7 @@ PROGRAM_ID = "program_id"
 """The column of records that names a program, and that of transitions, which chainq reads in the program's source."""
 
 TRANSITION = (
-    Column("transition_id", "string", "", Kind.ID, brief=5),
+    Column("transition_id", "string", "transition ID", Kind.ID, brief=5),
     Column("transaction_id", "string", "containing transaction", Kind.ID, brief=4),
     Column("program", "string", "source text of the program; tables and conditions have its ID", Kind.TEXT, brief=2),
     Column("function_name", "string", "", brief=3),

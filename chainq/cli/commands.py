@@ -125,11 +125,13 @@ class HelpOptions(options.Group):
 def _help_command() -> "Command":
     def call(given: HelpOptions) -> None:
         word, program = " ".join(given.command), typer.main.get_command(app)
-        if not word or word in COMMANDS:
-            program.main([*given.command, "--help"], prog_name="chainq", standalone_mode=False)
-            return
-        from chainq.cli import topics
+        if word and word not in COMMANDS:
+            from chainq.cli import topic_phrases, topics
 
+            word = topic_phrases.found(word)
+        if not word or word in COMMANDS:
+            program.main([*filter(None, [word]), "--help"], prog_name="chainq", standalone_mode=False)
+            return
         formatter = program.make_context("chainq", [], resilient_parsing=True).make_formatter()
         topics.write(word, formatter)
         print(formatter.getvalue().strip("\n"))  # noqa: T201  # as --help

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.kinds import WITH_SCREEN, kind_of
-from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.catalog.methods import BY_COMMAND, METHODS, Role
 from chainq.catalog.tables import DERIVED
 from chainq.cli.help import PlainGroup
 from chainq.cli.topic_words import PLACES, WORDS, by_word
@@ -69,6 +69,7 @@ _BY_RANGE = {"--last", "--tail", "--start", "--end", "--from", "--begin", "--to"
 _HEIGHT = re.compile(r"[0-9][0-9_.]*[KkMm]?")
 _RANGE = re.compile(r"-?(?:[0-9][0-9_.]*[KkMm]?)?:(?:[0-9][0-9_.]*[KkMm]?)?")
 _OF_STDIN = ("block", "transactions", "transaction")
+_NEWEST = {"--latest", "--tip"}
 _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
 
@@ -88,7 +89,7 @@ def guess(word: str, commands: Collection[str]) -> str:
         return f"it is a table of chainq export chain: chainq sql DEST '{query}'"
     meant = _meant(word, commands)
     if not meant and (topic := topic_of(word)):
-        return f"see chainq help {topic}"
+        return f"did you mean {topic}?" if topic in commands else f"see chainq help {topic}"
     meant = meant or next(iter(alike(word, commands)), None)
     return f"did you mean {meant}?" if meant else "chainq --help lists the commands"
 
@@ -172,6 +173,9 @@ def _instead(command: str, option: str) -> str:
     """Return what a command without filters, ranges or `--lake` has instead; empty for other commands and options."""
     if command in _OF_STDIN and option in ("--file", "--ids", "--input", "--input-file"):
         return f"- reads standard input: chainq {command} - < FILE"
+    first = BY_COMMAND[command].params[:1] if command in BY_COMMAND and option in _NEWEST else ()
+    if any(param.role in (Role.START, Role.HEIGHT) for param in first):
+        return f"a height can be latest: chainq {command} latest"
     if command == "sql" and option == "--lake":
         return "the folder or URL of an export comes before the query: chainq sql DEST QUERY"
     if command == "sql" and re.search(r"\s", option):

@@ -34,7 +34,7 @@ class _Described:
             formatter.write_paragraph()
             with formatter.indentation():
                 wrapped(formatter, " ".join(paragraph.split()))
-        _examples(formatter, self.epilog or "")
+        examples(formatter, self.epilog or "")
 
 
 class PlainCommand(_Described, TyperCommand):
@@ -173,12 +173,18 @@ def wrapped(formatter: "HelpFormatter", text: str, first: str = "", indent: int 
     formatter.write(lines.replace("\N{NO-BREAK SPACE}", " ") + "\n")
 
 
-def _examples(formatter: "HelpFormatter", epilog: str) -> None:
-    """Write headings and command lines as they are; a command line that is too long goes on after a backslash."""
+def examples(formatter: "HelpFormatter", epilog: str) -> None:
+    """Write headings and command lines as they are; a command line that is too long goes on after a backslash. A line
+    of a crontab does not, as cron has no such thing.
+    """
     formatter.write_paragraph()
     for line in epilog.strip().splitlines():
         shown = line
-        while len(shown) > formatter.width and (space := shown.rfind(" ", 4, formatter.width - 1)) > 0:
+        while (
+            len(shown) > formatter.width
+            and "* * *" not in shown
+            and (space := shown.rfind(" ", 4, formatter.width - 1)) > 0
+        ):
             formatter.write(shown[:space] + " \\\n")
             shown = "    " + shown[space:].lstrip()
         formatter.write(shown + "\n")

@@ -1,4 +1,5 @@
-"""Command lines that a shell or a text program has changed: values split at spaces, and dashes that are not `-`.
+"""Command lines that a shell or a text program has changed: values split at spaces, dashes that are not `-`; and those
+that ask for help.
 
 Loaded only if the command line is wrong."""
 
@@ -7,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
 
+from chainq.cli.help import PlainGroup
 from chainq.heights.block_time import is_time
 from chainq.text.sanitize import abridged
 
@@ -27,6 +29,8 @@ def advice(arguments: Sequence[str]) -> str:
     >>> advice(["blocks", "--since", "2", "days", "ago"])
     "a value with spaces needs quotes: --since '2 days ago'"
     """
+    if arguments[1:] == ["help"] and arguments[0] in PlainGroup.catalogue:
+        return f"for help use chainq {arguments[0]} --help"
     for word in arguments:
         if re.fullmatch(rf"[{_DASHES}]+[a-z][a-z-]*(=.*)?", word):
             name = word.partition("=")[0].lstrip(_DASHES + "-")

@@ -255,7 +255,7 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
     no_header: bool = switch("csv or tsv without its header.")
     columns: list[str] | None = option(
         "A,B.C",
-        "Columns, separated by commas; `help` lists them.\fAlso a.b[].c of the items of an array, or `all`.",
+        "Columns; `--columns help` lists them.\fSeparated by commas, also a.b[].c of the items of an array, or `all`.",
         callback=_list_columns,
         is_eager=True,
     )

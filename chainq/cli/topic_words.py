@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from chainq.cli.glossary import TERMS
+
 
 def by_word(words: Mapping[str, str]) -> dict[str, str]:
     """Return what each word stands for, given the words for it with blanks between."""
@@ -10,19 +12,20 @@ def by_word(words: Mapping[str, str]) -> dict[str, str]:
 
 WORDS = by_word(
     {
-        "range": "ranges heights height date dates time times pagination paging pages "
-        "paginate offset cursor age duration recent",
+        "range": "ranges date dates time times pagination paging pages paginate offset cursor age duration recent",
         "filter": "filters filtering condition conditions expression expressions regex regexp jq grep",
-        "resume": "resuming checkpoints following incremental cron schedule timer "
-        "systemd daemon state continue poll stream live append",
+        "resume": "resuming checkpoints following incremental daemon state continue poll stream live append watch "
+        "new-blocks new-rows keep-up-date up-date update-file",
         "output": "outputs formats files tsv parquet pipe pipes redirect ndjson txt excel xlsx yaml plugin "
-        "plugins plug-in file stdout template download print pretty indent compact",
+        "plugins plug-in file stdout template print pretty indent compact",
         "service": "server servers connection network endpoint node connect http https api",
         "chart": "charts plot graph histogram",
         "environment": "env environ variable variables envvars less cache",
         "exit-codes": "exit exit-code exit-status code codes status-codes error errors failure "
         "signal signals ctrl-c lock locked",
         "topics": "topic list",
+        "latest": "newest-block latest-block last-block current-block newest-height latest-height last-height "
+        "current-height highest-block tip-height",
         "--color": "colors colour colours ansi theme",
         "HTTPS_PROXY": "proxy proxies",
         "--columns": "column fields field cols select nested array arrays",
@@ -34,72 +37,24 @@ WORDS = by_word(
         "--max-age": "alert alerts alerting monitor monitoring stale staleness freshness",
         "--max-memory": "memory ram",
         "--network": "mainnet testnet",
-        "--output": "overwrite overwriting replace clobber",
+        "--output": "overwrite overwriting replace clobber save-file write-file file-name",
         "--quiet": "silent progress progress-bar warnings",
         "--retries": "retry backoff",
+        "--since": "hour hours day days minute minutes week weeks month months yesterday today ago last-hour last-day "
+        "last-week last-month last-minutes",
         "--start": "from begin",
         "--timeout": "timeouts max-time",
         "--verbose": "debug log logs logging trace",
         "--where": "case case-sensitive case-insensitive null nulls quote quotes quoting",
     }
 )
-"""The topic, the variable or the option that a word stands for."""
-TERMS = {
-    "address": (
-        "addresses account accounts",
-        "The public name of an account (aleo1...). chainq show ADDRESS shows its newest public transactions, and "
-        "chainq address-transactions ADDRESS lists all. Its records need its view key: see chainq help owned.",
-    ),
-    "deployment": (
-        "deployments deploy deployed",
-        "A transaction that adds a program to the chain. chainq full-blocks --where 'transactions[].type = deploy' "
-        "prints the blocks that contain one. See chainq help full-blocks.",
-    ),
-    "record": (
-        "",
-        "A private value, such as an amount of credits, encrypted for its owner. A transition makes it as an output, "
-        "and a later one spends it as an input. See chainq help records.",
-    ),
-    "transition": (
-        "",
-        "One call of a function of a program, with its inputs and outputs. A transaction consists of transitions; one "
-        "of them pays its fee. See chainq help transitions.",
-    ),
-    "view-key": (
-        "view-keys viewkey",
-        "The key of an account that decrypts its records and cannot spend them (AViewKey1...). chainq uses it on "
-        "your machine only. See chainq help wallet.",
-    ),
-    "ownership-row": (
-        "ownership-rows",
-        "What a view key needs to recognize a record as its own, without the record itself: the nonce, the encrypted "
-        "owner and the position of the output. See chainq help ownership.",
-    ),
-    "tip": ("", "The newest block of the chain. A range without an end ends with it. See chainq help range."),
-    "reorg": (
-        "reorgs fork forks rollback finality confirmations",
-        "A reorganization: other blocks replace the newest blocks of the chain. If a run with --checkpoint has read "
-        "the replaced blocks, chainq exits with code 6. --rewind N reads the last N blocks again. See chainq help "
-        "resume.",
-    ),
-    "dialect": (
-        "dialects",
-        "The names of methods and parameters that a server expects: chain is the published interface, and aleo that "
-        "of deployed open-source servers. See chainq help doctor.",
-    ),
-    "lake": (
-        "data-lake data-set dataset",
-        "An export that chainq reads in place of the service, or in front of it: the Parquet files of a chain in a "
-        "folder or a bucket, with proofs that they are complete. See chainq help export.",
-    ),
-    "partition": (
-        "partitions grid",
-        "One file of a table of an export. It covers --partition heights, and begins at a multiple of that number. See "
-        "chainq help export.",
-    ),
-}
-"""The words of the chain and of this program: also those for each, and what it means."""
+"""The topic, the command, the variable or the option that a word stands for."""
 CONFIG = "config"
+CRON = (
+    "*/5 * * * *  $HOME/.local/bin/chainq records --profile main --start -100 --checkpoint $HOME/records.ckpt "
+    "-o $HOME/records.jsonl --quiet"
+)
+"""The example for cron, of the manual and of docs/cookbook.md too."""
 PLACES = {
     **TERMS,
     CONFIG: (
@@ -136,14 +91,67 @@ PLACES = {
         "by 1'. See chainq help sql.",
     ),
     "units": (
-        "unit credit credits microcredits microcredit fee fees decimals supply",
+        "unit credit credits microcredits microcredit decimals supply",
         "Amounts and fees are in microcredits: 1 credit is 1,000,000 microcredits. Columns with another unit name it: "
-        "see --columns help. chainq show prints the fee of a transaction: see chainq help show.",
+        "see chainq help columns. Fees: see chainq help fees.",
+    ),
+    "fees": (
+        "fee daily-fees fees-chart fees-day fees-block fees-sum total-fees average-fee gas",
+        "In microcredits: 1 credit is 1,000,000 microcredits. chainq show ID prints the fee of a transaction. For "
+        "sums, query an export with SQL, also with --format chart: see Examples in docs/tables.md, and chainq help "
+        "sql.\n"
+        "Fees by day, in credits:\n"
+        "  chainq export chain --to DEST --last 10K --partition 1K\n"
+        "  chainq sql DEST \"select date_trunc('day', b.timestamp) as day, sum(i.value_number) / 1e6 as credits from "
+        "inputs i join calls c using (transition_id) join blocks b on b.height = c.height where c.kind = 'fee' and "
+        "i.value_type = 'u64' group by 1 order by 1\"",
+    ),
+    "cron": (
+        "crontab schedule scheduled timer systemd every-minute every-hour every-day hourly daily nightly periodically",
+        "A run with --checkpoint adds the rows that are new since the last run. If the last run is still busy, "
+        "it exits with code 75 and changes nothing. Write the full path of chainq and a profile, because cron does not "
+        "know your PATH and CHAINQ_URL. See A file that keeps up, from cron, in docs/cookbook.md, and chainq help "
+        "resume.\n"
+        f"A line for crontab -e:\n  {CRON}",
+    ),
+    "copy": (
+        "mirror backup archive sync synchronize download dump snapshot replicate whole-chain entire-chain "
+        "complete-chain",
+        "chainq export chain --to DEST writes all tables of a chain, as Parquet files, into a folder or a bucket, and "
+        "the next run adds what is new. --url DEST and chainq sql read them, and chainq serve --lake DEST serves "
+        "them. See chainq help export.",
+    ),
+    "chain": (
+        "blockchain aleo snarkvm",
+        "chainq reads the Aleo chain from a service, which --url, CHAINQ_URL or a profile names. chainq export chain "
+        "--to DEST writes all of its tables: see chainq help export.",
+    ),
+    "compare": (
+        "comparing diff validate validation audit integrity consistency corrupt check-data data-set-check",
+        "chainq verify finds missing, duplicate, altered and misplaced rows: of a service, of files, and of an export, "
+        "also compared with a second service (--witness). See chainq help verify.",
+    ),
+    "reward": (
+        "rewards staking validator validators mining miner",
+        "chainq blocks --columns height,coinbase_reward prints the coinbase reward of each block, in microcredits. "
+        "Full blocks list block and puzzle rewards in ratifications. See chainq help full-blocks.",
+    ),
+    "row": (
+        "rows",
+        "What a command prints for each block, transaction, record or transition: a line of jsonl, csv and tables. "
+        "--columns selects fields, --where rows, and --limit N stops after N rows. See chainq help output, and chainq "
+        "help filter.",
+    ),
+    "last": (
+        "last-blocks newest-blocks recent-blocks",
+        "--last N selects the last N blocks, and --since TIME those since a time: --since 1h is the last hour. chainq "
+        "latest prints the newest block. See chainq help range.",
     ),
     "types": (
         "integer integers number numbers precision decimal bigint digits",
         "chainq keeps every digit of a number. Other programs may round integers above 2**53: see Integers that do not "
-        "fit in docs/cookbook.md. --columns help lists the type of each column: see chainq help columns.",
+        "fit in docs/cookbook.md. chainq COMMAND --columns help lists the type of each column: see chainq help "
+        "columns.",
     ),
     "timezone": (
         "timezones tz utc epoch unix iso8601 rfc3339 local-time",
@@ -218,14 +226,15 @@ PLACES = {
         "docs/export.md, and chainq help export.",
     ),
     "rate-limit": (
-        "429 rate-limits rate-limiting throttling throttle",
+        "429 rate-limits rate-limiting throttling throttle requests-per-second limit-requests limit-speed slow-down "
+        "too-many-requests",
         "If a server limits requests (HTTP 429), chainq waits and sends them again; --rate N and -j N send "
         "fewer. chainq doctor names a rate that the server accepts. See Rate limits in docs/protocol.md.",
     ),
     "speed": (
-        "slow fast performance benchmark faster",
-        "-j N sends more requests at a time, and --lake DEST reads what an export contains from there. chainq doctor "
-        "measures a server. See docs/performance.md.",
+        "slow fast performance benchmark faster throughput",
+        "-j N sends more or fewer requests at a time, and --rate N limits how many a second. --lake DEST reads what an "
+        "export contains from there. chainq doctor measures a server. See docs/performance.md.",
     ),
     "extra": (
         "",
@@ -233,4 +242,24 @@ PLACES = {
         "theirs, as JSON. See docs/tables.md.",
     ),
 }
-"""The words for a topic without options of its own to list, and what is said of it."""
+"""The words for a topic without options of its own to list, and what is said of it, with examples in lines."""
+REMEDIES = {
+    "1": "Check the height or the ID. chainq latest prints the newest block.",
+    "2": "The message says what is wrong, and chainq COMMAND --help lists the options. For the URL of the service see "
+    "chainq help service.",
+    "3": "The message has the error of the service. chainq doctor examines a server, and finds its dialect and its "
+    "methods. A server that requires credentials: see chainq help authentication.",
+    "4": "Check the URL, or run the command again later: the message says how to resume. --timeout, --retries and "
+    "--rate help with slow and busy servers. See chainq help service.",
+    "5": "Check the URL: it may be that of a web page or of another service. chainq doctor examines a server.",
+    "6": "Run the command again; the message says how to resume. If rows near the tip are missing, end the range some "
+    "blocks below it, such as --end -10. After a reorg use --rewind N with the N of the message. chainq verify names "
+    "the rows that are wrong and the commands that fetch them again: report those that stay to the operator of the "
+    "server. See What ends in exit code 6 in docs/completeness.md.",
+    "7": "Free space on the disk, or check the path and its permissions. If memory is short, lower -j, -w or "
+    "--max-memory.",
+    "70": "Report it with the traceback, which CHAINQ_DEBUG=1 shows.",
+    "75": "Wait until the other run ends, or give this one another checkpoint, file or folder. In cron it needs "
+    "nothing: the next run adds the rows.",
+}
+"""What to do after an exit code."""

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.cli.help import MORE, PlainGroup, notes_in_words, sections, wrapped, write_exit_codes
+from chainq.cli.help import MORE, PlainGroup, examples, notes_in_words, sections, wrapped, write_exit_codes
 from chainq.cli.options import FILTER, OUTPUT, RANGE, RANGE_HELP, RESUME, SERVICE
-from chainq.cli.topic_words import PLACES, WORDS, by_word
+from chainq.cli.topic_words import PLACES, REMEDIES, WORDS, by_word
 from chainq.errors import UsageError, exit_codes
-from chainq.text.spelling import spelled
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
@@ -60,23 +59,27 @@ TOPICS = (*_LISTED, *PLACES)
 """The topics of `chainq help`: those that list options, codes or variables, and the others."""
 _HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
 _VARIABLES = {variable: name for name in ENVIRONMENT for variable in name.split(", ")}
-_PLACE_OF = by_word({place: words for place, (words, _) in PLACES.items()})
+PLACE_OF = by_word({place: words for place, (words, _) in PLACES.items()})
 
 
 def topic_of(word: str) -> str:
-    """Return the topic, the variable or the option that a word names, empty if it names none.
+    """Return the topic, the command, the variable, the option or the exit code that a word names, empty if it names
+    none.
 
-    >>> topic_of("env"), topic_of("ranges"), topic_of("Exit codes"), topic_of("xyzzy")
-    ('environment', 'range', 'exit-codes', '')
+    >>> topic_of("env"), topic_of("ranges"), topic_of("Exit codes"), topic_of("exit code 6"), topic_of("xyzzy")
+    ('environment', 'range', 'exit-codes', '6', '')
     """
-    name = _name(word)
+    name = as_name(word)
     if topic := name if name in _LISTED else WORDS.get(name):
         return topic
     if word in _VARIABLES:
         return word
-    if word in exit_codes() or (word.isdecimal() and 128 < int(word[:4]) < 160):
+    code = re.sub(r"^((exit|status|error|return)-?)?(code-?)?(?=[0-9])", "", name)
+    if code in exit_codes():
+        return code
+    if code.isdecimal() and 128 < int(code[:4]) < 160:
         return "exit-codes"
-    if place := name if name in PLACES else _PLACE_OF.get(word if word.startswith("-") else name):
+    if place := name if name in PLACES else PLACE_OF.get(word if word.startswith("-") else name):
         return place
     return _option(word) or (word.upper() if word.upper() in _VARIABLES else "")
 
@@ -90,41 +93,49 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         _write_topic(topic, formatter)
     if topic in PLACES and (option := _option(word)):
         _write_option(option, formatter)
-    meanings = _meanings(word)
-    for text, commands in meanings.items():
-        sections(formatter, [("Column", _column(word), f"{text}. Commands: {', '.join(commands)}.")])
-    if topic or meanings:
+    columns = _columns(word)
+    if columns:
+        sections(formatter, columns)
+    if topic or columns:
         return
     from chainq.catalog.kinds import shown
     from chainq.cli.guesses import guess_topic
 
-    parts = word.split() if " " in word else ()
-    if known := [part for part in parts if part in PlainGroup.catalogue or topic_of(part) or _meanings(part)]:
-        raise UsageError(f"unknown help topic{shown(word)}", f"use chainq help {known[-1]}")
-    near = guess_topic(_name(word))
+    near = "" if " " in word else guess_topic(as_name(word))
     named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
     raise UsageError(named, "expected a command, an option or a column; chainq help topics lists the topics")
 
 
-def _name(word: str) -> str:
+def as_name(word: str) -> str:
     """Return a word as topics and options are written."""
     return re.sub(r"[_\s]+", "-", word.strip().lower())
 
 
+def is_known(word: str) -> bool:
+    """Return whether `write` takes a word."""
+    return bool(topic_of(word) or _columns(word))
+
+
 def _option(word: str) -> str:
     """Return the option that a word names, empty if it names none."""
-    option = word if word.startswith("-") else f"--{_name(word)}"
-    return option if any(option in param.opts for _, param, _ in _options()) else ""
+    option = word if word.startswith("-") else f"--{as_name(word)}"
+    return option if any(option in param.opts for _, param, _ in options_of_all()) else ""
 
 
-def _column(word: str) -> str:
-    """Return a word as columns are written."""
-    return re.sub(r"[-\s]+", "_", word.strip())
+def _columns(word: str) -> list[tuple[str, str, str]]:
+    """Return what is said of the columns, the values of columns and the tables that a word names."""
+    from chainq.cli import topic_columns
+
+    name = re.sub(r"[-\s]+", "_", word.strip())
+    return topic_columns.rows(name)
 
 
 def _write_topic(topic: str, formatter: "HelpFormatter") -> None:
     if topic in PLACES:
-        wrapped(formatter, PLACES[topic][1])
+        text, _, shown = PLACES[topic][1].partition("\n")
+        wrapped(formatter, text)
+        if shown:
+            examples(formatter, shown)
     elif topic.startswith("-"):
         _write_option(topic, formatter)
     elif topic == "chart":
@@ -136,6 +147,10 @@ def _write_topic(topic: str, formatter: "HelpFormatter") -> None:
         sections(formatter, (("Environment", name, ENVIRONMENT[name].replace("`", "")) for name in names))
     elif topic == "exit-codes":
         write_exit_codes(formatter)
+    elif topic in exit_codes():
+        sections(formatter, [("Exit code", topic, exit_codes()[topic])])
+        formatter.write_paragraph()
+        wrapped(formatter, f"{REMEDIES.get(topic, '')} See chainq help exit-codes.".lstrip())
     elif topic == "topics":
         sections(formatter, (("Topics", name, text) for name, text in _LISTED.items()))
         formatter.write_paragraph()
@@ -149,27 +164,10 @@ def _write_topic(topic: str, formatter: "HelpFormatter") -> None:
         wrapped(formatter, "chainq help --OPTION names the commands that have an option.")
 
 
-def _meanings(word: str) -> dict[str, list[str]]:
-    """Return each meaning of the column that a word names, with the commands that have it; none if it names none."""
-    from chainq.catalog.columns import known_column
-    from chainq.cli.list_columns import columns_by_command
-
-    name = _column(word)
-    meanings: dict[str, list[str]] = {}
-    for command, columns in columns_by_command().items():
-        if column := known_column(name, columns):
-            array = name.rpartition("[]")[0]
-            described = (f"in each item of {array}",) if array else (spelled(column.note), column.type)
-            text = "; ".join(filter(None, described))
-            unit = f", in {column.unit}" if column.unit and column.unit not in text else ""
-            meanings.setdefault(text + unit, []).append(command)
-    return meanings
-
-
 def _write_heading(heading: str, formatter: "HelpFormatter") -> None:
     """Write the options under a heading: those of all commands that have its first one, then those of some."""
     found: dict[tuple[str, ...], tuple[str, str, list[str]]] = {}
-    for command, param, context in _options():
+    for command, param, context in options_of_all():
         if command in BY_COMMAND and getattr(param, "rich_help_panel", None) == heading:
             found.setdefault(tuple(param.opts), (*_record(param, context), []))[2].append(command)
     shared, some = [], []
@@ -186,7 +184,7 @@ def _write_heading(heading: str, formatter: "HelpFormatter") -> None:
 def _write_option(option: str, formatter: "HelpFormatter") -> None:
     """Write each form of an option, all of its text, and the commands that have it in this form."""
     forms: dict[str, tuple[str, str, list[str]]] = {}
-    for command, param, context in _options():
+    for command, param, context in options_of_all():
         if option in param.opts:
             name, text = _record(param, context)
             # An example in quotes is that of one command.
@@ -204,7 +202,7 @@ def _record(param: "Parameter", context: "Context") -> tuple[str, str]:
     return name, notes_in_words(text.replace(MORE, " "))
 
 
-def _options() -> "Iterator[tuple[str, Parameter, Context]]":
+def options_of_all() -> "Iterator[tuple[str, Parameter, Context]]":
     """Yield the options of all commands; those of records first, as it has most, and examples for most commands."""
     for name in sorted(PlainGroup.catalogue, key=lambda name: name != "records"):
         command = PlainGroup.catalogue[name][2]()

@@ -143,7 +143,7 @@ class Table:
         others = len(self._spec.columns) - len(self._columns) if drawn else 0
         if hidden:
             option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
-            option = Phrase("{columns} (help lists them)") if others else option
+            option = Phrase("{} ({} lists them)", option, Phrase("{columns}", columns="help")) if others else option
             more = f" and {others:,} more" if others else ""
             note = Phrase("not shown: {}{}; use {}, or a wider terminal", ", ".join(hidden), more, option)
             notes.append(self._spec.spelled(note))

@@ -15,6 +15,7 @@ _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
 LATEST = "latest"  # in the place of a height: the tip
+_NEWEST = ("newest", "tip", "head", "top", "current", "now")  # what others call it
 MINUS = "\N{MINUS SIGN}"
 """The command line replaces the `-` of `-100:` with this, so the range is not read as an option."""
 
@@ -78,7 +79,8 @@ def meant_height(text: str) -> str:
         return f"did you mean {text.replace(',', '')}?"
     from chainq.text.alike import alike
 
-    return f"did you mean {LATEST}?" if text != LATEST and alike(text, [LATEST]) else ""
+    near = text != LATEST and (text.lower() in _NEWEST or alike(text, [LATEST]))
+    return f"did you mean {LATEST}?" if near else ""
 
 
 def as_range(first: str, last: str) -> str:

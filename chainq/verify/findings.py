@@ -124,7 +124,7 @@ FINDINGS = Method(
             "command whose rows show it, or several with commas; null if unknown",
             brief=True,
         ),
-        Column("check", "string", "broken rule, one of those below", brief=True),
+        Column("check", "string", "broken rule", brief=True),
         Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
         Column("repair", "null or string", "command that fetches the row again"),

@@ -7,7 +7,7 @@ import pytest
 from chainq import __version__
 from chainq.cli import topics
 from chainq.cli.commands import COMMANDS
-from chainq.cli.topic_words import PLACES, WORDS
+from chainq.cli.topic_words import CRON, PLACES, REMEDIES, WORDS
 from chainq.demo.chain import Chain
 from harness.program import ROOT, Program, one_line
 
@@ -160,8 +160,22 @@ def test_help_for_topics(chainq: Program) -> None:
         ("token auth headers", "--header 'Authorization: Bearer TOKEN'"),
         ("sort order newest oldest", "--reverse prints the highest heights first"),
         ("count group aggregate join", "chainq help sql"),
-        ("fee microcredits units", "1 credit is 1,000,000 microcredits"),
-        ("cron systemd", "--checkpoint FILE"),
+        ("microcredits units", "1 credit is 1,000,000 microcredits"),
+        ("cron systemd hourly", f"A line for crontab -e: {' '.join(CRON.split())}"),
+        ("cron", "exits with code 75"),
+        ("fee fees", "chainq sql DEST"),
+        ("slow speed", "--rate N"),
+        ("height heights", "chainq latest"),
+        ("last", "--since 1h"),
+        ("hour minutes days", "--since T"),
+        ("tag", "What an input that spends a record reveals"),
+        ("serial_number", "The ID of an input that spends a record"),
+        ("receipt", "of each partition"),
+        ("mirror backup archive sync download", "chainq export chain --to DEST"),
+        ("compare", "chainq verify"),
+        ("row rows", "a line of jsonl"),
+        ("unproved", "cannot be proved complete"),
+        ("check", "foreign a file that chainq export did not write"),
         ("pipe ndjson stdout", "--format NAME"),
         ("timezone utc", "Times are in UTC"),
         ("stdin - ids", "if their argument is -. A line can also be a row as jsonl"),
@@ -195,10 +209,28 @@ def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) ->
         ("view key", "view-key"),
         ("rate limit", "rate-limit"),
         ("block hash", "block_hash"),
+        ("Block Hash", "block_hash"),
+        ("Full Blocks", "full-blocks"),
+        ("SQL", "sql"),
+        ("exit code 6", "6"),
+        ("exit 6", "6"),
+        ("serial numbers", "serial-number"),
+        ("how to sort", "sort"),
+        ("block height", "height"),
+        ("newest height", "latest"),
+        ("latest block", "latest"),
+        ("last 100 blocks", "last"),
+        ("last hour", "--since"),
+        ("every 5 minutes", "cron"),
+        ("limit the speed", "rate-limit"),
+        ("requests per second", "rate-limit"),
+        ("daily fees", "fees"),
+        ("data set check", "compare"),
+        ("keep up to date", "resume"),
     ],
 )
-def test_help_for_several_words(words: str, one: str, chainq: Program) -> None:
-    """They are joined, in quotes too."""
+def test_help_for_words_that_are_joined(words: str, one: str, chainq: Program) -> None:
+    """They are joined, in quotes too; capitals, small words and numbers do not count, except for exit codes."""
     assert chainq("help", *words.split()) == chainq("help", words) == chainq("help", one)
 
 
@@ -207,22 +239,25 @@ def test_help_for_several_words(words: str, one: str, chainq: Program) -> None:
     [
         ("records --columns", "--columns"),
         ("records limit", "limit"),
-        ("block height", "height"),
-        ("how to sort", "sort"),
         ("records block_id", "block_id"),
+        ("sort the numbers", "sort"),
+        ("export to s3", "s3"),
+        ("blocks of the last hour", "last-hour"),
+        ("verify an export", "verify"),
+        ("limit the number of requests", "limit-requests"),
+        ("number of apples", "topics lists the topics"),
     ],
 )
 def test_2_several_words_that_are_no_topic(words: str, one: str, chainq: Program) -> None:
-    """The message names the last one that is."""
-    assert one_line(chainq("help", *words.split()), 2).endswith(
-        f"unknown help topic {words!r}; use chainq help {one}\n"
-    )
+    """The message names the one that tells most: a rare word rather than a common one or a command, or none."""
+    said = one_line(chainq("help", *words.split()), 2)
+    assert f"unknown help topic {words!r}; " in said and said.endswith(f"chainq help {one}\n")
 
 
 def test_help_for_a_word_with_several_meanings(chainq: Program) -> None:
     """A topic, an option and a column of the same name."""
     height = _help(chainq, "height")
-    assert "--start H" in height and "Column: height block height; string. Commands: blocks" in height
+    assert "--start, --end" in height and "Column: height block height; string. Commands: blocks" in height
     assert "--rate N" in (limit := _help(chainq, "rate-limit")) and limit.endswith("Commands: serve.")
 
 
@@ -237,11 +272,17 @@ def test_the_words_of_help_and_what_is_said_of_them() -> None:
     """No word has two meanings or hides a command, and every option and topic that a text names exists."""
     words = " ".join([*WORDS, *PLACES, *(also for also, _ in PLACES.values())]).split()
     assert sorted(words) == sorted({*words} - COMMANDS.keys())
-    for place, (_, text) in PLACES.items():
+    texts = {**{place: text for place, (_, text) in PLACES.items()}, **REMEDIES}
+    for place, text in texts.items():
         named = re.findall(r"(?<!\S)--[a-z-]+|(?<=chainq help )[\w-]+", text)
         assert all(name in ("--help", "--version") or name in COMMANDS or topics.topic_of(name) for name in named), (
             place
         )
+
+
+def test_the_example_for_cron_is_that_of_the_cookbook() -> None:
+    """Help and the manual take it from one place."""
+    assert CRON in (ROOT / "docs/cookbook.md").read_text("utf-8")
 
 
 def test_help_for_a_column(chainq: Program) -> None:
@@ -252,11 +293,16 @@ def test_help_for_a_column(chainq: Program) -> None:
     assert _help(chainq, "plaintext_json").endswith(
         "members of the record, with --decrypt; null or object. Commands: owned."
     )
-    assert "transactions[].type in each item of transactions. Commands: full-blocks." in _help(
+    assert "transactions[].type such as execute, in each item of transactions; string. Commands: full-blocks." in _help(
         chainq, "transactions[].type"
     )
     assert "in credits; string. Commands: address-transactions." in _help(chainq, "credits")
-    assert "Column: block_hash string. Commands: records." in _help(chainq, "block_hash")
+    assert "hash of the block; string. Commands: blocks, block, latest, full-blocks, records." in _help(
+        chainq, "block_hash"
+    )
+    assert _help(chainq, "mapping_id").endswith("program-transactions. Tables of an export: finalize.")
+    assert "state root that the proof refers to" in _help(chainq, "global_state_root")
+    assert "Tables of an export: calls." in _help(chainq, "kind")
     assert "index of the output within the transition; number. Commands: records, ownership, owned." in _help(
         chainq, "output_index"
     )
@@ -286,7 +332,9 @@ def test_help_for_other_words(chainq: Program) -> None:
     """A variable, an exit code, the configuration file, a format, and an option behind its command."""
     assert _help(chainq, "CHAINQ_URL") == "Environment: CHAINQ_URL URL of the service, like --url."
     assert _help(chainq, "COLUMNS").startswith("Environment: COLUMNS Width of tables")
-    assert _help(chainq, "75") == _help(chainq, "130") == _help(chainq, "exit-codes")
+    assert _help(chainq, "130") == _help(chainq, "exit-codes")
+    assert _help(chainq, "75").startswith("Exit code: 75 Another run") and "the other run ends" in _help(chainq, "75")
+    assert "What ends in exit code 6" in _help(chainq, "6")
     assert "man 5 chainq" in _help(chainq, "config") == _help(chainq, "configuration")
     assert _help(chainq, "parquet") == _help(chainq, "output")
 
@@ -311,6 +359,12 @@ def test_2_help_for_an_unknown_topic(word: str, near: str, chainq: Program) -> N
         in said
     )
     assert said.endswith("chainq help topics lists the topics\n")
+
+
+@pytest.mark.parametrize("command", ["records", "show", "program-transactions"])
+def test_2_the_word_help_after_a_command(command: str, chainq: Program) -> None:
+    """It is no height; the message says how to get help."""
+    assert one_line(chainq(command, "help"), 2).endswith(f"for help use chainq {command} --help\n")
 
 
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
@@ -339,6 +393,7 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
     ("line", "said"),
     [
         ("block --last 3", "use a range: -3:"),
+        ("block --latest", "a height can be latest: chainq block latest"),
         ("block --last", "use a range: -100: for the last 100 blocks; for the last one use latest"),
         ("block --start=3 --end 1K", "use a range: 3:1K"),
         ("block 5 --from 3", "use a range: 3:"),

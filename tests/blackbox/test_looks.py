@@ -67,7 +67,7 @@ def test_one_note_names_the_columns_that_a_narrow_table_leaves_out(chainq: Progr
     text = shown(chainq, "records", "--last", "1", columns=60, NO_COLOR="1")
     note = " ".join(text.partition("rows\n")[2].split())
     left = "transaction_id, timestamp, output_index, id and 4 more"
-    assert note == f"not shown: {left}; use --columns (help lists them), or a wider terminal"
+    assert note == f"not shown: {left}; use --columns (--columns help lists them), or a wider terminal"
     text = shown(chainq, "records", "--last", "1", columns=30, NO_COLOR="1").partition("rows\n")[2]
     assert "function_name" in text and max(map(len, text.splitlines())) <= 30
 

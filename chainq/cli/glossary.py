@@ -1,0 +1,96 @@
+"""The words of the chain and of this program, which `chainq help` and docs/reference.md explain."""
+
+TERMS = {
+    "address": (
+        "addresses account accounts",
+        "The public name of an account (aleo1...). chainq show ADDRESS shows its newest public transactions, and "
+        "chainq address-transactions ADDRESS lists all. Its records need its view key: see chainq help owned.",
+    ),
+    "deployment": (
+        "deployments deploy deployed",
+        "A transaction that adds a program to the chain. chainq full-blocks --where 'transactions[].type = deploy' "
+        "prints the blocks that contain one. See chainq help full-blocks.",
+    ),
+    "record": (
+        "",
+        "A private value, such as an amount of credits, encrypted for its owner. A transition makes it as an output, "
+        "and a later one spends it as an input. See chainq help records.",
+    ),
+    "transition": (
+        "",
+        "One call of a function of a program, with its inputs and outputs. A transaction consists of transitions; one "
+        "of them pays its fee. See chainq help transitions.",
+    ),
+    "view-key": (
+        "view-keys viewkey",
+        "The key of an account that decrypts its records and cannot spend them (AViewKey1...). chainq uses it on "
+        "your machine only. See chainq help wallet.",
+    ),
+    "ownership-row": (
+        "ownership-rows",
+        "What a view key needs to recognize a record as its own, without the record itself: the nonce, the encrypted "
+        "owner and the position of the output. See chainq help ownership.",
+    ),
+    "tip": ("", "The newest block of the chain. A range without an end ends with it. See chainq help range."),
+    "reorg": (
+        "reorgs fork forks rollback finality confirmations",
+        "A reorganization: other blocks replace the newest blocks of the chain. If a run with --checkpoint has read "
+        "the replaced blocks, chainq exits with code 6. --rewind N reads the last N blocks again. See chainq help "
+        "resume.",
+    ),
+    "dialect": (
+        "dialects",
+        "The names of methods and parameters that a server expects: chain is the published interface, and aleo that "
+        "of deployed open-source servers. See chainq help doctor.",
+    ),
+    "lake": (
+        "data-lake data-set dataset",
+        "An export that chainq reads in place of the service, or in front of it: the Parquet files of a chain in a "
+        "folder or a bucket, with proofs that they are complete. See chainq help export.",
+    ),
+    "partition": (
+        "partitions grid",
+        "One file of a table of an export. It covers --partition heights, and begins at a multiple of that number. See "
+        "chainq help export.",
+    ),
+    "tag": (
+        "",
+        "What an input that spends a record reveals of it: a hash that the view key of the owner can compute too. "
+        "chainq owned --spent finds spent records by it. See chainq help owned.",
+    ),
+    "serial-number": (
+        "",
+        "The ID of an input that spends a record. No record is spent twice, as its serial number would be there twice. "
+        "Only the private key of the owner can compute it.",
+    ),
+    "commitment": (
+        "",
+        "A hash that stands for a record and does not show its contents: the ID of the output that makes the record.",
+    ),
+    "accepted": (
+        "rejected aborted",
+        "The status of a transaction. Rejected: only its fee counts, not its calls. An aborted one changes "
+        "nothing and pays nothing; full blocks list its ID in aborted_transaction_ids. See chainq help transactions.",
+    ),
+    "receipt": (
+        "receipts",
+        "What an export keeps of each partition: its heights, rows and hashes, and the proof that no row is missing. "
+        "It is in the Parquet file and in the folder _chainq. See chainq help export.",
+    ),
+    "manifest": (
+        "",
+        "The file _chainq/manifest.json of an export, which lists the partitions of each table. See chainq help "
+        "export.",
+    ),
+    "finding": (
+        "findings",
+        "A row of chainq verify: a row that is wrong, or a file. Its check names the broken rule, and its repair the "
+        "command that fetches the row again. See chainq help verify.",
+    ),
+    "height": (
+        "heights block-number block-height",
+        "The number of a block, from 0. chainq latest --columns height --text prints that of the newest block. "
+        "--start, --end and --last select heights. See chainq help range.",
+    ),
+}
+"""The words of the chain and of this program: also those for each, and what it means."""
