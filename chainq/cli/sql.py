@@ -197,15 +197,16 @@ class _Fetched:
             reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
             try:
                 for command in commands:
-                    self._database.add_rows(command, _rows(service, BY_COMMAND[command], heights, reporter))
+                    wanted = Query(BY_COMMAND[command], bounds=self._bounds)
+                    self._database.add_rows(command, _rows(service, wanted, heights, reporter))
                     self._fetched.add(command)
             finally:
                 reporter.end()
                 connect.warn_of_belief(service.believed, reporter, hint="")
 
 
-def _rows(service: Service, method: Method, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:
-    for batch in service.fetch_range(Query(method), heights):
+def _rows(service: Service, query: Query, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:
+    for batch in service.fetch_range(query, heights):
         yield batch.rows
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 

@@ -82,7 +82,7 @@ class Asked(NamedTuple):
     compared: HeightRange = HeightRange(0, 0)
     edges: Sequence[int] = ()
     notes: bool = True
-    below_tip: Callable[[int], Phrase] | None = None
+    below_tip: Callable[[int, bool], Phrase] | None = None
 
 
 ROWS = Asked()

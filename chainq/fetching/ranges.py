@@ -62,7 +62,7 @@ def fetch_range(
         witness=witness is not None,
         strict=calls.options.strict,
         edges=asked.edges,
-        below_tip=asked.below_tip or below_tip,
+        below_tip=asked.below_tip or partial(below_tip, bounds=query.bounds),
     )
 
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.

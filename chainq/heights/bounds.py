@@ -163,6 +163,11 @@ class Bounds(NamedTuple):
             raise UsageError(Phrase("{since} is later than {until}"))
 
     @property
+    def counted(self) -> int:
+        """Return how many blocks below the end of the chain the range begins if it counts from there; 0 if not."""
+        return self.last or (DEFAULT_LAST if self == Bounds() else -min(self.start or 0, 0))
+
+    @property
     def fixed(self) -> bool:
         """Return whether the range is known without the tip height."""
         return self.start is not None and self.end is not None and self.start >= 0 and self.end >= 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
+from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
 from chainq.planning.evidence import Evidence
@@ -14,12 +15,21 @@ from chainq.rows.sorting import Page
 NO_HEIGHTS = HeightRange(0, 0)
 
 
-def below_tip(blocks: int) -> Phrase:
-    """Return a hint for lagging servers: request the heights that all of them have, so many blocks below the tip."""
-    return Phrase("end the range some blocks below the tip, such as {end}", end=-blocks)
+def below_tip(blocks: int, above: bool, *, bounds: Bounds | None = None) -> Phrase:
+    """Return a hint for lagging servers: request the heights that all of them have, so many blocks below the tip.
+
+    A range that is counted from the tip moves down. `above`: whether the whole range is above these heights.
+    """
+    last = 0 if bounds is None else bounds.counted
+    if above and not last:
+        return Phrase("request lower heights, or run the command again later")
+    example = Phrase("{start} {end}" if last else "{end}", start=-last - blocks, end=-blocks)
+    if bounds is not None and bounds.one_word:
+        example = Phrase("{}:{}", -last - blocks if last else bounds.start or 0, -blocks)
+    return Phrase("end the range below the tip, such as {}", example)
 
 
-def lag(blocks: int) -> Phrase:
+def lag(blocks: int, _above: bool) -> Phrase:
     """Return the same for incremental runs, which have no end."""
     return Phrase("stay below the tip with {lag}", lag=blocks)
 
@@ -58,7 +68,7 @@ class Facts:
     size: int | None
     start: int
     tip: int | None
-    below_tip: Callable[[int], Phrase]
+    below_tip: Callable[[int, bool], Phrase]
     highest: int = -1
     blocks: bool = False
     locate: bool = False
@@ -84,9 +94,11 @@ class Facts:
 
     def behind(self, first: int) -> list[str]:
         """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip."""
-        lacks = (self.top or 0) - first
-        near = lacks <= tuning.NEAR_TIP
-        return ["if a server is behind, " + self.below_tip(max(tuning.BELOW_TIP, lacks))] if near else []
+        top = self.top or 0
+        if top - first > tuning.NEAR_TIP:
+            return []
+        blocks = max(tuning.BELOW_TIP, top - first)
+        return ["if a server is behind, " + self.below_tip(blocks, self.start >= top - blocks)]
 
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""

@@ -76,7 +76,7 @@ class RangePlan:
         witness: bool = True,
         strict: bool = False,
         edges: Sequence[int] = (),
-        below_tip: Callable[[int], Phrase] = below_tip,
+        below_tip: Callable[[int, bool], Phrase] = below_tip,
     ) -> None:
         method = query.method
         self._method, self._reverse, self._verify = method, query.reverse, query.verify

@@ -91,20 +91,26 @@ def test_rows_that_all_replicas_lack_near_the_tip(chainq: Program, server: Serve
 
 
 def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None:
-    """The hint is a range that every server has, in any command with a range; far below the tip --no-verify alone."""
+    """The hint is a range that every server has, written as the given one; far below the tip --no-verify alone."""
     url = server("--tip", "195", "--lag-blocks", "5")
-    hint = (
-        "if a server is behind, end the range some blocks below the tip, such as --end -10; chainq blocks and"
-        " chainq full-blocks read such rows unchecked with --no-verify"
-    )
-    for words in (
-        ("blocks", "--last", "10"),
-        ("export", "blocks", "--to", "lake", "-w", "1", "-q"),
-        ("sql", "--last", "10", "-q", "select count(*) from blocks"),
+    lower = "end the range below the tip, such as "
+    counted, later = "--start -20 --end -10", "request lower heights, or run the command again later"
+    for words, advice in (
+        (("blocks", "--last", "10"), lower + counted),
+        (("blocks",), lower + counted),
+        (("blocks", "--start", "100"), lower + "--end -10"),
+        (("blocks", "-10:"), lower + "-20:-10"),
+        (("blocks", "100:196"), lower + "100:-10"),
+        (("blocks", "191:196"), later),
+        (("show", "latest"), later),
+        (("export", "blocks", "--to", "lake", "-w", "1", "-q"), lower + "--end -10"),
+        (("sql", "--last", "10", "-q", "select count(*) from blocks"), lower + counted),
     ):
-        said(chainq(*words, url=url), 6, "missing heights 191", hint)
+        ran = chainq(*words, url=url)
+        unchecked = "chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"
+        said(ran, 6, "missing height", f"if a server is behind, {advice}; {unchecked}")
     ran = chainq("ownership", "150:196", url=server("--tip", "195", "--fault", "ownership-behind:20"))
-    said(ran, 6, "height 176: ", "some blocks below the tip, such as --end -20; resume with")
+    said(ran, 6, "height 176: ", "below the tip, such as 150:-20; resume with")
     url = server("--tip", "195", "--missing-height", "20")
     ran = chainq("blocks", "10:30", url=url)
     said(
