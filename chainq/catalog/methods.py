@@ -86,7 +86,8 @@ class Method(NamedTuple):
     height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
     that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
-    function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none.
+    function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none. `fee`: path
+    of the calls that pay fees, if these are elsewhere.
     `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
     real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
     columns that chainq reads off a row if --columns names them.
@@ -111,6 +112,7 @@ class Method(NamedTuple):
     identity: tuple[str, ...] = ()
     program: str = ""
     function: str = ""
+    fee: str = ""
     condition: str = ""
     unlisted: tuple[Column, ...] = ()
     derived: tuple[Column, ...] = ()
@@ -158,6 +160,11 @@ class Method(NamedTuple):
     def filtered(self) -> bool:
         """Return whether the command can leave rows out by a condition."""
         return bool(self.condition)
+
+    @property
+    def called(self) -> tuple[tuple[str, str], ...]:
+        """Return the paths of the program and the function of each kind of call that rows have."""
+        return (self.program, self.function), *([(f"{self.fee}.program", f"{self.fee}.function")] if self.fee else [])
 
     @property
     def names_block(self) -> bool:
@@ -346,7 +353,7 @@ DETAILED_REFERENCE = (
 """A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
 
 _CALLS = "transactions[].transaction.execution.transitions"
-"""The calls in a full block that were signed, and those that these made. The one that pays the fee is none of them."""
+"""The calls in a full block that were signed, and those that these made, but for those that pay fees."""
 
 METHODS = (
     Method(
@@ -396,6 +403,7 @@ METHODS = (
         linked=True,
         program=f"{_CALLS}[].program",
         function=f"{_CALLS}[].function",
+        fee="transactions[].transaction.fee.transition",
         condition="transactions[].type = deploy",
         unlisted=_OLDER_BLOCK,
     ),

@@ -69,6 +69,7 @@ def _filters(method: Method) -> str:
     array, _, program = method.program.rpartition("[].")
     function = method.function.rpartition("[].")[2]
     inside = f" of any of {array}" if array else ""
+    inside += f" or {method.fee}" if method.fee else ""
     if any(column.path == program and column.kind is Kind.TEXT for column in method.columns):
         program = f"the ID in {program}"
     return f" --program compares {program}, --function {function}{inside}." if program else ""

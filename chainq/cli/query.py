@@ -230,7 +230,7 @@ def _filter(role: Role, word: str, method: Method, check: bool) -> str:
     except UsageError as error:
         from chainq.catalog.kinds import TextKind, kind_of
 
-        option, path = ("program", method.program) if role is Role.PROGRAM else ("function", method.function)
+        option = role.value
         names = [name.strip() for name in word.split(",")]
         if kind_of(word) is TextKind.FUNCTION:
             program, _, function = word.partition("/")
@@ -240,7 +240,8 @@ def _filter(role: Role, word: str, method: Method, check: bool) -> str:
         elif "*" in word and re.fullmatch(r"[\w.*]*\w[\w.*]*", word):
             pattern = "^" + word.replace(".", r"\.").replace("*", ".*") + "$"
             pattern = pattern.removeprefix("^.*").removesuffix(".*$")
-            error.hint = f"for all that match use --where '{path} ~ {pattern}'"
+            paths = (called[role is Role.FUNCTION] for called in method.called)
+            error.hint = f"for all that match use --where '{' or '.join(f'{path} ~ {pattern}' for path in paths)}'"
         raise
 
 

@@ -109,14 +109,19 @@ class Where:
 
     def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
         """Return the test that a row has a call of one of each, or of either if the other is empty."""
-        given = {self._method.program: programs, self._method.function: functions}
-        sought = {path: [Equals(path, text) for text in texts] for path, texts in given.items() if path and texts}
-        self._sought += [equals for texts in sought.values() for equals in texts]
-        wanted = [(self._reader(path), texts) for path, texts in sought.items()]
-        # Both fields of an array come from the same items, so the values of a call are at the same place in each.
+        names = (path.rpartition(".")[2] for path in self._method.called[0])
+        sought = [[Equals(name, text) for text in texts] for name, texts in zip(names, (programs, functions), strict=True)]
+        self._sought += [equals for texts in sought for equals in texts]
+        wanted = [texts for texts in sought if texts]
+        kinds = [
+            [self._reader(path) for path, texts in zip(paths, sought, strict=True) if texts]
+            for paths in self._method.called
+        ]
+        # Both fields of a kind come from the same items, so the values of a call are at the same place in each.
         return lambda values: any(
-            all(any(equals(value) for equals in texts) for (_, texts), value in zip(wanted, call, strict=True))
-            for call in zip(*(read(values) for read, _ in wanted), strict=True)
+            all(any(equals(value) for equals in texts) for texts, value in zip(wanted, call, strict=True))
+            for readers in kinds
+            for call in zip(*(read(values) for read in readers), strict=True)
         )
 
 

@@ -30,9 +30,10 @@ def passing(truth: Truth, command: str, passes: Passes, start: int = SPAN[0], en
 
 
 def calls(block: Any) -> list[tuple[str, str]]:
-    """The programs and functions of the executions in a full block."""
-    transactions = (one["transaction"] for one in block["transactions"])
+    """The programs and functions of the calls in a full block, those that pay fees too."""
+    transactions = [one["transaction"] for one in block["transactions"]]
     transitions = [call for one in transactions for call in one.get("execution", {}).get("transitions", [])]
+    transitions += [one["fee"]["transition"] for one in transactions if "fee" in one]
     return [(call["program"], call["function"]) for call in transitions]
 
 
@@ -130,17 +131,20 @@ def test_the_rows_that_pass_are_printed(
 
 
 @pytest.mark.parametrize(
-    ("command", "passes"),
+    ("command", "function", "passes"),
     [
-        ("records", lambda r: (r["program_id"], r["function_name"]) == ("credits.aleo", "split")),
-        ("transitions", lambda r: "program credits.aleo;" in r["program"] and r["function_name"] == "split"),
-        ("full-blocks", lambda r: ("credits.aleo", "split") in calls(r)),
+        ("records", "split", lambda r: (r["program_id"], r["function_name"]) == ("credits.aleo", "split")),
+        ("transitions", "split", lambda r: "program credits.aleo;" in r["program"] and r["function_name"] == "split"),
+        ("full-blocks", "split", lambda r: ("credits.aleo", "split") in calls(r)),
+        ("full-blocks", "fee_private", lambda r: ("credits.aleo", "fee_private") in calls(r)),
     ],
 )
-def test_program_and_function(command: str, passes: Passes, chainq: Program, server: Servers, truth: Truth) -> None:
+def test_program_and_function(
+    command: str, function: str, passes: Passes, chainq: Program, server: Servers, truth: Truth
+) -> None:
     """--program and --function are conditions on the right columns; in a full block one call must meet both."""
     end = SPAN[1] if command != "full-blocks" else 2440
-    words = (command, f"{SPAN[0]}:{end}", "--program", "credits.aleo", "--function", "split", "-q")
+    words = (command, f"{SPAN[0]}:{end}", "--program", "credits.aleo", "--function", function, "-q")
     ran = chainq(*words, url=server())
     assert (ran.code, ran.err) == (0, "")
     assert sorted(ran.rows) == sorted(passing(truth, command, passes, SPAN[0], end))
