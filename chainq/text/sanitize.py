@@ -1,5 +1,6 @@
 """Sanitizes text for terminals and masks secrets. All text from outside passes through here before it is shown."""
 
+import os
 import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit, urlunsplit
@@ -117,13 +118,14 @@ def mask_sent(text: str) -> str:
 def mask_url(url: str) -> str:
     """Return the URL with `***` for user name, password, query values, parameters and API keys in its path.
 
-    A local path, which begins with `/`, `./`, `../` or `~/` or consists of short words, is unchanged.
+    A local path, which begins with `/`, `./`, `../` or `~/`, consists of short words or is a folder's, is unchanged.
     """
     try:
         parts = urlsplit(url)
     except ValueError:
         parts = urlsplit("")
-    if _LOCAL.fullmatch(url) or re.fullmatch(_FOLDER, url):
+    is_folder = "://" not in url and os.path.isdir(url)  # noqa: PTH112  # a Path takes longer to load
+    if is_folder or _LOCAL.fullmatch(url) or re.fullmatch(_FOLDER, url):
         return printable(url)
     if "@" in url and "@" not in parts.netloc:  # not a valid URL, but perhaps with secrets in it
         host = re.split(r"[^\w.:-]", url.rpartition("@")[2], maxsplit=1)[0]
