@@ -86,8 +86,8 @@ class Method(NamedTuple):
     height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
     that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
-    function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none. `fee`: path
-    of the calls that pay fees, if these are elsewhere.
+    function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none. `fee`:
+    path of the calls that pay fees, if these are elsewhere.
     `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
     real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
     columns that chainq reads off a row if --columns names them.

@@ -110,7 +110,9 @@ class Where:
     def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
         """Return the test that a row has a call of one of each, or of either if the other is empty."""
         names = (path.rpartition(".")[2] for path in self._method.called[0])
-        sought = [[Equals(name, text) for text in texts] for name, texts in zip(names, (programs, functions), strict=True)]
+        sought = [
+            [Equals(name, text) for text in texts] for name, texts in zip(names, (programs, functions), strict=True)
+        ]
         self._sought += [equals for texts in sought for equals in texts]
         wanted = [texts for texts in sought if texts]
         kinds = [
