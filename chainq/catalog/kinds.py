@@ -22,10 +22,7 @@ class TextKind(Enum):
     ADDRESS = "an address", "use chainq show {} or chainq address-transactions {}"
     PROGRAM = "a program ID", "use chainq show {} or chainq program-transactions {} FUNCTION"
     FUNCTION = "a function of a program", "use chainq show {}"
-    BLOCK_HASH = (
-        "a block hash",
-        "the service finds blocks only by height; a recent one: chainq blocks --last 1000 --jsonl | grep {}",
-    )
+    BLOCK_HASH = "a block hash", "use chainq show {}, which looks for it in the newest blocks"
     TRANSITION = (
         "a transition ID",
         "use chainq show {}, which looks for it in the newest blocks or an export",

@@ -368,9 +368,9 @@ class Service(Closing):
         return self._stored is not None and self._stored.reader.can_find(table)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:
-        """Return the row of a data set with a text in an indexed column (`has_index`), None if there is none.
+        """Return the row of a data set with a text in an indexed column, None if there is none from its first height.
 
-        Raises IncompleteError if it lacks heights, so that this is not known.
+        Raises IncompleteError if it lacks the table, or heights, so that this is not known.
         """
         from chainq.stored.lookups import row_of
 
@@ -417,13 +417,13 @@ class Service(Closing):
         dialect = partial(self.known_dialect, BY_COMMAND["full-blocks"])
         return Witness(self.connection, method, dialect, self.published_dialect)
 
-    def fetch_pages(self, query: Query) -> Iterator[Batch]:
-        """Yield every row of a method that has pages but no heights."""
+    def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
+        """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""
         if self._stored is not None:
             from chainq.stored.lookups import program_transactions
 
             names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
-            return program_transactions(self._stored.reader, *names, newest=query.newest)
+            return program_transactions(self._stored.reader, *names, newest=query.newest, start=start)
         from chainq.fetching.pages import fetch_pages
 
         believed = partial(self.believed_lists.__setitem__, query.method.name)

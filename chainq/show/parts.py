@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NEWEST = 10  # transactions of an address or of a function
 ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
-RECORD_BLOCKS = 1000  # newest blocks in which a record is looked for
+RECORD_BLOCKS = 1000  # newest blocks in which a record or a block hash is looked for
 # Newest blocks in which a transition or calls of a program are looked for: each transition carries its source.
 PROGRAM_BLOCKS = 100
 
@@ -69,10 +69,11 @@ class ProgramParts(NamedTuple):
 
 
 class FunctionParts(NamedTuple):
-    """The newest transactions that call a function, the newest first."""
+    """The newest transactions that call a function, the newest first. `start`: the lowest height looked at."""
 
     program: str
     function: str
+    start: int
     transactions: list[Raw]
 
 
@@ -99,7 +100,8 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     """Return the parts of what `text` names: a height, `latest`, an ID, an address, a program, PROGRAM/FUNCTION, the
     ciphertext of a record, or, of a data set, the tag of a record that was spent.
 
-    `last`: how many of the newest blocks to look at, if no method finds the object; None for as many as is usual.
+    `last`: how many of the newest blocks to look at, if no method finds the object; None for as many as is usual, and
+    never more than an export has.
     Raises UsageError for a text that names nothing of these, NotFoundError (also for a program or function without
     rows), and the errors of calls.
     """
@@ -119,9 +121,15 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     if kind is TextKind.FIELD:
         return _spent(service, text)
     if kind is TextKind.BLOCK_HASH:
-        raise _no_block(service, text)
+        return _hashed(service, text, RECORD_BLOCKS if last is None else last)
     program, _, function = text.partition("/")
     return _function(service, program, function)
+
+
+def _newest_heights(service: Service, last: int | None) -> HeightRange:
+    """Return the newest heights, `last` of them at most, or all; of an export, only those that it has."""
+    start, end = service.height_range(Bounds(last=last, whole=last is None)).edges
+    return HeightRange(min(max(start, service.first_height), end), end)
 
 
 def _rows(service: Service, command: str, heights: HeightRange) -> Job:
@@ -192,7 +200,7 @@ def _transaction(service: Service, transaction_id: str) -> TransactionParts:
 
 def _address(service: Service, address: str, last: int) -> AddressParts:
     method, arguments = BY_COMMAND["address-transactions"], {Role.ADDRESS: address}
-    heights = service.height_range(Bounds(last=last))
+    heights = _newest_heights(service, last)
     query = Query(method, arguments, reverse=True, limit=2 * NEWEST)  # a transaction comes once for each of its inputs
     found: dict[str, None] = {}
     pick = Picker(["transaction_id"])
@@ -205,12 +213,14 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
-    heights = service.height_range(Bounds(last=last))
+    heights = _newest_heights(service, last)
     found, meant = _seen(service, program, heights)
     if len(heights) and not found.records and not found.transitions:
         if meant:
             raise NotFoundError(f"program {program} not found", meant)
-        raise _unseen(f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION")
+        raise _unseen(
+            service, f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION"
+        )
     return found
 
 
@@ -233,7 +243,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
         height = integer_of(sent) or 0
         heights = HeightRange(height, height + 1)
     else:
-        heights = service.height_range(Bounds(last=last))
+        heights = _newest_heights(service, last)
     records = _newest(service, "records", condition, heights)
     transitions = [] if records else _newest(service, "transitions", condition, heights)
     if records or transitions:
@@ -241,42 +251,45 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
     if transaction_id is not None:
         return _transaction(service, text_of(transaction_id))
     where = f"no records of it, and {_OPEN} have its ID"
-    raise _unseen(f"transition {transition_id}", heights, where, at=f"transition_id = {transition_id}")
+    at = f"transitions H --where 'transition_id = {transition_id}', or the same with records"
+    raise _unseen(service, f"transition {transition_id}", heights, where, at=at)
 
 
 def _spent(service: Service, tag: str) -> TransactionParts:
     """Return the transaction that spends the record with a tag."""
-    if not service.has_index("inputs"):
+    if service.partition is None:  # not an export
         raise _no_screen(tag, TextKind.FIELD)
     spent = _found(service, "inputs", "tag", tag, f"tag {tag}")
     return _transaction(service, text_of(Picker(["transaction_id"])(spent)[0]))
 
 
-def _no_block(service: Service, block_hash: str) -> UsageError:
-    """Return the error of a block hash, which names the query that finds its height in a data set of blocks."""
-    error = _no_screen(block_hash, TextKind.BLOCK_HASH)
+def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
+    """Return the block with a hash. The error names the query that finds its height in an export of blocks."""
+    heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", Phrase("")
+    if found := _newest(service, "blocks", condition, heights):
+        return _block(service, integer_of(Picker(["height"])(found[0])[0]))
     if service.has_index("blocks"):
         from shlex import quote
 
-        query = "select height from blocks where block_hash = '{}'"
-        error.hint = Phrase(f'chainq sql {{}} "{query}" finds its height', quote(mask_url(service.url)), block_hash)
-    return error
+        query = "select height from blocks where {}"
+        check = Phrase(f'chainq sql {{}} "{query}"', quote(mask_url(service.url)), condition)
+    raise _unseen(service, f"block {block_hash}", heights, check=check)
 
 
 def _found(service: Service, table: str, column: str, text: str, what: str) -> Raw:
     """Return a row of a data set. Raises NotFoundError."""
     row = service.find(table, column, text)
     if row is None:
-        raise NotFoundError(f"{what} not found")
+        raise _unseen(service, what, _newest_heights(service, None))
     return row
 
 
 def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
-    heights = service.height_range(Bounds(last=last))
+    heights = _newest_heights(service, last)
     found = _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights)
     if not found:
-        at = f"record_ciphertext ~ {ciphertext[:40]}"
-        raise _unseen(f"record {abridged(ciphertext, 40)}", heights, at=at)
+        at = f"records H --where 'record_ciphertext ~ {ciphertext[:40]}'"
+        raise _unseen(service, f"record {abridged(ciphertext, 40)}", heights, at=at)
     return RecordParts(ciphertext, found[0])
 
 
@@ -302,38 +315,44 @@ _LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
 _OPEN = "no transitions without record inputs"
 
 
-def _unseen(what: str, heights: HeightRange, where: str = "", check: str = "", at: str = "") -> NotFoundError:
+def _unseen(
+    service: Service, what: str, heights: HeightRange, where: str = "", check: str = "", at: str = ""
+) -> NotFoundError:
     """Return the error for what is not in the newest blocks.
 
-    `where`: what these have none of; `check`: what may help, before looking further; `at`: the condition that its
-    records meet, for who knows its height: an old one is too many blocks away.
+    `where`: what these have none of; `check`: what may help, before looking further; `at`: the query that finds it for
+    who knows its height H: an old one is too many blocks away.
     """
     from chainq.text.humanize import counted
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
-    more = [Phrase("look at more blocks with {last}", last=10 * len(heights))] if heights.start else []
-    hint = Phrase(", or ".join(["{}"] * (bool(check) + len(more))), *filter(None, [check]), *more)
+    more = heights.start > service.first_height
+    hints = [check] if check else []
+    hints += [Phrase("look at more blocks with {last}", last=10 * len(heights))] if more else []
+    hint = Phrase(", or ".join(["{}"] * len(hints)), *hints)
     if at and more:
-        hint += f"; if you know its height H: chainq records H --where '{at}'"
+        hint += f"; if you know its height H: chainq {at}"
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
 
 
 def _function(service: Service, program: str, function: str) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
-    transactions = _all(limited(service.fetch_pages(query), NEWEST))
+    start = service.first_height
+    transactions = _all(limited(service.fetch_pages(query, start), NEWEST))
     if not transactions:
         from chainq.show.summary import calls_by_function, functions_in
         from chainq.text.alike import alike
 
-        found, meant = _seen(service, program, service.height_range(Bounds(last=PROGRAM_BLOCKS)))
+        found, meant = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
         calls = calls_by_function([*found.records, *found.transitions], functions_in(found.transitions))
         if near := [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]:
             meant = f"did you mean {' or '.join(near)}?"
         listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
         hint = meant or listed
-        raise NotFoundError(f"no transaction calls {program}/{function}", hint)
-    return FunctionParts(program, function, transactions)
+        since = f" from height {start}" if start else ""
+        raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
+    return FunctionParts(program, function, start, transactions)
 
 
 def check(text: str) -> str:
@@ -354,6 +373,8 @@ def check(text: str) -> str:
         identifiers.coded(text, "ID or address")
     if identifiers.is_data_set(text):
         raise UsageError(f"cannot show{shown(text)}: this is a folder", f"use chainq show OBJECT --url {text}")
+    if re.fullmatch(r"[0-9_.KkMm]*:[0-9_.KkMm]*", text):
+        raise UsageError(f"cannot show{shown(text)}: this is a range", f"use chainq blocks {text} | chainq show -")
     if is_time(text):
         hint = f"chainq blocks --since '{text}' --limit 1 finds a block by its time"
         raise UsageError(f"cannot show{shown(text)}: this is a time", hint)

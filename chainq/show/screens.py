@@ -181,7 +181,8 @@ def _function(parts: FunctionParts, spec: OutputSpec, now: float) -> Iterator[Re
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
     yield ""
-    yield _tree(_title("calls", f"the newest {len(unique)}, of the whole chain"), unique, spec, now)
+    whole = f"from height {parts.start}" if parts.start else "of the whole chain"
+    yield _tree(_title("calls", f"the newest {len(unique)}, {whole}"), unique, spec, now)
 
 
 def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:

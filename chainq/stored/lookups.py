@@ -37,23 +37,29 @@ def transaction(reader: Reader, name: str) -> Raw | None:
 
 
 def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
-    """Return the first row of a table with a text in an indexed column, None if there is none.
+    """Return the first row of a table with a text in an indexed column, None if there is none from its first height.
 
     Raises IncompleteError if heights are missing.
     """
-    for height in _heights(reader, table, text):
+    for height in _heights(reader, table, text, reader.first):
         for row in reader.rows(table, HeightRange(height, height + 1)):
             if text_of(object_of(row).get(column)) == text:
                 return row
     return None
 
 
-def program_transactions(reader: Reader, program: str, function: str, *, newest: bool = False) -> Iterator[Batch]:
-    """Yield the transactions that call a function, once per call, by height. Raises IncompleteError."""
-    whole = HeightRange(0, reader.tip + 1)
+def program_transactions(
+    reader: Reader, program: str, function: str, *, newest: bool = False, start: int = 0
+) -> Iterator[Batch]:
+    """Yield the transactions that call a function, once per call, by height.
+
+    Raises IncompleteError, also for heights from `start` that are missing.
+    """
+    whole = HeightRange(start, max(start, reader.tip + 1))
     if missing := [table for table in NEEDED["program-transactions"] if not reader.has(table, own=True)]:
-        export = reader.export_hint(" ".join(missing), whole)
-        hint = f"this command needs the whole chain: use the URL of a service, or {export}"
+        hint = reader.export_hint(" ".join(missing), whole)
+        if not start:
+            hint = f"this command needs the whole chain: use the URL of a service, or {hint}"
         raise lacking(f"{reader.label} has no table {missing[0]}", hint)
     reader.check("calls", whole)
     for part in _near(sorted(reader.occurrences("calls", key_of(program, function))), reverse=newest):
@@ -84,10 +90,13 @@ def address_transactions(
     yield Batch([], HeightRange(start, end))
 
 
-def _heights(reader: Reader, table: str, text: str) -> Iterator[int]:
-    """Yield heights at which a text may occur. Raises IncompleteError after the last one if heights are missing."""
+def _heights(reader: Reader, table: str, text: str, start: int = 0) -> Iterator[int]:
+    """Yield heights at which a text may occur.
+
+    Raises IncompleteError after the last one if heights from `start` are missing.
+    """
     yield from reader.occurrences(table, text)
-    reader.check(table, HeightRange(0, reader.tip + 1))
+    reader.check(table, HeightRange(start, max(start, reader.tip + 1)))
 
 
 def _transactions(reader: Reader, heights: HeightRange, *, reverse: bool) -> Iterator[Batch]:

@@ -35,6 +35,7 @@ OBJECTS = {
     RECORD["transition_id"]: "transition",
     BARREN["transition_id"]: "transition",
     RECORD["record_ciphertext"]: "record",
+    str(CHAIN.block_hash(DEFAULT_TIP - 500)): "block",
 }
 MOST_CALLS = {
     str(HEIGHT): 4,  # block, full block, records, and the look beyond that proves them
@@ -193,7 +194,7 @@ def test_a_chain_without_blocks_is_said_to_be_one(name: str, chainq: Program) ->
 SHORT = f"{TRANSACTIONS[0][:8]}…{TRANSACTIONS[0][-6:]}"
 REFUSED = {
     SHORT: "shortened by a table; use --no-trunc",
-    str(CHAIN.block_hash(5)): "a block hash; the service finds blocks only by height",
+    "12345:12347": "cannot show '12345:12347': this is a range; use chainq blocks 12345:12347 | chainq show -",
     TRANSACTIONS[0][:-1] + ("q" if TRANSACTIONS[0][-1] != "q" else "p"): "checksum",
     RECORD["transition_id"][:-1]: "invalid transition ID 'au1",
     "au1rhc6jhaaca9": "invalid transition ID 'au1rhc6jhaaca9': the checksum does not match: a character is",
@@ -254,12 +255,14 @@ def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], sho
 def test_an_old_transition_or_record_is_exit_1(chainq: Program) -> None:
     """No method finds them: the message says where they were looked for, and how to look further, or at one height."""
     old = json.loads(TRUTH.rows("records", 640, 700)[0])
-    for name in (old["transition_id"], old["record_ciphertext"]):
+    listed = json.loads(TRUTH.rows("transitions", 640, 700)[0])
+    names = ((old, "record_ciphertext", "records"), (listed, "transition_id", "transitions"))
+    for name, old, kind in ((row[key], row, kind) for row, key, kind in names):
         said = one_line(chainq("show", name, "--last", "7", url="demo:"), 1)
         assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
         hint = said.partition("; look at more blocks with --last 70; if you know its height H: chainq ")[2]
-        command = shlex.split(hint.replace(" H ", f" {old['height']} "))
-        assert command[:2] == ["records", str(old["height"])]
+        command = shlex.split(hint.partition(", or the same with records")[0].replace(" H ", f" {old['height']} "))
+        assert command[:2] == [kind, str(old["height"])]
         assert old in map(json.loads, chainq(*command, url="demo:").rows)
     assert "use chainq show" in one_line(chainq("transaction", old["transition_id"], url="demo:"), 2)
 

@@ -15,7 +15,9 @@ from harness.services import Moving, serving
 
 pytest.importorskip("pyarrow")
 TIP = ("--tip", "219")
+CALLED = "credits.aleo/transfer_public"
 CALLS = ("program-transactions", "credits.aleo", "transfer_public")
+ABSENT = "au1" + "q" * 52 + "8yygwk"  # a transition ID with its checksum
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,7 @@ def test_screens(chainq: Program, server: Servers, made: Path) -> None:
     screens = [chainq("show", transaction, "--json", url=where) for where in (url, str(made))]
     assert [ran.code for ran in screens] == [0, 0], screens[1].err
     assert json.loads(screens[0].out)["transaction"] == json.loads(screens[1].out)["transaction"]
-    calls = json.loads(chainq("show", "credits.aleo/transfer_public", "--json", url=str(made)).out)["transactions"]
+    calls = json.loads(chainq("show", CALLED, "--json", url=str(made)).out)["transactions"]
     newest = chainq(*CALLS, "--newest", "--limit", "10", "--jsonl", url=str(made)).rows
     assert calls == [json.loads(row) for row in newest], "and no others are read"
 
@@ -98,16 +100,36 @@ def parts_of(chainq: Program, made: Path) -> tuple[str, str, str]:
 
 
 def test_a_block_hash(chainq: Program, made: Path) -> None:
-    """No screen, but a query that finds its height."""
+    """Its block; if that is not among the newest, a query that finds its height."""
     pytest.importorskip("duckdb")
     lake = str(made)
     block_hash = json.loads(chainq("block", "5", "--jsonl", url=lake).out)["block_hash"]
-    line = one_line(chainq("show", block_hash, url=lake), 2)
-    _, command = line.split("this is a block hash; ")
-    *words, _finds, _its, _height = shlex.split(command)
+    assert json.loads(chainq("show", block_hash, "--json", url=lake).out)["height"] == 5
+    line = one_line(chainq("show", block_hash, "--last", "9", url=lake), 1)
+    _, command = line.split("not found in the newest 9 blocks (211 to 219); ")
+    words = shlex.split(command.partition(", or look at more blocks with --last 90")[0])
     assert words[1:3] == ["sql", lake]
     ran = chainq(*words[1:], "--jsonl")
     assert (ran.code, ran.rows) == (0, [b'{"height":5}']), ran.err
+
+
+def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Servers) -> None:
+    """A search looks through all that the export has, and says so. Its folder is no secret."""
+    url, made = server(*TIP), "lake2"
+    assert chainq("export", "chain", "180:200", "--partition", "20", "--to", made, "-q", url=url).code == 0
+    record, called = (json.loads(chainq(name, "185:200", url=url).rows[0]) for name in ("records", "transitions"))
+    names = [record["record_ciphertext"], called["transition_id"], record["block_hash"], "credits.aleo", CALLED]
+    ran = chainq("show", *names, "--url", made, url=None)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith(b" --url lake2\n")
+    assert b", from height 180\n" in ran.out
+    line = one_line(chainq("show", "1field", ABSENT, "nobody.aleo", "credits.aleo/none", url=made), 1)
+    assert line.count("not found in the newest 20 blocks (180 to 199)") == 3
+    assert "no transaction from height 180 calls credits.aleo/none" in line
+    assert "look at more" not in line
+    assert chainq("export", "blocks", "180:200", "--partition", "20", "--to", "some", "-q", url=url).code == 0
+    line = one_line(chainq("show", "1field", url="some"), 6)
+    assert line == "chainq show: some has no table inputs; chainq export inputs 180:200 --to some writes it\n"
 
 
 def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
@@ -119,8 +141,7 @@ def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
     ran = chainq("show", tag, "--json", url=lake)
     assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, spender), ran.err
     assert "tag 1field not found" in one_line(chainq("show", "1field", url=lake), 1)
-    absent = "au1" + "q" * 52 + "8yygwk"  # with its checksum
-    assert f"transition {absent} not found" in one_line(chainq("show", absent, url=lake), 1)
+    assert f"transition {ABSENT} not found" in one_line(chainq("show", ABSENT, url=lake), 1)
     assert "chainq show 1field --url DEST" in one_line(chainq("show", "1field", url="demo:"), 2)
 
 

@@ -47,7 +47,7 @@ def all_parts(row: Raw) -> list[Parts]:
         TransactionParts("at1x", row),
         AddressParts("aleo1x", heights, [row]),
         ProgramParts("a.aleo", heights, [row], [row]),
-        FunctionParts("a.aleo", "f", [row]),
+        FunctionParts("a.aleo", "f", 0, [row]),
     ]
 
 
