@@ -217,7 +217,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.stored import last_run, manifest
-    from chainq.stored.inventory import gaps, span, take_inventory
+    from chainq.stored.inventory import gaps, in_order, span, take_inventory
 
     running = store.is_locked()
     listed = list(store.listing())
@@ -233,8 +233,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     for entry in valid:
         tables.setdefault(entry.spec.command, []).append(entry)
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)]) if one in tables):
-        entries = tables[command]
-        entries.sort(key=lambda entry: entry.spec)
+        entries = in_order(tables[command], store.label)
         heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
         unfinished = command in last.pending and not running
         due = last.spans.get(command, last.begun if command in last.pending else None)

@@ -116,6 +116,8 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         told = counted and not given.full  # by `files.unseen`
         whole = "" if told else "to make the file whole, write it again with -o FILE"
         return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs, whole)))
+    if {*verdict.findings} == {"grid"}:  # no export writes there
+        return "run the commands in repair, which remove these files (--jsonl shows them)"
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
     anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
     again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"

@@ -65,6 +65,15 @@ def file_in(folder: str) -> str | None:
     return name if _NAME.fullmatch(name) else None
 
 
+def on_grid(spec: PartitionSpec, size: int) -> bool:
+    """Return whether a partition can be one of `size` heights.
+
+    >>> [on_grid(PartitionSpec("blocks", *edges), 100) for edges in [(300, 320), (300, 450), (350, 400)]]
+    [True, False, False]
+    """
+    return spec.start % size == 0 and 0 < len(spec.heights) <= size
+
+
 def partitions(command: str, heights: HeightRange, size: int) -> list[PartitionSpec]:
     """Return the partitions of a range, each of `size` heights; the first one starts at or below the range.
 

@@ -32,6 +32,7 @@ from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
 from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.receipt import Entry, parse_entry
+from chainq.stored.restore import restored
 from chainq.stored.store import Store
 from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
@@ -134,11 +135,15 @@ class Export:
             data_set.check(self._store, found, self._wanted)
         seen = look(self._store, listed=listed or self._query.repair)
         inventory = seen.inventory
+        if found is None and (found := self._described(inventory)) is not None:
+            lost = f"{self._store.label} lost {data_set.NAME}, which is written again from its receipts"
+            self._warn(f"{lost}: partitions of {counted(found.partition, 'height')}")
         target = self._target(found, inventory)
         if target is None:
             return None
         heights = target.heights
         size = found.partition if found else self._partition
+        inventory.check_grid(size, self._store.label)
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
@@ -156,6 +161,14 @@ class Export:
         todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
         return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), seen, tables)
+
+    def _described(self, inventory: Inventory) -> DataSet | None:
+        """Return the data set that a listing shows, also if it lost `chainq.json`; None for a new one."""
+        # Read after the listing: who wrote a partition wrote it before.
+        found = data_set.read(self._store) or restored(self._store, inventory, self._wanted, SCHEMAS)
+        if found is not None:
+            data_set.check(self._store, found, self._wanted)
+        return found
 
     @property
     def _partition(self) -> int:
@@ -203,7 +216,7 @@ class Export:
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
         apart: dict[str, HeightRange] = {}
-        entries = inventory.tables()
+        entries = inventory.tables(self._store.label)
         for table in () if self._query.apart else self._tables:
             own = [spec for spec in specs if spec.command == table]
             every = own + [entry.spec for entry in entries.get(table, ())]
@@ -228,7 +241,8 @@ class Export:
         """Run the plan; return None if the range has no blocks. `begin` is called with the plan, `wrote` with each
         partition. `options`: for a worker. Raises ChainqError; BusyError if another export is running."""
         engine.check()
-        if data_set.read(self._store) is None:  # all that may be refused comes before the lock creates a folder
+        # All that may be refused comes before the lock creates a folder.
+        if data_set.read(self._store) is None and self._described(look(self._store, listed=True).inventory) is None:
             self._new = self._target(None, Inventory({}, {}, []))
             if self._new is None:
                 return None

@@ -7,11 +7,13 @@ import msgspec
 from chainq.catalog.tables import TABLES
 from chainq.errors import UsageError
 from chainq.heights.range import HeightRange
+from chainq.stored.inventory import REMOVES
 from chainq.text.sanitize import printable
 
 
 class _Finding(msgspec.Struct):
-    """The needed fields of a finding; several commands have commas. If `repair` is null, no export can repair it."""
+    """The needed fields of a finding; several commands have commas. If `repair` is null or
+    removes files, no export can repair it."""
 
     command: str | None
     height: int | None
@@ -22,6 +24,7 @@ class _Finding(msgspec.Struct):
 def read_findings(path: Path) -> frozenset[tuple[str, HeightRange]]:
     """Return the commands and heights that a file of findings names. Raises UsageError if none can be repaired."""
     places: set[tuple[str, HeightRange]] = set()
+    removes = False
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -34,9 +37,12 @@ def read_findings(path: Path) -> frozenset[tuple[str, HeightRange]]:
                 f"{printable(str(path))}: line {number} is not a finding as JSON",
                 "chainq verify DEST -o findings.jsonl writes the file that --repair reads",
             ) from None
-        if finding.height is not None and finding.repair is not None:
+        if (finding.repair or "").startswith(REMOVES):
+            removes = True
+        elif finding.height is not None and finding.repair is not None:
             heights = HeightRange(finding.height, max(finding.height + 1, finding.end or 0))
             places |= {(name, heights) for name in (finding.command or "").split(",") if name in TABLES}
     if not places:
-        raise UsageError(f"{printable(str(path))} has no finding that an export can repair")
+        hint = "run the commands in repair, which remove files" if removes else ""
+        raise UsageError(f"{printable(str(path))} has no finding that an export can repair", hint)
     return frozenset(places)

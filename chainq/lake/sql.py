@@ -92,7 +92,7 @@ class Database(Closing):
         if self._listed == (seen := (inventory.valid, inventory.damaged, description.schemas)):
             return
         self._listed, self._spans, self._files = seen, {}, []
-        entries = inventory.tables()
+        entries = inventory.tables(store.label)
         every = list(inventory.partitions(description.partition))
         self._label = store.label
         for command, some in entries.items():

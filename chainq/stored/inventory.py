@@ -2,15 +2,18 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.catalog.tables import CHAIN, TABLES
-from chainq.heights.grid import PartitionSpec, parse_name
+from chainq.errors import IncompleteError
+from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Listed
 from chainq.text.humanize import counted
 
+REMOVES = "rm -rf"
 Key = tuple[str, int]
 """What identifies a partition: its table and its first height."""
 
@@ -39,13 +42,21 @@ class Inventory(NamedTuple):
             ends = [entry.spec.end for name in names if (entry := parse_entry(name))]
             yield PartitionSpec(*key, max(ends, default=key[1] + grid))
 
-    def tables(self) -> dict[str, list[Entry]]:
-        """Return the complete partitions of each table in this version's catalog, sorted."""
+    def tables(self, label: str) -> dict[str, list[Entry]]:
+        """Return the complete partitions of each table in this version's catalog, in order (`in_order`)."""
         found: dict[str, list[Entry]] = {}
-        for entry in sorted(self.valid.values()):
+        for entry in self.valid.values():
             if entry.spec.command in TABLES:
                 found.setdefault(entry.spec.command, []).append(entry)
-        return found
+        return {command: in_order(some, label) for command, some in sorted(found.items())}
+
+    def check_grid(self, grid: int, label: str) -> None:
+        """Raise IncompleteError if a complete partition cannot be one of `grid` heights: another would contain it."""
+        for spec, *_ in self.valid.values():
+            if spec.command in TABLES and not on_grid(spec, grid):
+                raise IncompleteError(
+                    f"the partitions of {label} have {grid} heights, but {spec.name} has {spec.heights}", _which(label)
+                )
 
 
 def take_inventory(listing: Iterable[Listed]) -> Inventory:
@@ -70,6 +81,26 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
     for key in damaged:
         entries.pop(key, None)
     return Inventory(entries, damaged, others)
+
+
+def in_order(entries: Iterable[Entry], label: str) -> list[Entry]:
+    """Return complete partitions of one table of the data set with that label, sorted.
+
+    Raises IncompleteError if two contain the same heights, whose rows would count twice.
+    """
+    found = sorted(entries)
+    for (one, *_), (other, *_) in pairwise(found):
+        if other.start < one.end:
+            both = HeightRange(other.start, min(one.end, other.end))
+            raise IncompleteError(
+                f"two partitions of {one.command} in {label} contain {both}: {one.name} and {other.name}",
+                _which(label),
+            )
+    return found
+
+
+def _which(label: str) -> str:
+    return f"chainq verify {shlex.quote(label)} --jsonl says which files to remove"
 
 
 def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRange]:
@@ -134,6 +165,16 @@ def export_command(tables: Iterable[str], heights: HeightRange | None, label: st
     """
     bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
     return f"chainq export {' '.join(export_words(tables))} {bounds} --to {shlex.quote(label)}"
+
+
+def remove_command(names: Iterable[str], label: str) -> str | None:
+    """Return the command that removes files and folders of a data set; None in an object store, whose tools differ.
+
+    >>> remove_command(["records/start=000000250", "_chainq/manifest.json"], "lake")
+    'rm -rf lake/records/start=000000250 lake/_chainq/manifest.json'
+    """
+    paths = (shlex.quote(f"{label}/{name}") for name in names)
+    return None if "://" in label else f"{REMOVES} {' '.join(paths)}"
 
 
 def export_words(tables: Iterable[str]) -> list[str]:

@@ -22,7 +22,7 @@ from msgspec import Raw
 from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError
 from chainq.heights.grid import PartitionSpec, file_in
-from chainq.stored.inventory import Inventory, Key, take_inventory
+from chainq.stored.inventory import Inventory, Key, in_order, take_inventory
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Change, Store
 
@@ -92,8 +92,8 @@ class Tables(Mapping[str, list[Entry]]):
     """The sorted partitions of each table in this version's catalog, from a manifest alone; decoded on first use.
     Threads may share it: at worst two decode the same."""
 
-    def __init__(self, found: "_Opened") -> None:
-        self._found = found
+    def __init__(self, found: "_Opened", label: str) -> None:
+        self._found, self._label = found, label
         self._names = [table for table in found.tables if table in TABLES]
         self._decoded: dict[str, list[Entry]] = {}
 
@@ -101,7 +101,7 @@ class Tables(Mapping[str, list[Entry]]):
         if table not in self._names:
             raise KeyError(table)
         if table not in self._decoded:
-            self._decoded[table] = sorted(part.entry(table) for part in self._found.of(table))
+            self._decoded[table] = in_order((part.entry(table) for part in self._found.of(table)), self._label)
         return self._decoded[table]
 
     def __contains__(self, table: object) -> bool:
@@ -118,7 +118,7 @@ def tables(store: Store) -> Tables | None:
     """Return the partitions in the manifest, for a caller who checks what it reads; None without a readable manifest,
     or while an export writes. Raises OutputError."""
     found = _opened(store.read(NAME))
-    return None if found is None or found.writing else Tables(found)
+    return None if found is None or found.writing else Tables(found, store.label)
 
 
 def look(store: Store, *, listed: bool = False) -> Seen:

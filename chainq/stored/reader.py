@@ -81,7 +81,7 @@ class Reader:
         damaged: Mapping[Key, tuple[str, ...]] = {}
         if known is None:
             inventory = look(self._store, listed=True).inventory
-            known, damaged = inventory.tables(), inventory.damaged
+            known, damaged = inventory.tables(self.label), inventory.damaged
         some = [table for table in BLOCKS if table in known] or list(known)
         ends = [known[table][-1].spec.end for table in some]
         for (table, _), names in damaged.items():  # it extends past its last complete partition

@@ -204,7 +204,7 @@ class GroupCheck:
         self._inside = (
             InsideBlocks() if self._compares and SOURCE.command in specs and EXPLAINED & specs.keys() else None
         )
-        found = [self._repair.finding(partition.spec, *one) for partition in group for one in self._check(partition)]
+        found = [self._finding(partition, *one) for partition in group for one in self._check(partition)]
         heights = {name: specs[name].heights for name in self._tables}
         inside = self._inside if SOURCE.command in self._tables and self._inside and self._inside.whole else None
         for command, at, one in check_across(self._tables, heights, inside):
@@ -217,6 +217,12 @@ class GroupCheck:
         step = Step(spanned, sorted(found, key=by_height), rows)
         explained = {*EXPLAINED & self._tables.keys()} if inside or "outputs" in self._tables else set()
         return Checked(step, self._unreadable, dict(self._hashed), explained, self._rising)
+
+    def _finding(self, partition: Partition, height: int | None, one: Contradiction) -> Finding:
+        """Return a finding about a partition; a file of another one that no receipt expects there is to be removed."""
+        if one.check == "misplaced" and height is None and partition.entry is None:
+            return self._repair.removal(partition, one)
+        return self._repair.finding(partition.spec, height, one)
 
     def source(self, listed: Listed) -> Any:
         """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, UsageError
-from chainq.heights.grid import PartitionSpec, parse_name
+from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, last_run, manifest
-from chainq.stored.inventory import export_command, gaps, shorter, span
+from chainq.stored.inventory import export_command, gaps, remove_command, shorter, span
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -39,13 +39,19 @@ class PartitionRepair(NamedTuple):
         """Return a finding about a partition, at its first height unless another is known.
 
         `others`: commands whose partitions of these heights show the same. An export repairs it, unless it is off the
-        grid, because no export writes there, or another anchor is wanted.
+        grid, because no export writes there (`removal`), or another anchor is wanted.
         """
         commands = (spec.command, *others)
         heights = f"{spec.start}:{spec.end}"
         export = f"chainq export {' '.join(commands)} {heights} --to {shlex.quote(self.label)} --repair all"
         repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
         return Finding(spec.start if height is None else height, ",".join(commands), *contradiction[:3], repair)
+
+    def removal(self, partition: Partition, contradiction: Contradiction) -> Finding:
+        """Return a finding about a partition that should not be there. With its receipt it is in the manifest, too."""
+        spec, entry, _ = partition
+        names = [spec.name.rpartition("/")[0], *([entry.name, manifest.NAME] if entry else ())]
+        return self.finding(spec, None, contradiction)._replace(repair=remove_command(names, self.label))
 
     def gap(self, heights: HeightRange, commands: Sequence[str]) -> Finding:
         """Return a finding about heights in no partition of some commands."""
@@ -106,24 +112,28 @@ class Partitions:
         return shorter({command: span(some) for command, some in specs.items()}, self.heights)
 
     def _off_the_grid(self) -> Iterator[Finding]:
-        for spec, _, _ in self.found:
-            if spec.start % self.grid or not 0 < len(spec.heights) <= self.grid:
+        for partition in self.found:
+            spec = partition.spec
+            if not on_grid(spec, self.grid):
                 due = f"at most {self.grid} heights from a multiple of it"
-                yield self.repair.finding(spec, None, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
+                yield self.repair.removal(partition, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
 
     def _missing(self, known: Manifest | None) -> Iterator[Finding]:
         """Yield the heights that no file has: between partitions, or in those of a receipt or the manifest alone.
-        Heights that several tables lack are one finding."""
+        Heights that several tables lack are one finding. Files without a receipt, which may have been copied there, do
+        not show that the heights before them are due, unless all receipts are lost."""
+        received = any(entry for _, entry, _ in self.found)
         due: dict[str, list[PartitionSpec]] = {}
         there: dict[str, list[PartitionSpec]] = {}
-        for spec, _, size in self.found:
+        for spec, entry, size in self.found:
             if spec.start % self.grid == 0:
-                due.setdefault(spec.command, []).append(spec)
+                if entry or not received:
+                    due.setdefault(spec.command, []).append(spec)
                 if size is not None:
                     there.setdefault(spec.command, []).append(spec)
-        for (command, _), entry in known.entries.items() if known else ():
+        for (command, _), named in known.entries.items() if known else ():
             if command in TABLES:
-                due.setdefault(command, []).append(entry.spec)
+                due.setdefault(command, []).append(named.spec)
         lacking: dict[HeightRange, list[str]] = {}
         for command, specs in due.items():
             for gap in gaps(there.get(command, ()), _spanned(specs)):

@@ -1,0 +1,113 @@
+"""A data set has one partition size: `chainq.json` lost, and partitions of two sizes in one folder."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.program import Program, Servers, one_line
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+COUNT = "select count(*) n, count(distinct height) h from blocks"
+
+
+@pytest.fixture
+def export(chainq: Program, server: Servers) -> tuple[str, ...]:
+    """An export of blocks with one worker, but without a destination, after one of 300 heights into `lake`."""
+    words = ("export", "blocks", "-w", "1", "--url", server("--tip", "700"))
+    assert chainq(*words, "0:300", "--to", "lake", "--partition", "100").code == 0
+    return words
+
+
+def counted(chainq: Program, lake: str) -> dict[str, int]:
+    found: dict[str, int] = json.loads(chainq("sql", lake, COUNT, "--jsonl").out)
+    return found
+
+
+def test_a_lost_description_is_restored(chainq: Program, export: tuple[str, ...]) -> None:
+    """Receipts show the size of partitions that adjoin, and the chain; a dry run writes nothing."""
+    file = chainq.home / "lake/chainq.json"
+    before = json.loads(file.read_bytes())
+    file.unlink()
+    warning = "lost chainq.json, which is written again from its receipts: partitions of 100 heights"
+    ran = chainq(*export, "0:400", "--to", "lake", "--dry-run")
+    assert (ran.code, warning in ran.err, file.exists()) == (0, True, False)
+    assert "partition 100, not 50" in one_line(chainq(*export, "0:400", "--to", "lake", "--partition", "50"), 2)
+    ran = chainq(*export, "0:400", "--to", "lake")
+    assert warning in ran.err
+    assert "1 partition written, 3 complete before" in ran.err
+    after = json.loads(file.read_bytes())
+    assert {**after, "chain": None} == {**before, "chain": None}
+    assert counted(chainq, "lake") == {"n": 400, "h": 400}
+    assert chainq("verify", "lake").code == 0
+
+
+def test_a_size_that_is_not_certain_is_asked_for(chainq: Program, export: tuple[str, ...]) -> None:
+    """One partition may be the part of a larger one; without receipts nothing shows the chain."""
+    lake, words = chainq.home / "lake", (*export, "0:400", "--to", "lake")
+    (lake / "chainq.json").unlink()
+    for path in [*lake.glob("blocks/start=000000[12]*"), *lake.glob("_chainq/receipts/blocks/000000[12]*")]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (lake / "_chainq/manifest.json").unlink()
+    assert "do not show their partition size; pass the --partition of the first" in one_line(chainq(*words), 2)
+    assert "heights 0-99 is not a partition of 30 heights" in one_line(chainq(*words, "--partition", "30"), 2)
+    assert not (lake / "chainq.json").exists()
+    assert chainq(*words, "--partition", "100").code == 0
+    assert counted(chainq, "lake") == {"n": 400, "h": 400}
+    (lake / "chainq.json").unlink()
+    shutil.rmtree(lake / "_chainq")
+    lost = "has 4 partitions, but no chainq.json and no receipts; restore chainq.json and the folder _chainq, or"
+    assert lost in one_line(chainq(*words), 2)
+    assert not (lake / "_chainq").exists()
+
+
+def test_partitions_of_two_sizes(chainq: Program, export: tuple[str, ...]) -> None:
+    """Rows in two partitions never count twice: all commands refuse them, and `verify` says which files to remove."""
+    lake, other = chainq.home / "lake", chainq.home / "other"
+    assert chainq(*export, "0:300", "--to", "other", "--partition", "1K").code == 0
+    for name in ("blocks/start=000000000", "_chainq/receipts/blocks"):
+        shutil.copytree(other / name, lake / name, dirs_exist_ok=True)
+    (small,) = (path for path in lake.glob("_chainq/receipts/blocks/000000000-000000100-*"))
+    small.unlink()
+    (lake / "_chainq/manifest.json").unlink()
+    shutil.copy(other / "chainq.json", lake)
+    says = "; chainq verify lake --jsonl says which files to remove"
+    both = "two partitions of blocks in lake contain heights 100-199: blocks/start=000000000/data.parquet and blocks/s"
+    for words in (("sql", "lake", COUNT), ("status", "lake"), ("blocks", "50:60", "--url", "lake")):
+        line = one_line(chainq(*words), 6)
+        assert both in line
+        assert says in line
+    line = one_line(chainq(*export, "0:400", "--to", "lake"), 6)
+    assert "have 1000 heights, but blocks/start=000000100/data.parquet has heights 100-199; chainq verify " in line
+    ran = chainq("verify", "lake", "-o", "found.jsonl")
+    assert "; run the commands in repair, which remove these files" in ran.err
+    found = [json.loads(line) for line in (chainq.home / "found.jsonl").read_text().splitlines()]
+    assert [(one["height"], one["check"]) for one in found] == [(100, "grid"), (200, "grid")]
+    for one in found:
+        command, option, *paths = shlex.split(one["repair"])
+        assert (command, option) == ("rm", "-rf")
+        remove(chainq.home, paths)
+    assert chainq("verify", "lake").code == 0
+    assert counted(chainq, "lake") == {"n": 300, "h": 300}
+    assert chainq(*export, "0:400", "--to", "lake").code == 0
+
+
+@pytest.mark.usefixtures("export")
+def test_a_file_copied_to_a_wrong_place(chainq: Program) -> None:
+    """It is to be removed: no receipt expects it there, so neither it nor the heights before it are exported."""
+    shutil.copytree(chainq.home / "lake/blocks/start=000000000", chainq.home / "lake/blocks/start=000000600")
+    (one,) = (json.loads(line) for line in chainq("verify", "lake", "--jsonl").rows)
+    assert (one["check"], one["repair"]) == ("misplaced", "rm -rf lake/blocks/start=000000600")
+    remove(chainq.home, shlex.split(one["repair"])[2:])
+    assert chainq("verify", "lake").code == 0
+
+
+def remove(home: Path, paths: list[str]) -> None:
+    """Remove files and folders of a data set as `rm -rf` does."""
+    for path in (home / name for name in paths):
+        assert home / "lake" in path.parents
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
