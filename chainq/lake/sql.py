@@ -65,7 +65,8 @@ class Database(Closing):
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
-        self._begun: dict[str, str] = {}  # tables of the data set without a whole partition; what writes them
+        self._begun: set[str] = set()  # tables of the data set without a whole partition
+        self._writes: Callable[[], str] = str  # returns what writes these
         self._files: list[Files] = []
         self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
         self._uneven = ""  # tables of the last query that end at different heights
@@ -108,7 +109,8 @@ class Database(Closing):
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
         due = (last_run.begun(store) or span(every)) if begun else None
-        self._begun = {view_name(command): export_command([command], due, store.label) for command in begun}
+        self._begun = {view_name(command) for command in begun}
+        self._writes = lambda: last_run.what_writes(store, [table for table in TABLES if table in begun], due)
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names, and prepare to run it.
@@ -125,8 +127,7 @@ class Database(Closing):
                 file = next(iter(re.findall(re.escape(unknown[0]), query, re.IGNORECASE)), unknown[0])
                 raise UsageError(f"the query names the file {quoted(file)}: expected tables", single_file(file))
             if unknown[0] in self._begun:
-                writes = f"{self._begun[unknown[0]]} writes them"
-                raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", writes)
+                raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", self._writes())
             where = "tables are" if self._held is None else "data set has"
             exported = unknown[0] in {*map(view_name, TABLES)} and self._held is None
             more = (

@@ -5,7 +5,7 @@ Receipts do not show it, because an export that finds nothing new writes none.
 
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -15,7 +15,7 @@ from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.stored import data_set
-from chainq.stored.inventory import take_inventory
+from chainq.stored.inventory import export_command, take_inventory
 from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import printable, recordable
 
@@ -130,6 +130,14 @@ def begun(store: Store) -> HeightRange | None:
     """Return the heights of an export that left tables without partitions, if they are known. Raises OutputError."""
     found = read(store).begun
     return None if found is None else HeightRange(*found)
+
+
+def what_writes(store: Store, tables: Iterable[str], heights: HeightRange | None, does: str = "writes them") -> str:
+    """Return how to get heights of tables that are missing, as a hint: an export that is running, or the command that
+    writes them. Raises OutputError."""
+    if store.is_locked():
+        return f"an export is running: try again later, or see chainq status {shlex.quote(store.label)}"
+    return f"{export_command(tables, heights, store.label)} {does}"
 
 
 def _save(store: Store, last: LastRun) -> None:

@@ -25,7 +25,7 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
-from chainq.stored.inventory import Key, export_command, gaps, listed, span
+from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
@@ -241,7 +241,7 @@ class Reader:
         if heights is not None:
             end = min(-heights.end // self.partition * -self.partition, max(self._tip + 1, heights.end))
             heights = HeightRange(heights.start - heights.start % self.partition, end)
-        return f"{export_command(tables.split(), heights, self.label)} {does}"
+        return last_run.what_writes(self._store, tables.split(), heights, does)
 
     def _source(self, table: str) -> str:
         """Return the table to read: the full blocks if only they contain the rows."""

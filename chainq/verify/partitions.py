@@ -12,7 +12,7 @@ from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, last_run, manifest
-from chainq.stored.inventory import export_command, gaps, remove_command, shorter, span
+from chainq.stored.inventory import gaps, remove_command, shorter, span
 from chainq.stored.manifest import Manifest
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -103,7 +103,7 @@ class Partitions:
         self.findings = sorted([*wrong, *self._not_in_manifest(known)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
         if not self.found and not self.findings:
-            writes = f"{export_command(self._commands, last_run.begun(store), store.label)} writes them"
+            writes = last_run.what_writes(store, self._commands, last_run.begun(store))
             raise IncompleteError(f"{store.label} has no partitions: no export has written any", writes)
 
     def uneven(self) -> list[str]:

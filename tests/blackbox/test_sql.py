@@ -509,7 +509,9 @@ def test_a_table_without_a_whole_partition(exported: Program) -> None:
     for folder in ("lake/_chainq", "lake/blocks", "lake/records"):
         shutil.rmtree(exported.home / folder)
     line = one_line(exported("sql", "lake", "select count(*) from records"), 6)
-    assert "the data set has no whole partition of records; chainq export records RANGE --to " in line
+    assert (
+        "the data set has no whole partition of records; chainq export blocks full-blocks records RANGE --to " in line
+    )
 
 
 def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: Truth) -> None:

@@ -338,8 +338,11 @@ def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> Non
     assert "no run went well yet" in chainq("status", "lake").out.decode()
 
 
-def killed(chainq: Program, when: Callable[[str], bool], *words: str) -> None:
-    """Kill an export of a chain of 400 blocks into `lake` at the first request for whose method `when` is true."""
+def killed(
+    chainq: Program, when: Callable[[str], bool], *words: str, before: Callable[[], object] = lambda: None
+) -> None:
+    """Kill an export of a chain of 400 blocks into `lake` at the first request for whose method `when` is true.
+    `before`: what to call while it waits for the response."""
     service = Moving(400)
     begun, go = held(service, when)
     with serving(service, go) as url:
@@ -348,6 +351,7 @@ def killed(chainq: Program, when: Callable[[str], bool], *words: str) -> None:
         assert begun.wait(LONGEST)
         assert ", an export is running" in chainq("status", "lake").out.decode().splitlines()[0]
         assert {one["running"] for one in json.loads(chainq("status", "lake", "--json").out)} == {True}
+        before()
         run.kill()
         finish(run)
 
@@ -483,7 +487,14 @@ def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
 
 def test_an_export_that_was_killed_before_its_first_partition(chainq: Program, server: Servers) -> None:
     """Every command says so and names what writes its range, which does; no alert takes it for good."""
-    killed(chainq, "records/all".__eq__, "records", "ownership", "100:400", "--partition", "100")
+    query = ("sql", "lake", "select * from records")
+
+    def before() -> None:
+        for words in (query, ("verify", "lake"), ("records", "--url", "lake")):
+            assert "; an export is running: try again later, or see chainq status lake" in one_line(chainq(*words), 6)
+
+    words = ("records", "ownership", "100:400", "--partition", "100")
+    killed(chainq, "records/all".__eq__, *words, before=before)
     writes = "chainq export records ownership 100:400 --to lake"
     missing = f"missing heights 100-399 ({writes} writes them)"
     ran = chainq("status", "lake")
@@ -497,8 +508,7 @@ def test_an_export_that_was_killed_before_its_first_partition(chainq: Program, s
     gauges = chainq("status", "lake", "--prometheus").out.decode()
     assert 'chainq_rows{target="lake",command="ownership"} 0\n' in gauges
     assert f"{writes} writes them" in one_line(chainq("verify", "lake"), 6)
-    one = writes.replace(" ownership", "")
-    assert f"{one} writes them" in one_line(chainq("sql", "lake", "select * from records"), 6)
+    assert f"{writes} writes them" in one_line(chainq(*query), 6)
     assert chainq(*writes.split()[1:], "-q", url=server("--tip", "400")).code == 0
     assert chainq("status", "lake", "--max-age", "1d").code == 0
     assert [one["missing"] for one in json.loads(chainq("status", "lake", "--json").out)] == [[], []]
