@@ -15,6 +15,8 @@ from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 STORES = ("s3", "gs", "az")
 """The schemes of URLs at which a data set may be, beside folders (`stored/open.py`)."""
+OVER_HTTP = "chainq serve --lake DEST serves an export over HTTP"
+"""What to do about the URL of a web server that has the files of a data set."""
 
 
 def transaction_id(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
+from chainq.catalog.identifiers import OVER_HTTP
 from chainq.cli import connect, output, verify
 from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
@@ -145,7 +146,9 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     check_packages()
     name, path = given.range or "", Path(given.range or "")
     if is_url(name):
-        raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", OF_URL)
+        raise UsageError(
+            f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", f"{OF_URL}; {OVER_HTTP}"
+        )
     if ":" not in name and not _there(path.exists):
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)

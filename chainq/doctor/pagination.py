@@ -16,7 +16,7 @@ from chainq.catalog.dialects import Value
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.prober import UNKNOWN, Check, Outcome
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError, LackingError, Phrase
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.text.humanize import counted
 
@@ -160,6 +160,8 @@ class PaginationProber:
         wide = Window(max(0, window.end - min(wanted, CAP_HEIGHTS)), window.end)
         first = self._methods.call("records", wide.arguments(self._first_page, CAP_ROWS))
         count = len(first.rows)
+        if isinstance(first.error, LackingError):
+            return Check(name, UNKNOWN, f"this export does not have the last {wide.end - wide.start:,} blocks")
         if first.code or not count:
             return Check(name, UNKNOWN, f"a call for {CAP_ROWS:,} rows returned no rows: {first.error or 'no error'}")
         if count >= CAP_ROWS:

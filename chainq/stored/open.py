@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from chainq.catalog.identifiers import OVER_HTTP
 from chainq.errors import Phrase, UsageError
 from chainq.stored.store import Store
 from chainq.text.sanitize import mask_url, printable
@@ -33,7 +34,7 @@ def open_store(destination: str) -> Store:
         raise UsageError(
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
             f" {', '.join(f'{name}://' for name in SCHEMES)} or file:",
-            Phrase("chainq serve --lake DEST serves an export over HTTP, for {url}") if web else "",
+            Phrase("{}, for {url}", OVER_HTTP) if web else "",
         )
     from chainq.stored.objects import ObjectStore
 

@@ -84,8 +84,9 @@ class StoredService:
         try:
             return self._valid_answer(request), "ok"
         except RpcError as refused:
-            message = f"this export {refused.message}; {refused.hint}" if refused.hint else refused.message
-            data = Raw(INCOMPLETE_DATA) if refused.code == NO_TABLE else None
+            message, data = refused.message, None
+            if refused.code == NO_TABLE:
+                message, data = f"this export {message}", Raw(INCOMPLETE_DATA)
             return error(_id(request), refused.code, message, data), str(refused.code)
 
     def _valid_answer(self, request: Any) -> bytes | None:
@@ -121,7 +122,8 @@ class StoredService:
         try:
             response, outcome = self._answer(request)
         except ChainqError as failure:
-            response, outcome = error(_id(request), INCOMPLETE, str(failure), Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
+            # Without its hint, a command for who can write to the data set.
+            response, outcome = error(_id(request), INCOMPLETE, failure.message, Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
         name = request.get("method") if isinstance(request, dict) else None
         with self._lock:
             self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1

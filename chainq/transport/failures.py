@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
 from chainq import tuning
+from chainq.catalog.identifiers import OVER_HTTP
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -53,6 +54,7 @@ _TRANSIENT_CODES = (
 _LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
 _POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
 _NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
+NO_POST = (405, 501)  # of servers that only have files
 INCOMPLETE, NO_TABLE, INCOMPLETE_DATA = -32001, -32002, b'{"incomplete":true}'
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs, and their data.
 Other servers may use the codes for something else."""
@@ -146,9 +148,9 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     said = _unended(excerpt(_without_sql(mask_sent(message))))
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     if code == str(INCOMPLETE) and data == INCOMPLETE_DATA:
-        return LackingError(text, "read other heights, or have them exported there", code=code)
+        return LackingError(text, "pass heights that it has, or have the others exported there", code=code)
     if code == str(NO_TABLE) and data == INCOMPLETE_DATA:
-        return LackingError(text, code=code)
+        return LackingError(text, "have it exported there", code=code)
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)
@@ -323,7 +325,7 @@ def of_web_page(response: Response) -> BrokenBodyError | None:
     title = f", page title '{excerpt(html.unescape(found[1]), 80)}'" if found else ""
     return BrokenBodyError(
         f"response is not JSON: HTTP {response.status}, {kind}{title}",
-        "this looks like a web page: is the URL right?",
+        f"this looks like a web page: is the URL right?{f' {OVER_HTTP}' if response.status in NO_POST else ''}",
     )
 
 
