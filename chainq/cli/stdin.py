@@ -58,7 +58,7 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
         unfinished.append(rest)
         size += len(rest)
         if size > LONGEST_LINE:
-            raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MB")
+            raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
         for line in ended:
             number += 1
             if word := line.decode(errors="replace").strip():

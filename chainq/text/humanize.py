@@ -83,11 +83,11 @@ def in_credits(microcredits: int) -> str:
 
 
 def in_bytes(count: int) -> str:
-    """Return a number of bytes in the largest unit that it fills: `900 bytes`, `1 KB`, `1.5 GB`.
+    """Return a number of bytes in the largest unit that it fills: `900 bytes`, `1 KiB`, `1.5 GiB`.
 
     Units are powers of 1,024, as in `--max-memory 512M`.
     """
-    for power, unit in ((3, "GB"), (2, "MB"), (1, "KB")):
+    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
         if count >= 1024**power:
             number = count / 1024**power
             return f"{number:.{4 if number >= 999.5 else 3}g} {unit}"  # never 1e+03

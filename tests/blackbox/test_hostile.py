@@ -93,7 +93,7 @@ def test_a_body_without_end_is_given_up(chainq: Program) -> None:
     with server(flood) as (url, _):
         ran = with_memory(chainq, 2**30, "rpc", "x", "--max-memory", "64M", "--retries", "0", "--url", url)
         assert ran.code == 3, ran.err
-        assert "64 MB of --max-memory" in ran.err
+        assert "64 MiB of --max-memory" in ran.err
 
 
 @pytest.mark.parametrize("size", ["", "0", "1K", "much", "-1G"])

@@ -46,7 +46,7 @@ def test_2_a_line_without_an_end(chainq: Program) -> None:
     with Path("/dev/zero").open("rb") as endless:
         process = chainq.start("block", "-", url="demo:", stdin=endless)
         ran = finish(process)
-    assert "a line of standard input is longer than 64 MB" in one_line(ran, 2)
+    assert "a line of standard input is longer than 64 MiB" in one_line(ran, 2)
 
 
 def test_many_heights_take_no_more_memory(chainq: Program) -> None:

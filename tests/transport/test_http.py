@@ -152,7 +152,7 @@ def test_a_response_has_a_bound(level: int) -> None:
     content = b" " * (1 << 22) + b"{}"
     packed = gzip.compress(content, level)
     for sent, headers in ((content, ()), (packed, ("Content-Encoding: gzip",))):
-        with server(answering(sent, *headers)) as (url, _), pytest.raises(TooHeavyError, match="1 MB of max_memory"):
+        with server(answering(sent, *headers)) as (url, _), pytest.raises(TooHeavyError, match="1 MiB of max_memory"):
             exchange(url, max_memory=1 << 20)
 
 

@@ -66,7 +66,7 @@ def test_calls_share_the_memory(connect: Connect) -> None:
     """What one has taken, another cannot have; where all is given back, it can."""
     connection = connect(FakeTransport(of_size(600_000), of_size(600_000), of_size(600_000)), max_memory=2**20)
     rows = call(connection)
-    with pytest.raises(TooHeavyError, match=r"1 MB of max_memory, of which 586 KB are in use; raise"):
+    with pytest.raises(TooHeavyError, match=r"1 MiB of max_memory, of which 586 KiB are in use; raise"):
         call(connection)
     assert taken(connection) < 700_000
     del rows
