@@ -161,7 +161,7 @@ class PaginationProber:
         first = self._methods.call("records", wide.arguments(self._first_page, CAP_ROWS))
         count = len(first.rows)
         if isinstance(first.error, LackingError):
-            return Check(name, UNKNOWN, f"this export does not have the last {wide.end - wide.start:,} blocks")
+            return Check(name, UNKNOWN, f"this export lacks some of the last {wide.end - wide.start:,} blocks")
         if first.code or not count:
             return Check(name, UNKNOWN, f"a call for {CAP_ROWS:,} rows returned no rows: {first.error or 'no error'}")
         if count >= CAP_ROWS:
