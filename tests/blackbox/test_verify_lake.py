@@ -492,13 +492,14 @@ def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program
 
 
 def test_a_file_off_the_grid_is_named(exported: Path, program: Program, tmp_path: Path) -> None:
-    """Its path is in each finding, and no other partition is to be written again."""
+    """Its path is in a finding with the command that removes it, and no partition is to be written again."""
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
     off_the_grid(root, random.Random(0))  # noqa: S311  # no secret
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
     assert {row["height"] for row in found} == {START + 50}
-    assert all(row["repair"] is None for row in found)
+    removes = f"rm -rf {root}/records/start=000000250"
+    assert {row["check"]: row["repair"] for row in found} == {"grid": removes, "receipt": None}
     (row,) = [row for row in found if row["check"] == "grid"]
     assert row["found"].endswith("in records/start=000000250/data.parquet")
 
