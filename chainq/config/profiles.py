@@ -228,6 +228,8 @@ class _Check:
             if key not in known:
                 near = alike(key, known)
                 hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known) or 'none'}"
+                if key in _ConfigFile.__struct_encode_fields__:
+                    hint = "it belongs at the top of the file, before the first table"
                 raise self._error((*at, key), "unknown key", hint)
 
     def _error(self, at: tuple[str, ...], reason: str, hint: str = "") -> UsageError:

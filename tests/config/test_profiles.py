@@ -149,7 +149,11 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         ("profiles = 3\n", 1, "profiles: expected a table"),
         ("[profiles]\nx = 'http://h'\n", 2, "profiles.x: expected a table"),
         ("default-profile = 'y'\n[profiles.x]\n", 1, "default-profile: no profile 'y'; profiles there: x"),
-        ("[profiles.x]\nurl='u'\ndefault-profile = 'x'\n", 3, "profiles.x.default-profile: unknown key"),
+        (
+            "[profiles.x]\nurl='u'\ndefault-profile = 'x'\n",
+            3,
+            "profiles.x.default-profile: unknown key; it belongs at the top of the file, before the first table",
+        ),
         (
             "[profiles.x.methods]\n'records/al' = 'r'\n",
             2,
