@@ -10,7 +10,7 @@ import msgspec
 
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
-from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key
+from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt
 from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
@@ -55,7 +55,6 @@ def run(given: BalanceCommand) -> None:
     IncompleteError at the end, after the balance, where a record could not be entered.
     """
     for word in given.keys or []:
-        refuse_key(word)
         _refuse_range(word)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")

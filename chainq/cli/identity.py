@@ -30,24 +30,12 @@ class _Checkpoint(msgspec.Struct):
     query: _Query = msgspec.field(default_factory=_Query)
 
 
-def refuse_key(word: str) -> None:
-    """Raise UsageError for an argument that is meant as a key."""
-    if keys.looks_like_key(word):
-        raise UsageError(
-            "a key is on the command line, where everyone on this machine can read it",
-            "use --view-key-file, and treat this key as known to others",
-        )
-
-
 def read_keys(words: Sequence[str], given: "KeyOptions") -> list[keys.ViewKey]:
     """Return the keys of the files that are arguments and of `--view-key-file`, else of the environment or a prompt.
 
     Raises UsageError.
     """
-    for file in given.view_key_file or ():
-        refuse_key(str(file))
-    files = [*map(Path, words), *(given.view_key_file or ())]
-    return keys.read(files, insecure=given.insecure_key_file)
+    return keys.read([*map(Path, words), *(given.view_key_file or ())], insecure=given.insecure_key_file)
 
 
 def prepare(command: str, network: str | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from chainq.errors import UsageError
-from chainq.text.sanitize import printable, quoted
+from chainq.text.sanitize import mask_keys, printable, quoted
 
 RUN = os.urandom(4).hex()
 """The id of this run: in each line of the JSON log, and at the start of each X-Request-ID."""
@@ -46,8 +46,9 @@ def _now() -> str:
 
 def rendered(level: str, text: str, **fields: object) -> str:
     """Return a message as text, which a terminal gets wrapped, or as an object with `time`, `level`, `run`, `message`,
-    and fields that have a value.
+    and fields that have a value. Keys are masked.
     """
+    text = mask_keys(text)
     if not _Log.json:
         if not os.isatty(2):
             return text

@@ -13,7 +13,7 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
-from chainq.text.sanitize import abridged, mask_keys, mask_url
+from chainq.text.sanitize import abridged, holds_key, mask_url
 from chainq.text.spelling import options_in, spelled
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
+_KEY = (
+    "a key is on the command line, where everyone on this machine can read it; use --view-key-file of owned or"
+    " balance, and treat this key as known to others"
+)
 _LONGEST = 5000  # characters of a message: a path of the system has up to 4096
 
 
@@ -29,6 +33,9 @@ def main() -> NoReturn:
     signals.install()
     arguments = sys.argv[1:]
     log.use_stated(arguments)
+    if any(map(holds_key, arguments)):  # before anything that could show or send it
+        _complain(arguments, _KEY, UsageError(_KEY))
+        os._exit(ExitCode.USAGE)
     try:
         command = typer.main.get_command(app)
         code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False) or 0
@@ -143,13 +150,6 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
         if (command := _command_of(option, arguments)) is not None:
             return f"options follow the command: {_in_order(command, arguments)}"
         from chainq.cli.guesses import guess_option
-        from chainq.cli.identity import refuse_key
-
-        try:
-            for word in arguments:
-                refuse_key(word.rpartition("=")[2])
-        except UsageError as of_key:
-            return str(of_key)
 
         context = getattr(error, "ctx", None)
         return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command, arguments)}"
@@ -232,6 +232,6 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     parts = abridged(sentences(*map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
     parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:
-        log.write("error", mask_keys(f"chainq{command}: {' '.join(parts.split())}"))
+        log.write("error", f"chainq{command}: {' '.join(parts.split())}")
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do
         return

@@ -8,7 +8,7 @@ from chainq.catalog.methods import Column, Method
 from chainq.catalog.owned import COMMAND, PLAINTEXT, PLAINTEXT_JSON, needed, owned_method, readable
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
-from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, refuse_key, warn_readable
+from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, warn_readable
 from chainq.cli.query import is_range, is_url, read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
@@ -78,7 +78,6 @@ def _key_files(given: OwnedOptions) -> list[str]:
     files: list[str] = []
     ranges: list[str] = []
     for word in filter(None, (given.range, *(given.keys or ()))):
-        refuse_key(word)
         (ranges if word != STDIN and (is_range(word) or is_url(word)) else files).append(word)
     given.range, given.keys = ranges[0] if ranges else None, files
     if extra := ranges[1:]:

@@ -90,6 +90,11 @@ def mask_keys(text: str) -> str:
     return re.sub(rf"({'|'.join(KEYS)})\w+", rf"\1{_MASK}", text)
 
 
+def holds_key(text: str) -> bool:
+    """Return whether a private or view key is in the text, or one with a few characters that are wrong."""
+    return re.search(rf"({'|'.join(KEYS)})\w{{40}}", text) is not None
+
+
 def keep_secret(url: str, headers: Mapping[str, str]) -> None:
     """Register the secrets in a URL and in headers for `mask_sent`, for the rest of this process.
 

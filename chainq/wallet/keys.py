@@ -48,11 +48,6 @@ def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
     return checked([("the view key", _prompt())])
 
 
-def looks_like_key(text: str) -> bool:
-    """Return whether a text is meant as a key, right or wrong."""
-    return text.strip().startswith((_PREFIX, _PRIVATE_PREFIX))
-
-
 def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
     """Return valid view keys, each once, from texts that have a name for messages. Raises UsageError."""
     sdk = load()

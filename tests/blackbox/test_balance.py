@@ -278,12 +278,10 @@ def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Pr
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["AViewKey1x"], "a key is on the command line"),
         (["wallet.key", "0:500"], "0:500 is a range of heights, not a file of view keys; use --start 0 --end 500"),
         (["100:"], "100: is a range of heights, not a file of view keys; use --start and --end"),
         (["--interval", "3"], "--interval needs --watch"),
         (["--end", "9", "--watch"], "--end cannot be combined with --watch or --checkpoint"),
-        (["--view-key-file", "AViewKey1x"], "a key is on the command line"),
         (["--start", "9", "--end", "9"], "no heights from 9 to 9: --end is exclusive"),
         (["--start", "9", "--end", "5"], "no heights from 9 to 5: --end is below --start"),
         (["--network", "devnet"], "unknown network"),

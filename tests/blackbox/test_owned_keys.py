@@ -124,14 +124,6 @@ def test_files_of_keys_are_arguments(chainq: Program) -> None:
     assert "wrong.key" in one_line(chainq("owned", "100:130", "wrong.key", url="demo:"), 2)
 
 
-def test_a_key_on_the_command_line_is_refused_and_not_repeated(chainq: Program) -> None:
-    """Where a range is expected; it may have been meant as one of the ways to give a key."""
-    for key in (PUBLISHED.text, WRONG["private key"][0]):
-        message = one_line(chainq("owned", key, url="demo:"), 2)
-        assert "on the command line" in message
-        assert key[9:20] not in message
-
-
 @pytest.mark.parametrize("content", [b"", b"# nothing\n\n", b"\xff\xfe", b"x" * (1 << 20) + b"y"])
 def test_a_file_without_keys_is_a_usage_error(chainq: Program, server: Servers, content: bytes) -> None:
     """Empty, of comments, not text, or endless."""
