@@ -44,7 +44,9 @@ class WalletOptions(KeyOptions, heading=WALLET):
     decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
     unspent: bool = switch("Only records that are not spent; reads all full blocks up to the tip.")
     spent: bool = switch("Only spent records, with what spends them; reads the same.")
-    as_of: str | None = option("H", "Count spends up to block H, and read no further.  [default: the tip]")
+    as_of: str | None = option(
+        "H", "Count spends up to block H, where a range without an end ends, too.  [default: the tip]"
+    )
 
 
 class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):

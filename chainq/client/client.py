@@ -265,11 +265,11 @@ class Client(Opened):
 
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
         `plaintext`, `record_name` and `sender` too. `spent` and `unspent` yield only records that are, as of the block
-        `as_of`, by default the tip, with `spent_height` and `spent_transaction`. Both read every full block from the
-        first owned record to there before the first row, which can take hours. `workers`: processes that compare rows;
-        by default one for each core. Needs aleo-sdk (`pip install 'chainq[wallet]'`); the keys stay in these processes.
-        Raises UsageError for an invalid key, and IncompleteError after the last row if rows are malformed or records
-        are not genuine.
+        `as_of`, by default the tip, with `spent_height` and `spent_transaction`; a range without an end ends there,
+        too. Both read every full block from the first owned record to there before the first row, which can take hours.
+        `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (`pip install
+        'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and IncompleteError
+        after the last row if rows are malformed or records are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
@@ -286,6 +286,7 @@ class Client(Opened):
             given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
             records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, height)
+        query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         # The limit is one of owned rows, and not of those that are compared.
         compared, heights = self._found(query._replace(limit=None))
 

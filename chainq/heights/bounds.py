@@ -162,6 +162,16 @@ class Bounds(NamedTuple):
         if self.since is not None and self.until is not None and self.since > self.until:
             raise UsageError(Phrase("{since} is later than {until}"))
 
+    def through(self, height: int) -> "Bounds":
+        """Return the bounds; if they have a start and no end, they end with a height, negative from the tip.
+
+        Not if they start above it.
+        """
+        start, started = self.start or 0, self.whole or self.start is not None or self.since is not None
+        ended = any(bound is not None for bound in (self.end, self.until, self.last))
+        above = start > height and (start < 0) == (height < 0)
+        return self if ended or above or not started else self._replace(end=height + 1 or None)
+
     @property
     def counted(self) -> int:
         """Return how many blocks below the end of the chain the range begins if it counts from there; 0 if not."""

@@ -13,6 +13,7 @@ from chainq.catalog.owned import COMMAND, OWNER, SHARED, SPENT_HEIGHT, SPENT_TRA
 from chainq.errors import IncompleteError, Phrase, UsageError
 from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Known
 from chainq.process import Closing
@@ -53,6 +54,10 @@ class Wanted(NamedTuple):
         """Return whether the spends of records are needed."""
         return self.spent or self.unspent
 
+    def bounded(self, bounds: Bounds) -> Bounds:
+        """Return the bounds of a range of rows; without an end they end with `as_of` if spends are needed."""
+        return bounds.through(self.as_of) if self.spends else bounds
+
 
 class Wallet(Closing):
     """View keys and their rows. A context manager, which ends its processes and drops the keys.
@@ -79,6 +84,10 @@ class Wallet(Closing):
         """End the processes and drop the keys."""
         self._scanner.close()
         self._keys.clear()
+
+    def bounded(self, bounds: Bounds) -> Bounds:
+        """Return the bounds of a range of rows, as the wanted rows need them."""
+        return self._wanted.bounded(bounds)
 
     @property
     def needs_records(self) -> bool:
@@ -178,7 +187,7 @@ class Wallet(Closing):
             raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=as_of))
         if last + 1 < heights.end:
             message = Phrase("{as_of} is below the end of the range, height {}", heights.end - 1, as_of=as_of)
-            raise UsageError(message, Phrase("end the range there, too: {end}", end=last + 1))
+            raise UsageError(message, f"end the range before height {last + 1}")
 
     def _last(self, service: Service) -> int:
         """Return the height of the last block whose spends count."""
@@ -284,6 +293,10 @@ class OwnedService(Service):
     def density(self, query: Query, heights: HeightRange) -> Known:
         """Return the density of the rows that are compared."""
         return super().density(query._replace(method=_OWNERSHIP), heights)
+
+    def height_range(self, requested: Bounds, *, to_tip: bool = False) -> HeightRange:
+        """Return the heights that bounds resolve to; without an end these are the ones up to the block of `as_of`."""
+        return super().height_range(self._wallet.bounded(requested), to_tip=to_tip)
 
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.

@@ -25,10 +25,12 @@ def holding(key: Key, spent: tuple[int, ...], count: int = 6) -> Holding:
     return Holding(records, TIP, first=0)
 
 
-def rows(chainq: Program, service: Holding, key: Key, *options: str) -> list[dict[str, Any]]:
+def rows(
+    chainq: Program, service: Holding, key: Key, *options: str, range_: tuple[str, ...] = RANGE
+) -> list[dict[str, Any]]:
     """The rows of a run of `owned` that succeeds."""
     with serving(service) as url:
-        ran = chainq("owned", *RANGE, *options, "-w", "1", "--view-key-file", key_file(chainq.home, key), url=url)
+        ran = chainq("owned", *range_, *options, "-w", "1", "--view-key-file", key_file(chainq.home, key), url=url)
     assert (ran.code, ran.err) == (0, "")
     return [json.loads(row) for row in ran.rows]
 
@@ -120,11 +122,14 @@ def test_spends_as_of_a_block(chainq: Program) -> None:
     every = rows(chainq, service, key, "--spent", "--unspent", "--as-of", str(last - 1), *end)
     assert [row["spent_height"] for row in every] == [None, first, None, None, None, None]
     assert len(rows(chainq, service, key, "--spent", "--as-of", str(last), *end)) == 2
+    assert rows(chainq, service, key, "--spent", "--unspent", "--as-of", str(last - 1), range_=(":",)) == every
+    below = rows(chainq, service, key, "--spent", "--unspent", "--as-of", "-101", range_=("--start", "0"))
+    assert [row["transition_id"] for row in below] == [one for height, one, _ in service.planted(0, 101)]
     words = ("owned", *RANGE, "-w", "1", "--view-key-file", key_file(chainq.home, key))
     for options, said in (
         (
             ("--unspent", "--as-of", "100"),
-            "--as-of 100 is below the end of the range, height 119; end the range there, too: --end 101",
+            "--as-of 100 is below the end of the range, height 119; end the range before height 101",
         ),
         (("--unspent", "--as-of", "201"), "--as-of 201 is above the tip, 200"),
         (("--as-of", "150"), "--as-of needs --spent or --unspent"),
