@@ -15,7 +15,7 @@ from chainq.cli.output import on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
-from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError, UsageError
+from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.cells import plain
 from chainq.formats.drawing import ENDLESS, Lane, Line, grid, render
@@ -26,13 +26,14 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wrap
-from chainq.wallet.balance import Bookkeeper, check_heights
+from chainq.wallet.balance import FEWER, Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
 
 PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
+_RESUMES = Phrase("with {checkpoint} a stopped run resumes", checkpoint="FILE")
 _HEADER = ("owner", "program", "token", "records", "received", "unspent records", "unspent")
 _TOKEN = 2  # its column; numbers follow
 
@@ -85,6 +86,7 @@ def run(given: BalanceCommand) -> None:
                 warn=reporter.warn,
                 progress=reporter,
                 recorded=lambda _: kept.save(),
+                ways=_ways(given),
             )
         )
         found.clear()
@@ -99,10 +101,20 @@ def run(given: BalanceCommand) -> None:
                 reporter,
             )
         except Interrupted as stop:
-            if kept.rest:
-                stop.add_note(kept.rest)
+            unrecorded = "" if given.watch or end is not None else Phrase("nothing was recorded: {}", _RESUMES)
+            if rest := kept.rest or unrecorded:
+                stop.add_note(rest)
             raise
         keeper.check()
+
+
+def _ways(given: BalanceCommand) -> str:
+    """Return what helps with a long run, of the options that it can have beside its own."""
+    if given.checkpoint is not None:
+        return ""
+    if given.end is not None:
+        return FEWER
+    return _RESUMES if given.watch else Phrase("{}, {}", _RESUMES, FEWER)
 
 
 def _refuse_range(word: str) -> None:

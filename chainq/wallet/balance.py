@@ -33,6 +33,7 @@ from chainq.wallet.spends import Tags, announce
 
 WINDOW = 1_000  # heights between two recordings of the book
 FIRST_WINDOW = 125  # the same at first, doubled each time: runs that are stopped after a few seconds must get on, too
+FEWER = Phrase("{end} reads fewer", end="HEIGHT")
 SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
 _OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
@@ -55,7 +56,8 @@ class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
     `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
-    after each response before the first record. `findings`: why the book is not exact, by record.
+    after each response before the first record. `ways`: what helps with a long run. `findings`: why the
+    book is not exact, by record.
     """
 
     def __init__(
@@ -67,9 +69,10 @@ class Bookkeeper(Closing):
         warn: Callable[[str], None] = lambda _: None,
         progress: Progress = UNSEEN,
         recorded: Callable[[Book], None] = lambda _: None,
+        ways: str = FEWER,
     ) -> None:
         self._keys, self._service, self._warn = list(keys), service, warn
-        self._progress, self._recorded = progress, recorded
+        self._progress, self._recorded, self._ways = progress, recorded, ways
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self._tags, self._names = Tags(keys), Names(service, warn)
         self.findings: dict[Key, str] = {}
@@ -94,7 +97,7 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         start = self._first(book, stop)
         self._progress.begin(max(0, stop - start), "full blocks")
-        announce(Phrase("{balance()}"), HeightRange(start, max(start, stop)), self._service, self._warn, "end")
+        announce(Phrase("{balance()}"), HeightRange(start, max(start, stop)), self._service, self._warn, self._ways)
         size = FIRST_WINDOW
         while start < stop:
             window = HeightRange(start, min(start + min(size, WINDOW), stop))

@@ -151,7 +151,7 @@ class Wallet(Closing):
             heights = HeightRange(first, max(first, self._last(service) + 1))
             wanted_of = {name: True for name in ("unspent", "spent") if getattr(self._wanted, name)}
             reader = Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of)
-            announce(reader, heights, service, warn, "as_of")
+            announce(reader, heights, service, warn, Phrase("{as_of} reads fewer", as_of="HEIGHT"))
             self._progress.begin(len(heights), "full blocks")
             for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
                 for block in map(read_block_records, blocks.rows):

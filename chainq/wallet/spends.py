@@ -24,14 +24,14 @@ from chainq.wallet.records import Key, shown
 MANY = 200  # requests for full blocks; the user is told before more are sent
 
 
-def announce(reader: str, heights: HeightRange, service: Service, warn: Callable[[str], None], fewer: str) -> None:
+def announce(reader: str, heights: HeightRange, service: Service, warn: Callable[[str], None], ways: str) -> None:
     """Say that `reader`, a command or an option, is about to read the full blocks of a range, if that takes long.
 
-    `fewer`: the parameter that makes it read fewer.
+    `ways`: what helps beside a lake.
     """
     calls = sum(1 for _ in first_requests(Query(BY_COMMAND["full-blocks"]), heights))
     if calls > MANY and not is_data_set(service.url):
-        less = Phrase(f"{{{fewer}}} reads fewer, {{lake}} requests fewer", **{fewer: "HEIGHT"}, lake="DEST")
+        less = Phrase("{}{lake} requests fewer", Phrase("{}, ", ways) if ways else "", lake="DEST")
         warn(Phrase("{} reads the full blocks of {}, about {}; {}", reader, heights, counted(calls, "call"), less))
 
 

@@ -158,8 +158,13 @@ def test_a_service_that_lags_far_behind_with_ownership_rows(chainq: Program, ser
 
 
 def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
-    """With a checkpoint, also if nothing is recorded yet; without one there is nothing to say."""
-    for words, said in ((("--checkpoint", "kept"), "; the next run reads from block 0 on"), ((), "")):
+    """With a checkpoint, also if nothing is recorded yet; without one, how it would."""
+    for words, said in (
+        (("--checkpoint", "kept"), "; the next run reads from block 0 on"),
+        ((), "; nothing was recorded: with --checkpoint FILE a stopped run resumes"),
+        (("--watch",), ""),
+        (("--end", "3000"), ""),
+    ):
         service = Moving(5_000)
         begun, go = held(service, FULL_BLOCKS.__contains__)
         with serving(service, go) as url:
