@@ -51,8 +51,9 @@ class Spans:
         low, high = max(low, known[0]), min(high, known[1])
         if low >= high:
             raise IncompleteError(
-                f"{HeightRange(*known)}: a row of these heights came in a response to others",
-                "the service includes `end`, leaves out `start`, or contradicts itself",
+                f"{HeightRange(*known)}: a row of these heights is at none of them, by other responses",
+                "the service includes `end`, leaves out `start`, or contradicts itself;"
+                f" chainq verify {known[0]}:{known[1]} shows where",
             )
         self._spans[row] = low, high
 

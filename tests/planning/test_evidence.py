@@ -208,7 +208,7 @@ def test_forgotten_rows_without_heights_may_lie_elsewhere() -> None:
     found.forget(HeightRange(0, 5))
     see(found, 5, 9, bare(3))
     see(found, 20, 30, bare(12))
-    with pytest.raises(IncompleteError, match="heights 20-29: a row of these heights came in a response to others"):
+    with pytest.raises(IncompleteError, match="heights 20-29: a row of these heights is at none of them, by other"):
         see(found, 10, 20, bare(12))
 
 
@@ -379,7 +379,7 @@ def test_a_row_at_no_height_is_a_contradiction() -> None:
     """It came in responses to different heights."""
     found = evidence(heights=False)
     see(found, 0, 5, bare(1))
-    with pytest.raises(IncompleteError, match="heights 0-4: a row of these heights came in a response to others"):
+    with pytest.raises(IncompleteError, match="heights 0-4: a row of these heights is at none of them, by other"):
         see(found, 5, 9, bare(1))
 
 
