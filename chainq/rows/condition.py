@@ -20,6 +20,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind
 from chainq.errors import Phrase, UsageError
+from chainq.heights.bounds import meant_height
 from chainq.rows.fields import text_of
 from chainq.text.sanitize import quoted
 
@@ -174,25 +175,29 @@ class Matches(Equals):
         return f"{hint}: case matters; did you mean {self._name} ~ {mark}(?i){self._text}{mark}?"
 
 
-class Ordered(Equals):
-    """Tells whether the value of a field is above or below a number, and, if none was one, that it compares numbers."""
+class Numeric(Equals):
+    """Tells whether the value of a field is above, below or equal to a number, and, if none was one, what it is."""
 
-    def __init__(self, name: str, sign: str, number: Decimal) -> None:
-        super().__init__(name, sign)
-        self._compare = _compared(_ORDERS[sign], number)
-        self._others = False  # a value was there that was not null
+    def __init__(self, name: str, sign: str, number: Decimal, text: str) -> None:
+        super().__init__(name, text)
+        self._sign, self._compare = sign, _compared(_ORDERS.get(sign, operator.eq), number)
 
     def __call__(self, value: Raw | None) -> bool:
         """Return whether a value is a number that compares so."""
         if not self._found and not is_null(value):
-            self._found, self._others = number_of(value) is not None, True
+            self._found = number_of(value) is not None
+            self._seen = self._seen or {text_of(value)}
         return self._compare(value)
 
     def hint(self) -> str:
         """Return that no value was a number; empty if one was, or there was none."""
-        if self._found or not self._others:
+        if self._found or not self._seen:
             return ""
-        return f"no {self._name} is a number, and {self._text} compares numbers"
+        hint = f"no {self._name} is a number"
+        suffix = re.fullmatch("[0-9]+([a-z][a-z0-9]*)", next(iter(self._seen)))
+        if suffix and self._sign not in _ORDERS:
+            return f"{hint}: did you mean {quoted(self._text + suffix[1], LONGEST_MEANT)}?"
+        return hint + (f", and {self._sign} compares numbers" if self._sign in _ORDERS else "")
 
 
 def is_null(value: Raw | None) -> bool:
@@ -254,8 +259,9 @@ class _Parser:
         if quote := self._to_quote(self._next):
             return _wrong(f"unexpected {quoted(self._token.text)} at character {self._token.at + 1}; {quote}")
         if self._token.kind == "other":
-            unexpected = f"unexpected {quoted(self._token.text)} at character {self._token.at + 1}"
-            return _wrong(f"{unexpected}; join conditions with and, or, not")
+            number = re.match("[0-9,]*", self._expression[self._tokens[self._next - 1].at :])
+            meant = meant_height(number[0]) if number and "," in number[0] else ""
+            return self._unexpected(self._token, meant or "join conditions with and, or, not")
         return _wrong(f"expected {what} {self._place()}")
 
     def _to_quote(self, at: int) -> str:
@@ -388,9 +394,8 @@ class _Parser:
             if number is None:
                 raise self._expected_number(sign, field)
             self._take()
-            ordered = Ordered(field.name, sign, number)
-            self._sought.append(ordered)
-            return ordered
+            self._sought.append(Numeric(field.name, sign, number, text))
+            return self._sought[-1]
         if matching:
             matches = Matches(field.name, text, self._pattern(text))
             self._take()
@@ -408,8 +413,9 @@ class _Parser:
         if token.keyword == "null":
             return is_null
         if number is not None:
-            return _compared(operator.eq, number)
-        self._sought.append(Equals(field.name, text))
+            self._sought.append(Numeric(field.name, sign, number, text))
+        else:
+            self._sought.append(Equals(field.name, text))
         return self._sought[-1]
 
     @staticmethod

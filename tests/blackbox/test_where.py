@@ -184,6 +184,8 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
     [
         (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
         (("--where", "program_id > 5"), "no program_id is a number, and > compares numbers"),
+        (("--where", "program_id = 5"), "no program_id is a number"),
+        (("--where", "tcm = 5"), "no tcm is a number: did you mean '5field'?"),
         (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
         (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
         (("--where", "transaction_id = nope"), "no transaction_id is 'nope'"),
@@ -214,7 +216,8 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
 )
 def test_a_text_that_no_row_has(words: tuple[str, str], hint: str, chainq: Program, server: Servers) -> None:
     """If no row passes, stderr has what may have been meant, of the values that the rows had."""
-    said = one_line(chainq("records", "2400:2700", *words, url=server()), 0)
+    command = "transitions" if "tcm" in words[1] else "records"
+    said = one_line(chainq(command, "2400:2700", *words, url=server()), 0)
     assert said.endswith(f" read, 0 passed the filter{hint and f'; {hint}'}\n")
 
 
@@ -359,6 +362,7 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
         ("height = 5 id = 3", "expected and, or, or its end at character 12, before 'id = 3'"),
         ("height = 'abc'", "expected a number after height ="),
         ("program_id = “credits.aleo”", "unexpected '“' at character 14; write ' or \" around a text"),
+        ("height = 12,005", "unexpected ',' at character 12; did you mean 12005?"),
         ("height = 5, id > 3", "unexpected ',' at character 11; join conditions with and, or, not"),
         ("height = 5 && id > 3", "unexpected '&' at character 12"),
         ("= 5", "expected a field at character 1, before '= 5'"),
