@@ -23,7 +23,7 @@ from chainq.heights.bounds import parse_height, parse_range
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, raise_if_ending
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import utc
+from chainq.text.humanize import counted, utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wrap
 from chainq.wallet.balance import FEWER, Bookkeeper, check_heights
@@ -240,7 +240,7 @@ def _change(total: Total, unspent: int | None, records: int, scope: _Scope) -> s
     owner = f"{_short(scope.addresses[total.owner], scope)} " if len(scope.addresses) > 1 else ""
     token = f" {_short(printable(total.token), scope)}" if total.token else ""
     amount = Amount(total.program, "", unspent)
-    return f"{owner}{printable(total.program)}{token} {amount} in {records:,} unspent records"
+    return f"{owner}{printable(total.program)}{token} {amount} in {counted(records, 'unspent record')}"
 
 
 def _short(text: str, scope: _Scope) -> str:

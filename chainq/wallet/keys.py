@@ -18,6 +18,7 @@ from chainq.text.sanitize import printable
 VARIABLE = "CHAINQ_VIEW_KEY"
 _PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"
 _ONE_A_LINE = f"expected one a line, such as {_PREFIX}..."
+_NO_KEY = "an address, which decrypts nothing"
 STDIN = "-"
 _MOST_BYTES = 1 << 20  # of a file of keys
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -45,7 +46,7 @@ def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
         return list({key.address: key for file in files for key in checked(_lines(file, insecure))}.values())
     if by_environment is not None:
         return checked([(VARIABLE, by_environment)])
-    return checked([("the view key", _prompt())])
+    return checked([("what you typed", _prompt())])
 
 
 def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
@@ -61,7 +62,7 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
         if not word.startswith(_PREFIX):
             what = "not a view key" if word else "empty"
             if kind_of(word) is TextKind.ADDRESS:
-                what = "an address, which decrypts nothing"
+                what = _NO_KEY
             raise UsageError(f"{name} is {what}", f"expected the view key alone, which begins with {_PREFIX}")
         try:
             address = str(sdk.ViewKey.from_string(word).address)
@@ -91,8 +92,9 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
                 )
             sent = opened.read(_MOST_BYTES + 1)
     except OSError as error:
-        hint = "owned and balance need a file of view keys" if kind_of(str(file)) is TextKind.ADDRESS else ""
-        raise UsageError(f"cannot read {name}: {error.strerror}", hint) from None
+        if kind_of(str(file)) is TextKind.ADDRESS:
+            raise UsageError(f"{name} is {_NO_KEY}", "owned and balance need a file of view keys") from None
+        raise UsageError(f"cannot read {name}: {error.strerror}") from None
     try:
         lines = sent.decode("utf-8-sig").splitlines() if len(sent) <= _MOST_BYTES else None
     except UnicodeDecodeError:

@@ -96,6 +96,10 @@ def test_what_is_no_view_key_is_a_usage_error_that_does_not_repeat_it(
     [
         (["0:500", "0:5"], "unexpected argument 0:5; owned takes one range"),
         (["abc", "0:5"], "cannot read abc: No such file or directory"),
+        (
+            [PUBLISHED.address],
+            f"{PUBLISHED.address} is an address, which decrypts nothing; owned and balance need a file",
+        ),
         (["0", "500"], "unexpected argument 500; a range is A:B, and ends before B: 0:501"),
     ],
 )
@@ -159,16 +163,19 @@ def test_the_prompt_hides_what_is_typed(chainq: Program, server: Servers) -> Non
     assert PUBLISHED.address in shown
 
 
-def test_an_empty_line_at_the_prompt(chainq: Program, server: Servers) -> None:
-    """Nothing was typed, so it is not called an invalid key."""
+@pytest.mark.parametrize(
+    ("typed", "said"), [("", "no view key was typed"), ("oops", "what you typed is not a view key; expected")]
+)
+def test_what_is_no_key_at_the_prompt(chainq: Program, server: Servers, typed: str, said: str) -> None:
+    """If nothing was typed, it is not called an invalid key."""
     words = ["owned", *FEW, "--url", server(), "--dialect", "auto"]
     run = pexpect.spawn(chainq.path, words, env=chainq.environment(), timeout=LONGEST)
     run.expect_exact("View key (hidden): ")
     run.waitnoecho()
-    run.sendline("")
+    run.sendline(typed)
     run.expect(pexpect.EOF)
     run.close()
-    assert (run.exitstatus, "no view key was typed" in run.before.decode()) == (2, True)
+    assert (run.exitstatus, said in " ".join(run.before.decode().split())) == (2, True)
 
 
 def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers) -> None:
