@@ -69,15 +69,16 @@ class ListFault(NamedTuple):
 
 def parse_fault(text: str) -> ListFault:
     """Return the fault that `NAME` or `NAME:N` names. Raises ValueError."""
-    found = re.fullmatch(r"([a-z0-9-]+)(?::([0-9]{1,9}))?", text)
+    found = re.fullmatch(r"([a-z0-9-]+)(?::(.+))?", text)
     kind = found and KINDS.get(found[1])
     if found and not kind and (near := alike(found[1], KINDS)):
         raise ValueError(f"unknown fault {found[1]!r}; did you mean {near[0]}?")
     if not found or not kind:
         raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(KINDS)}")
-    name, number = found[1], int(found[2] or 0)
+    name, given = found[1], found[2] or ""
+    number = int(given) if re.fullmatch("[0-9]{1,9}", given) else 0
     if kind.number and not number:
         raise ValueError(f"{name} takes a number of 1 or more, such as {name}:5")
-    if found[2] and not kind.number:
+    if given and not kind.number:
         raise ValueError(f"{name} takes no number")
     return ListFault(name, number)

@@ -120,7 +120,8 @@ def _tls(used: bool, cert: str | None = None) -> ssl.SSLContext:
     except OSError as error:
         name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
         named = f"{name} is {quoted(os.environ.get(name, ''))}"
-        raise UsageError(f"{named}, which holds no certificates: {excerpt(error.strerror or str(error))}") from None
+        what = "cannot be read" if isinstance(error, FileNotFoundError | PermissionError) else "has no certificates"
+        raise UsageError(f"{named}, which {what}: {excerpt(error.strerror or str(error))}") from None
     context.set_alpn_protocols(["http/1.1"])
     if cert:
         _load(context, cert)

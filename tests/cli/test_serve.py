@@ -28,6 +28,7 @@ from harness.program import Program, Servers
         (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of shift-up"),
         (["--fault", "height-cap"], "invalid --fault: height-cap takes a number of 1 or more, such as height-cap:5"),
         (["--fault", "height-cap:0"], "invalid --fault: height-cap takes a number"),
+        (["--fault", "height-cap:x"], "invalid --fault: height-cap takes a number of 1 or more"),
         (["--fault", "first-block:5"], "invalid --fault: first-block takes no number"),
         (["--plant", "link:0"], "invalid --plant: block 0 has no block before it"),
     ],
