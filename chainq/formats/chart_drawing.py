@@ -125,7 +125,8 @@ def draw(
         extremes = "the highest" if scale.low == 0 else "the lowest and the highest"
         heights = f"{bins.size / len(groups):,.1f}".removesuffix(".0")
         blocks = f"1 {axis.noun}" if heights == "1" else f"{heights} {axis.noun}s"
-        yield from wrap(f"each column is the mean of {blocks}, dots are {extremes}", room)
+        rows = "the rows of " if summary.values > bins.size else ""
+        yield from wrap(f"each column is the mean of {rows}{blocks}, dots are {extremes}", room)
 
 
 def _scale(bins: Bins, summary: Summary, dots: int, times: bool) -> Scale:

@@ -22,7 +22,7 @@ TIME = "time"
 """The type of a column of dates or times; they are written by ISO 8601."""
 MOST_ROWS = 10_000
 MOST_BARS = 500  # one a line
-DRAWS = "a text and a number, a time and a number, or a column height and a number"
+DRAWS = "a text or number and a number (bars in the order of the rows), a time and a number, or height and a number"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _DAY = 86_400
 
@@ -46,6 +46,7 @@ class ResultChart:
         self._label: Column = next(column for column in spec.columns if column is not self._value)
         self._pick = Picker([self._label.path, self._value.path])
         self._found: list[tuple[str, float]] = []
+        self._digits: list[str] = []  # of the numbers, as a bar shows them
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Take in rows; one without a number has no place in the picture."""
@@ -57,6 +58,7 @@ class ResultChart:
                 continue
             if math.isfinite(number):
                 self._found.append((label, number))
+                self._digits.append(_shortened(value, number))
         if len(self._found) > MOST_ROWS:
             raise UsageError(f"chart draws at most {MOST_ROWS:,} rows of a result", "group them, or add LIMIT")
 
@@ -86,12 +88,11 @@ class ResultChart:
     def _bars(self) -> Iterator[str]:
         room = max(self._spec.width, NARROWEST)
         labels = [truncate(printable(label), room // 3) for label, _ in self._found]
-        numbers = [f"{number:,.15g}" if abs(number) < 1e15 else f"{number:.6g}" for _, number in self._found]
-        margin, digits = max(map(width_of, labels)), max(map(len, numbers))
+        margin, digits = max(map(width_of, labels)), max(map(len, self._digits))
         width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
         yield paint(truncate(self._title, room), BOLD, self._spec.color)
-        for label, text, (_, number) in zip(labels, numbers, self._found, strict=True):
+        for label, text, (_, number) in zip(labels, self._digits, self._found, strict=True):
             bar = _bar(abs(number) / most * width)
             if number < 0:
                 bar = paint("░" * len(bar), DIM, self._spec.color)
@@ -118,6 +119,17 @@ class ResultChart:
     @property
     def _title(self) -> str:
         return f"{printable(self._value.path)} by {printable(self._label.path)}"
+
+
+def _shortened(text: str, number: float) -> str:
+    """Return a whole number with every digit, another one with six digits, or with all of those before its point.
+
+    >>> _shortened("18741942424705933850", 1.87e19), _shortened("387.3333333", 387.3333333)
+    ('18,741,942,424,705,933,850', '387.333')
+    """
+    if text.removeprefix("-").isdigit():
+        return f"{int(text):,}"
+    return f"{number:,.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:,.6g}"
 
 
 def _bar(length: float) -> str:

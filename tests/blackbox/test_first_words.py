@@ -313,7 +313,7 @@ def test_help_for_charts(chainq: Program) -> None:
     said = _help(chainq, "chart")
     assert "blocks, block block time (seconds) full-blocks, transactions transactions per block" in said
     assert "coinbase_reward (microcredits)" in said and "timestamp (UTC)" in said and "ratifications (items)" in said
-    assert "over block height" in said and "sql draws two columns of a result: a text and a number" in said
+    assert "over block height" in said and "sql draws two columns of a result: a text or number and a number" in said
     assert "verify findings per block" in said and "latest" not in said
     assert _help(chainq, "charts") == said
 

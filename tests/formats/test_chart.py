@@ -152,6 +152,13 @@ def test_heights_without_rows_count_as_none() -> None:
     assert "lowest 0, mean 1, highest 6 at block 100" in lines
 
 
+def test_rows_that_share_a_block_are_named() -> None:
+    """With a column of several rows per block, the mean is of rows, even if each block has a place of its own."""
+    rows = [{"height": str(height), "output_index": index} for height in range(3) for index in range(2)]
+    lines = drawn(rows, spec_of("records", "height,output_index"))
+    assert lines[-1] == "each column is the mean of the rows of 1 block, dots are the highest"
+
+
 def test_long_ranges_say_what_a_column_is() -> None:
     """Where many blocks share a column, the last line says how many, and what the dots are."""
     lines = drawn(records(dict.fromkeys(range(3080), 2)), spec_of("records", width=80))
