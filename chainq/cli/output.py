@@ -37,6 +37,7 @@ BEGINNING = 40  # rows that a table waits for, so that one header is above all o
 _COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".zip": "zip"}
 _WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")
+_DOCUMENTS = (".html", ".htm", ".md", ".pdf", ".docx")
 
 
 class OutputSettings(NamedTuple):
@@ -104,7 +105,7 @@ class OutputSettings(NamedTuple):
         extension, name = self.file.suffix, str(self.file)
         if name in registry.BUILT_IN and not self.stated:
             warn(f"the file {name} contains {self.format}; for the format use --format {name}")
-        if _unwritable(self.file):
+        if _unwritable(self.file) and extension.lower() not in _DOCUMENTS:  # a table may be part of a text
             reason, instead = self._instead(self.file)
             warn(f"{self.file} contains {self.format}{reason}; {instead}")
             return
@@ -127,8 +128,8 @@ class OutputSettings(NamedTuple):
 
 
 def _unwritable(file: Path | None) -> bool:
-    """Return whether the extension promises what chainq never writes: a compressed file or a spreadsheet."""
-    return file is not None and (file.suffix.lower() in _COMPRESSORS or file.suffix.lower() in _SHEETS)
+    """Return whether the extension promises what chainq never writes: a compressed file, a spreadsheet, a document."""
+    return file is not None and file.suffix.lower() in (*_COMPRESSORS, *_SHEETS, *_DOCUMENTS)
 
 
 def _writes_no(file: Path) -> str:
@@ -140,6 +141,8 @@ def _instead(file: Path, format_name: str, *, binary: bool) -> str:
     extension, stem = file.suffix.lower(), printable(str(file.with_suffix("")))
     if extension in _SHEETS:
         return f"use -o {stem}.csv, which spreadsheets open"
+    if extension in _DOCUMENTS:
+        return f"use -o {stem}.csv, or --table -o {stem}.txt to read it"
     name = registry.EXTENSIONS.get(file.with_suffix("").suffix.lower(), format_name)
     if binary or name == "parquet" or extension == ".zip":  # zip(1) would name the file in the archive `-`
         return f"use -o {stem}" + ("" if file.with_suffix("").suffix else f".{name}")
@@ -160,7 +163,7 @@ def settings(
 
     `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `details`: a table
     has columns of lookups; `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the
-    format cannot do that, and for a file of another kind (`.gz`, `.xlsx`) if no option states the format.
+    format cannot do that, and for a file of another kind (`.gz`, `.xlsx`, `.html`) if no option states the format.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:

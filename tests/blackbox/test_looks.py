@@ -226,6 +226,7 @@ def test_a_format_in_a_file_of_another_kind(words: str, said: str, chainq: Progr
         ("x.csv.zip", "chainq writes no .zip files; use -o x.csv"),
         ("x.zip", "chainq writes no .zip files; use -o x.jsonl"),
         ("x.xlsx", "chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+        ("x.html", "chainq writes no .html files; use -o x.csv, or --table -o x.txt to read it"),
     ],
 )
 @pytest.mark.parametrize("words", ["blocks 5", "latest", "verify 0:9", "sql SQL"])
