@@ -36,6 +36,7 @@ class Kind(Enum):
     HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
+    STATUS = "status"  # of a transaction: all but accepted stand out
     NAME = "name"  # abbreviated in the middle only if its column is narrower
     TEXT = "text"  # long text with lines of its own: program source, plaintext values
     DATA = "data"  # arrays, and objects whose keys are data: a count, a tree, or compact JSON
@@ -271,11 +272,11 @@ TRANSACTION_SUMMARY = (
     Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=2),
     Column("type", "string", "such as Execute", brief=3),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=5),
-    Column("status", "null or string", "such as accepted; may be null", brief=4),
+    Column("status", "null or string", "such as accepted; may be null", Kind.STATUS, brief=4),
 )
 
 TRANSACTION = (
-    Column("status", "null or string", "such as accepted; may be null", brief=4),
+    Column("status", "null or string", "such as accepted; may be null", Kind.STATUS, brief=4),
     Column("type", "string", "such as execute", brief=3),
     Column("index", "number", "index within the block", Kind.HEIGHT, brief=6),
     Column("transaction.type", "string", "such as execute"),
@@ -348,7 +349,7 @@ DETAILED_REFERENCE = (
     Column("program", "string", "program that was called, or deployed", brief=5),
     Column("function", "string", "function that was called", Kind.NAME, brief=3, folds=True),
     Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=4),
-    Column("status", "string", "such as accepted", brief=7),
+    Column("status", "string", "such as accepted", Kind.STATUS, brief=7),
 )
 """A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
 

@@ -202,18 +202,20 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
     if column.type == "time":
         return iso_cell(text)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
-        return plain(str(count))
+        # What a query computed has no tree to be seen in, unlike the nested columns of the catalogue.
+        return Cell(counted(count, "item"), printable(text)) if column.type == "unknown" else plain(str(count))
     if "[]" in column.path:
         return items_cell(value)
     if column.folds:  # two such values may differ anywhere
         return plain(printable(text))
-    return status_cell(text) if column.path == "status" else id_cell(text, width=_WORD)
+    return id_cell(text, width=_WORD)
 
 
 _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
     Kind.ID: id_cell,
     Kind.NUMBER: number_cell,
     Kind.CREDITS: credits_cell,
+    Kind.STATUS: status_cell,
     Kind.NAME: name_cell,
     Kind.HEIGHT: partial(id_cell, width=_NUMBER),
     Kind.TEXT: text_cell,

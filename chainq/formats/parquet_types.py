@@ -5,6 +5,7 @@
 - Targets, weights and amounts: decimal128(38, 0). decimal256 would hold 2^128-1, which has 39 digits, but duckdb reads
   that as a double (3.402823669209385e+38). `wide` takes it, for pandas, to which both are Decimal objects.
 - Results of a query: doubles, decimals of their own size, booleans, dates, and timestamps, in UTC if DuckDB has a zone.
+  Their arrays and objects are JSON text, whatever the column is called.
 - Arrays and objects of known shape (`chainq.catalog.nested`): lists and structs. Members that the shape does not name
   are in the member `other` as JSON text, as sent.
 - Objects whose keys are data, and unknown fields: their JSON text, as sent. Other columns: strings.
@@ -54,10 +55,10 @@ class Type(NamedTuple):
 
 def type_of(column: Column, pyarrow: Any, *, wide: bool = False) -> Type:
     """Return the type of a column; with `wide` amounts are decimal256."""
-    if column.path in SHAPES and column.kind is Kind.DATA:
-        return _nested(SHAPES[column.path], pyarrow, wide=wide)
-    if column.type == "unknown" or column.kind is Kind.DATA:
+    if column.type == "unknown" or (column.kind is Kind.DATA and column.path not in SHAPES):
         return Type(json_text, pyarrow.string())
+    if column.kind is Kind.DATA:
+        return _nested(SHAPES[column.path], pyarrow, wide=wide)
     if column.kind is Kind.TIME:
         return Type(milliseconds, pyarrow.timestamp("ms", tz="UTC"))
     if column.type == "boolean":

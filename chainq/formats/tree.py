@@ -80,6 +80,8 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> 
         cell = cells.cell_of(value, column, now)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
             cell = plain(cell.whole)  # a long number loses no digit
+        elif column.kind is Kind.DATA:
+            cell = plain(cell.short)  # its tree follows
         elif column.kind is Kind.TEXT and "\n" in text_of(value) and not program_of(text_of(value)):
             cell = cells.block_cell(text_of(value))
         fields.append((column.path, cell))
