@@ -134,8 +134,10 @@ def url(text: str) -> str:
 
 def _fault(text: str, wrong: str) -> str:
     """Return which part of an invalid URL is at fault; empty if it is no URL at all. `wrong`: a character in it."""
+    if os.path.isfile(text):  # noqa: PTH113  # as above
+        return "it is a file"
     if re.match(r"(~|\.{1,2})?/", text):
-        return f"that folder {'is a file' if os.path.isfile(text) else 'does not exist'}"  # noqa: PTH113  # as above
+        return "that folder does not exist"
     port = re.match(r"https?://(?:[^/?#]*@)?(?:\[[^]]*\]|[^/?#:@[]*):([^/?#]+)", text)
     if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 2**16):
         return "the port is not a number from 1 to 65535"

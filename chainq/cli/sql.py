@@ -17,10 +17,10 @@ from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
-from chainq.cli.sql_prompt import SqlPrompt
+from chainq.cli.sql_prompt import DOTTED, SqlPrompt
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import Phrase, UsageError
+from chainq.errors import Phrase, ResponseError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
@@ -53,7 +53,7 @@ def run(given: "SqlOptions") -> None:
     heights = next((word for word in words if is_range(word) and not os.path.exists(word)), None)  # noqa: PTH110
     if heights is not None:
         words.remove(heights)
-    _check_words(words, query)
+    _check_words(words, query, given.url or "")
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST", "filter heights with WHERE")
@@ -114,12 +114,16 @@ def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> l
     return lacking
 
 
-def _check_words(words: list[str], query: str | None) -> None:
-    """Raise UsageError unless `words`, the arguments before the query, and the query are what they have to be."""
-    if words and os.path.isfile(words[0]):  # noqa: PTH113  # a Path raises for names that are too long
-        raise UsageError(
-            f"{quoted(words[0])} is a file: expected the folder or URL of an export", single_file(words[0])
-        )
+def _check_words(words: list[str], query: str | None, url: str) -> None:
+    """Raise UsageError unless `words`, the arguments before the query, the query and the URL are what they must be."""
+    place = words[0] if words else url
+    if os.path.isfile(place):  # noqa: PTH113  # a Path raises for names that are too long
+        raise UsageError(f"{quoted(place)} is a file: expected the folder or URL of an export", single_file(place))
+    typed = words[0] if query is None and words else query or ""
+    if typed.split(" ")[0] in DOTTED and not os.path.exists(typed):  # noqa: PTH110
+        table = typed.partition(" ")[2] or "blocks"
+        hint = f"the query 'describe {table}' lists columns, and 'show tables' the tables of an export"
+        raise UsageError(f"{quoted(typed)} is for the prompt: expected one SELECT in quotes", hint)
     if words and words[0] == "demo:":
         of_url = f"chainq sql --url demo:{'' if query is None else f' {shlex.quote(query)}'}"
         raise UsageError("demo: is a service: expected the folder or URL of an export", of_url)
@@ -135,9 +139,7 @@ def _check_words(words: list[str], query: str | None) -> None:
     if query is not None and not _looks_like_query(query):
         if words and _looks_like_query(words[0]):
             raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(words[0])}")
-        dotted = "words with a dot are for the prompt; 'show tables' and 'describe blocks' are queries"
-        hint = dotted if query.startswith(".") else ""
-        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes", hint)
+        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
 
 
 def _query(words: list[str]) -> str | None:
@@ -251,7 +253,10 @@ def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, 
         some = _first(some, SHOWN, prompt, said)
     for rows in some:
         with signals_deferred():
-            writer.write(rows)
+            try:
+                writer.write(rows)
+            except ResponseError as error:  # the query computed the value, and no service sent it
+                raise UsageError(error.message, error.hint) from None
             sink.keep()
     with signals_deferred():
         writer.close()

@@ -24,6 +24,8 @@ A query ends with a semicolon and may have several lines. Ctrl-C drops or stops 
 _KEYWORDS = (
     "select from where group by order limit having join on using with as distinct count sum min max avg and or not"
 )
+DOTTED = (".tables", ".schema", ".help", ".quit", ".exit")
+"""The commands of the prompt that begin with a dot."""
 _ENDS = (".quit", ".exit", "quit", "exit")
 _HELP = (".help", "help")
 _DOTTED = re.compile(r"\.[A-Za-z_]+( +\w+)?")  # unlike lines of a query: .5, .lower(), .height,
@@ -53,7 +55,7 @@ class SqlPrompt:
             raise missing_package("a prompt needs the prompt_toolkit package; or pass a query", "sql") from None
         self._schema, self._answer = schema, answer
         columns = {name for table in schema.values() for name, _ in table}
-        words = [*schema, *sorted(columns), *_KEYWORDS.split(), ".tables", ".schema", ".help", ".quit"]
+        words = [*schema, *sorted(columns), *_KEYWORDS.split(), *DOTTED]
         path = _history()
         self._session: PromptSession[str] = PromptSession(
             history=FileHistory(str(path)) if path else InMemoryHistory(),
@@ -77,7 +79,7 @@ class SqlPrompt:
                 begun, unfinished = unfinished, ""
                 try:
                     text = self._session.prompt(
-                        "chainq> ", prompt_continuation="   ...> ", handle_sigint=False, default=begun
+                        "chainq> ", prompt_continuation=_continuation, handle_sigint=False, default=begun
                     ).strip()
                     unfinished, command = _last(text, ended=self._ends(text))
                     text = command or text
@@ -113,6 +115,11 @@ class SqlPrompt:
         columns = self._schema[table]
         width = max(len(name) for name, _ in columns)
         return f"{table}\n" + "".join(f"  {name:{width}}  {kind}\n" for name, kind in columns)
+
+
+def _continuation(width: int, _: int, wrapped_lines: int) -> str:
+    """Return what is before a line that Enter began; before the rest of a line that is too long, only spaces."""
+    return " " * width if wrapped_lines else "   ...> "
 
 
 def _word(text: str) -> str:

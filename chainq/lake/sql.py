@@ -39,7 +39,7 @@ from chainq.text.sanitize import quoted
 
 T = TypeVar("T")
 BATCH = 1000  # rows converted to Python objects together
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _CLOSED = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",  # nor Python's variables
@@ -130,10 +130,9 @@ class Database(Closing):
                 raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", self._writes())
             where = "tables are" if self._held is None else "data set has"
             exported = unknown[0] in {*map(view_name, TABLES)} and self._held is None
-            more = (
-                f"; chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it" if exported else ""
-            )
-            near = [name for name in alike(unknown[0], known) if name not in named]
+            writes = f"; chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it"
+            more = f"{writes} (recipes: docs/tables.md)" if exported else ""
+            near = [] if exported else [name for name in alike(unknown[0], known) if name not in named]
             meant = f" (did you mean {near[0]}?)" if near else ""
             raise UsageError(f"no table {quoted(unknown[0])}{meant}", f"the {where} {', '.join(known)}{more}")
         commands = [command for view, command in known.items() if view in named]
@@ -163,7 +162,7 @@ class Database(Closing):
             query = self._checked(empty, query).query
             try:
                 return {name.lower() for name in empty.get_table_names(query)}
-            except self._duckdb.BinderException:
+            except (self._duckdb.BinderException, self._duckdb.CatalogException):  # which have no line here
                 self._bind(empty, query)
                 words = {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
                 return {word for word in words if not self._is_valid_without(empty, query, word)}
@@ -393,7 +392,7 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     """Return type, note and kind of a column, by its type in DuckDB."""
     if exact.is_nested(duckdb_type):
         return "unknown", "", Kind.DATA
-    if "HUGEINT" in duckdb_type:  # of 128 bits: every sum of integers
+    if duckdb_type in ("HUGEINT", "UHUGEINT", "UBIGINT"):  # more than 64 bits with a sign: every sum of integers
         return "decimal(38,0)", "", Kind.HEIGHT
     if duckdb_type.startswith(_NUMBERS):
         return "number", "", Kind.HEIGHT

@@ -5,9 +5,11 @@ import math
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -368,6 +370,40 @@ def test_names_with_dots_and_brackets(exported: Program) -> None:
     assert row == {"a.b": 2, "a": 1, "a[].b": 3, "a[]": "[4]", "c": '{"b":5}', "c.b": 6}
 
 
+@pytest.mark.parametrize(
+    ("query", "typed"),
+    [
+        ("select ratifications, ratifications as r from full_blocks limit 3", "json json"),
+        ("select list(height order by height) as aborted_transaction_ids, count(*) as finalize from blocks", "json n"),
+        ("select [{'a': 1}] as transactions, {'timestamp': 'x', 'other': null} as finalize", "json json"),
+        ('select [1, 2] as transactions, [7]::int[1] as "transaction.fee.transition.inputs"', "json json"),
+        ("select 'x' as timestamp, 1.5 as height, true as coinbase_target, null as ratifications", "text n b n"),
+        ("select 18446744073709551615::ubigint as height, 'rejected' as status", "n text"),
+    ],
+)
+def test_names_of_columns_choose_no_type(query: str, typed: str, exported: Program) -> None:
+    """A result may have any names: its Parquet types and values are those of DuckDB, lists and structs as JSON text."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    due = [json.loads(row) for row in exported("sql", "lake", query, "--jsonl").rows]
+    ran = exported("sql", "lake", query, "-o", "names.parquet")
+    assert (ran.code, ran.err) == (0, "")
+    kinds = typed.split()
+    read: dict[str, Callable[[Any], object]] = {"json": json.loads, "n": lambda number: number, "b": bool, "text": str}
+    for row, expected in zip(parquet.read_table(exported.home / "names.parquet").to_pylist(), due, strict=True):
+        assert list(row) == list(expected)
+        found = [read[kind](value) for kind, value in zip(kinds, row.values(), strict=True)]
+        assert found == list(expected.values())
+
+
+def test_a_table_shows_what_a_query_computed(exported: Program) -> None:
+    """Lists and structs are shown if they fit, and always with --no-trunc; no name of a column adds a sign."""
+    query = "select 'rejected' as status, {'a': 1, 'b': 'x'} as s, [1, 2, 3] as l, range(100) as r"
+    _, row, _ = exported("sql", "lake", query, "--table", "--no-trunc").out.decode().splitlines()
+    assert row.split() == ["rejected", '{"a":1,"b":"x"}', "[1,2,3]", f"[{','.join(map(str, range(100)))}]"]
+    _, row, _ = exported("sql", "lake", query, "--table", env={"COLUMNS": "40"}).out.decode().splitlines()
+    assert re.split("  +", row) == ["rejected", "2 items", "[1,2,3]", "100 items"]
+
+
 def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
     """Averages, decimals, and sums of 128 bits keep their digits in Parquet."""
     pytest.importorskip("pyarrow")
@@ -381,7 +417,7 @@ def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
     assert isinstance(row.pop("a"), float)
     assert row == expected
     query = "select 170141183460469231731687303715884105::hugeint * 1000 h from blocks"
-    line = one_line(exported("sql", "lake", query, "-o", "huge.parquet"), 5)
+    line = one_line(exported("sql", "lake", query, "-o", "huge.parquet"), 2)
     assert "of 39 digits: expected a number of at most 38 digits; cast it to VARCHAR" in line
 
 
@@ -447,6 +483,7 @@ def test_errors_of_a_query_are_one_line(exported: Program) -> None:
         ("select timestamp::date as day, nonsense from blocks", "(column 32: nonsense)"),
         ("select 'ä語', \t nonsense from blocks", "(column 16: nonsense)"),
         ("select timestamp from blocks where height = 'x'", "(column 45: 'x')"),
+        ("select height, foo(height) from blocks", "(column 16: foo)"),
     ):
         line = one_line(exported("sql", "lake", query), 2)
         assert f"LINE 1: {' '.join(query.splitlines()[0].split())} {place}" in line
@@ -583,7 +620,7 @@ def test_times_and_booleans_in_parquet(exported: Program) -> None:
     said = json.loads(exported("sql", "lake", query, "--jsonl").out)
     texts = [str(one).replace("T", " ").replace("Z", "+00") for one in list(said.values())[:5]]
     assert list(found[0]) == [*texts, "false", None, "[1,2]"]
-    line = one_line(exported("sql", "lake", "select timestamp 'infinity' as t", "-o", "times.parquet"), 5)
+    line = one_line(exported("sql", "lake", "select timestamp 'infinity' as t", "-o", "times.parquet"), 2)
     assert "expected a time of the years 1 to 9999; cast it to VARCHAR" in line
 
 
@@ -603,7 +640,9 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     for given in (["lake"], ["lake", "-"], ["-"], []):
         assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
     assert "'select' is not a query: expected one SELECT in quotes" in one_line(exported("sql", "select"), 2)
-    assert "'show tables' and 'describe blocks' are queries" in one_line(exported("sql", "lake", ".tables"), 2)
+    assert "'describe blocks' lists columns, and 'show tables' the tables of an export" in one_line(
+        exported("sql", "lake", ".tables"), 2
+    )
     assert exported("sql", "lake", "show tables", "--text").rows == [b"blocks", b"full_blocks", b"records"]
     line = one_line(exported("sql", "lake", "select count(*) from full-blocks"), 2)
     assert line.endswith("; the table is full_blocks\n")
@@ -628,8 +667,12 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
             == "chainq sql: cannot write missing/x.csv: there is no folder missing; create it with: mkdir -p missing\n"
         )
     (chainq.home / "blocks.parquet").touch()
-    no_table = one_line(chainq("sql", "--last", "5", "select * from calls", url=nowhere), 2)
-    assert no_table.endswith("; chainq export chain --to DEST writes calls, and chainq sql DEST has it\n")
+    no_table = one_line(chainq("sql", "--last", "5", "select * from transactions", url=nowhere), 2)
+    assert "no table 'transactions'; the tables are " in no_table
+    assert no_table.endswith(" writes transactions, and chainq sql DEST has it (recipes: docs/tables.md)\n")
+    for dotted, query in ((".tables", "describe blocks"), (".schema records", "describe records")):
+        line = one_line(chainq("sql", "--last", "5", dotted, url=nowhere), 2)
+        assert f"{dotted!r} is for the prompt: expected one SELECT in quotes; the query {query!r} lists columns" in line
     file = "is a file: expected the folder or URL of an export"
     assert file in one_line(chainq("records", "5", "--lake", "blocks.parquet", url="demo:"), 2)
     assert file in one_line(chainq("export", "records", "--to", "blocks.parquet", url="demo:"), 2)
@@ -642,8 +685,8 @@ def test_a_single_file_is_for_duckdb(chainq: Program, nowhere: str, tmp_path: Pa
     """The hint names that file, and the program duckdb only if it is there."""
     (chainq.home / "Rec.parquet").touch()
     queries = ["select * from 'Rec.parquet'"], ["Rec.parquet", "select 1"], ["Rec.parquet"]
-    for given in queries:
-        line = one_line(chainq("sql", *given, url=nowhere), 2)
+    for given, url in (*((query, nowhere) for query in queries), (["select 1"], "Rec.parquet")):
+        line = one_line(chainq("sql", *given, url=url), 2)
         assert """ -c 'import duckdb; duckdb.sql("select * from \\"Rec.parquet\\"").show()'\n""" in line, given
     (tmp_path / "duckdb").touch(0o755)
     line = one_line(chainq("sql", *queries[0], url=nowhere, env={"PATH": str(tmp_path)}), 2)
@@ -686,6 +729,10 @@ def test_charts_of_a_result(exported: Program) -> None:
     assert lengths[0] > 50
     assert abs(lengths[1] * 2 - lengths[0]) <= 1
     assert bars[2].count("░") > 10
+    exact = "select * from (values (2, 18741942424705933850::uhugeint), (1, 3)) t(round, n)"
+    assert [bar.split()[:2] for bar in chart(exact)[1:]] == [["2", "18,741,942,424,705,933,850"], ["1", "3"]]
+    rounded = "select * from (values ('a', 1162 / 3), ('b', 12345678.9), ('c', 1e20)) t(label, n)"
+    assert [bar.split()[:2] for bar in chart(rounded)[1:]] == [["a", "387.333"], ["b", "12,345,679"], ["c", "1e+20"]]
     line = chart("select timestamp, height::double as h2 from blocks")
     assert line[0] == "h2 by timestamp"
     assert any(shown.strip() == "UTC" for shown in line)
@@ -698,4 +745,4 @@ def test_charts_of_a_result(exported: Program) -> None:
         ("timestamp, height, round", "timestamp, height, round"),
     ):
         refused = one_line(exported("sql", "lake", f"select {columns} from blocks", "--format", "chart"), 2)  # noqa: S608
-        assert f"chart cannot draw the columns {names}; it draws a text and a number" in refused
+        assert f"chart cannot draw the columns {names}; it draws a text or number and a number (bars in" in refused

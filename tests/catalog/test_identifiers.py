@@ -244,10 +244,10 @@ def test_a_host_without_a_scheme_is_recognized(text: str, hint: str) -> None:
 def test_a_path_that_is_no_folder_says_so(tmp_path: Path) -> None:
     """A path is meant as an export: what is there in its place is said, and not what a URL looks like."""
     (tmp_path / "rows").touch()
-    for name, said in (("rows", "is a file"), ("nothing", "does not exist")):
+    for name, said in (("rows", "it is a file"), ("nothing", "that folder does not exist")):
         with pytest.raises(UsageError) as raised:
             identifiers.url(str(tmp_path / name))
-        assert str(raised.value) == f"invalid URL '{tmp_path / name}': that folder {said}"
+        assert str(raised.value) == f"invalid URL '{tmp_path / name}': {said}"
 
 
 def test_an_address_of_another_chain_says_how_ours_begin() -> None:
