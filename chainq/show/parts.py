@@ -251,7 +251,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
     if transaction_id is not None:
         return _transaction(service, text_of(transaction_id))
     where = f"no records of it, and {_OPEN} have its ID"
-    at = f"transitions H --where 'transition_id = {transition_id}', or the same with records"
+    at = f"chainq transitions H --where 'transition_id = {transition_id}', or the same with records"
     raise _unseen(service, f"transition {transition_id}", heights, where, at=at)
 
 
@@ -288,7 +288,7 @@ def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
     heights = _newest_heights(service, last)
     found = _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights)
     if not found:
-        at = f"records H --where 'record_ciphertext ~ {ciphertext[:40]}'"
+        at = f"chainq records H --where 'record_ciphertext ~ {ciphertext[:40]}'"
         raise _unseen(service, f"record {abridged(ciphertext, 40)}", heights, at=at)
     return RecordParts(ciphertext, found[0])
 
@@ -320,8 +320,8 @@ def _unseen(
 ) -> NotFoundError:
     """Return the error for what is not in the newest blocks.
 
-    `where`: what these have none of; `check`: what may help, before looking further; `at`: the query that finds it for
-    who knows its height H: an old one is too many blocks away.
+    `where`: what these have none of; `check`: what may help, before looking further; `at`: the command that finds it
+    for who knows its height H: an old one is too many blocks away.
     """
     from chainq.text.humanize import counted
 
@@ -331,7 +331,7 @@ def _unseen(
     hints += [Phrase("look at more blocks with {last}", last=10 * len(heights))] if more else []
     hint = Phrase(", or ".join(["{}"] * len(hints)), *hints)
     if at and more:
-        hint += f"; if you know its height H: chainq {at}"
+        hint += f"; if you know its height H: {at}"
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
 
 
