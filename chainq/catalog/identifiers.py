@@ -175,3 +175,14 @@ def is_loopback(host: str | None) -> bool:
     """Return whether a host is this machine by its name alone (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3)."""
     name = host or ""
     return name in ("localhost", "::1") or (name.startswith("127.") and name.replace(".", "").isdecimal())
+
+
+def place(text: str) -> tuple[object, ...]:
+    """Return what two spellings of the URL of a service have in common.
+
+    >>> place("http://H:80/") == place("http://h")
+    True
+    """
+    parts = urlsplit(text)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query

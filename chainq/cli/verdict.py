@@ -15,10 +15,13 @@ from chainq.process.signals import signals_deferred
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.text.humanize import counted
-from chainq.verify.findings import Step
+from chainq.verify.findings import RECOMPUTED, Step
+from chainq.verify.service_rows import BLOCKS
 
 LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
+NEWEST, MANY = 10, 5
+"""Heights at the end of a range that a server may not have filled yet, and heights with findings that show a habit."""
 SHOWN = 5  # kinds of rows that a server does not list
 
 
@@ -34,10 +37,18 @@ class Verdict:
         self.compared = ""
         self.above = HeightRange(0, 0)  # heights above the tip that were to be verified
         self.repairable = False  # a finding has a command that repairs it
+        self.unwitnessed = False  # there is a witness, and no height was compared with it
+        self.wrong: set[int] = set()  # heights with findings
 
     def read(self) -> tuple[int, int] | None:
         """Return the height range that is verified, None if it is not known."""
         return self.heights.edges if len(self.heights) else None
+
+    @property
+    def made_up(self) -> bool:
+        """Whether each block that was read has a hash that does not match."""
+        blocks = sum(self.rows[command] for command in BLOCKS)
+        return 0 < blocks == self.findings["hash"]
 
     @property
     def total(self) -> str:
@@ -123,6 +134,7 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
                 journal.expect_rows()
             writer.write([finding.encode() for finding in step.findings])
         verdict.findings.update(finding.check for finding in step.findings)
+        verdict.wrong.update(finding.height for finding in step.findings if finding.height is not None)
         verdict.repairable |= any(finding.repair for finding in step.findings)
         verdict.rows.update(step.rows)
         verdict.unlisted = step.unlisted
@@ -137,10 +149,40 @@ def begun(writer: Writer, settings: OutputSettings, *, offline: bool) -> Beginni
     return Beginning(writer) if held else Beginning(writer, 0)
 
 
+def singles(left_out: Mapping[str, int]) -> str:
+    """Return what the verdict says of blocks that responses for several heights left out; empty for none."""
+    found = ", ".join(f"{number:,} {command}" for command, number in left_out.items() if number)
+    return f"; left out of responses for several heights, and found by a request for each: {found}" if found else ""
+
+
+def witnessed(heights: HeightRange, verdict: Verdict) -> str:
+    """Return what the verdict says of the witness, which was compared at `heights`."""
+    if not len(heights):
+        return "; not compared with the witness, whose chain ends before these heights"
+    agrees = "differs from the witness" if verdict.findings["differs"] else "the same as the witness"
+    rest = HeightRange(heights.end, verdict.heights.end)
+    return f"; {agrees} at {heights}" + (f"; not compared with it: {rest}" if len(rest) else "")
+
+
+def next_step(verdict: Verdict, again: str) -> str:
+    """Return what to do about findings in the rows of a service. `again`: the options that name it to a command."""
+    found, last = verdict.findings.keys(), verdict.heights.end - 1
+    if not found or found <= RECOMPUTED:
+        return ""
+    lowest = min(verdict.wrong, default=0)
+    if found == {"missing"} and verdict.heights.start < lowest and last - lowest < NEWEST:
+        return f"if the server is still adding these rows, they come later: end the range at height {lowest}"
+    if 2 * len(verdict.wrong) >= len(verdict.heights) and len(verdict.wrong) >= MANY:
+        return f"most heights have findings: chainq doctor{again} shows how the lists of this server behave"
+    return "report these findings to the operator of the server"
+
+
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:
-    """Raise IncompleteError if anything is wrong or above the tip; else say that nothing is. `repair`: what helps, if
-    that can."""
-    if verdict.findings or len(verdict.above):
-        raise IncompleteError(str(verdict), repair if verdict.repairable else "")
+    """Raise IncompleteError if anything is wrong, above the tip or without the witness; else say that nothing is.
+
+    `repair`: what helps, if that can.
+    """
+    if verdict.findings or len(verdict.above) or verdict.unwitnessed:
+        raise IncompleteError(str(verdict), repair)
     if not reporter.quiet:
         reporter.line(f"chainq: {verdict}")

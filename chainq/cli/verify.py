@@ -4,6 +4,7 @@ What is compared is in `chainq.verify`.
 """
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
@@ -15,7 +16,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, begun, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, begun, conclude, next_step, singles, witnessed, write_findings
 from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
@@ -40,7 +41,8 @@ from chainq.verify.service_rows import BLOCKS, COMMANDS
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
-MADE_UP = "the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
+MADE_UP = "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
+UNCHECKED = "the values in full blocks were not checked (--witness URL or --hashes checks them)"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -67,8 +69,7 @@ def run(given: VerifyCommand) -> None:
         service = opened.enter_context(connect.open_service(options, reporter))
         lacking = [] if given.commands else [one for one in commands if one not in BLOCKS and service.lacks(one)]
         commands = tuple(command for command in commands if command not in lacking)
-        _warn_of_sample(service, hashes, reporter)
-        witness = _witness(given, options, reporter)
+        witness = _witness(given, options, service.url, reporter)
         if witness is not None:
             opened.enter_context(witness)
         journal = None
@@ -121,13 +122,27 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal and tip:
                 _end(journal, verdict, tip)
-    verdict.compared = (
-        (f"; not in this export: {', '.join(lacking)}" if lacking else "")
-        + _sampled(listed)
-        + _singles(audit)
-        + (hashes.verdict("the server", verdict.rows) if hashes else "")
-    )
-    conclude(verdict, reporter, LISTED if settings.format == "table" else "")
+    left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
+    verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
+    _compared_further(audit, verdict, hashes, reporter, witness=witness is not None)
+    advice = next_step(verdict, _same_server(given))
+    listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
+    conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
+
+
+def _compared_further(
+    audit: Audit, verdict: Verdict, hashes: "BlockHashes | None", reporter: Reporter, *, witness: bool
+) -> None:
+    """Add to the verdict what the full blocks were compared with."""
+    if hashes is not None:
+        verdict.compared += hashes.verdict("the server", verdict.rows)
+    if witness:
+        verdict.compared += witnessed(audit.witnessed, verdict)
+        verdict.unwitnessed = len(verdict.heights) > len(audit.witnessed) == 0
+    elif hashes is None and verdict.rows:
+        verdict.compared += f"; {UNCHECKED}"
+    if verdict.made_up:
+        reporter.warn(MADE_UP)
 
 
 @contextmanager
@@ -176,12 +191,6 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
     return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None, given.workers or cores())
 
 
-def _warn_of_sample(service: Service, hashes: "BlockHashes | None", reporter: Reporter) -> None:
-    """Warn of the built-in sample chain, which has a finding in each block."""
-    if hashes is not None and service.url == "demo:":
-        reporter.warn(MADE_UP)
-
-
 def _after_reorg(audit: Audit, verdict: Verdict, journal: Journal | None, reporter: Reporter) -> None:
     """Warn of a reorg during the run, whose findings may be of rows from before and after it.
 
@@ -213,10 +222,14 @@ def _sampled(listed: frozenset[int] | None) -> str:
     return f"; the transactions are those of {counted(len(listed), 'random height')} (--full: of all)"
 
 
-def _singles(audit: Audit) -> str:
-    """Return what the verdict says of blocks that responses for several heights left out; empty for none."""
-    found = ", ".join(f"{number:,} {command}" for command, number in audit.singles.items() if number)
-    return f"; left out of responses for several heights, and found by a request for each: {found}" if found else ""
+def _same_server(given: VerifyCommand) -> str:
+    """Return the option that names the service to another command, unless the environment does."""
+    named = (("url", given.url and mask_url(given.url)), ("profile", given.profile))
+    return "".join(
+        f" --{name} {shlex.quote(value)}"
+        for name, value in named
+        if value and value != os.environ.get(f"CHAINQ_{name.upper()}")
+    )
 
 
 def _identity(
@@ -283,12 +296,18 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
     return f"resume with --start {verdict.reached} --end {verdict.heights.end}{header}"
 
 
-def _witness(given: VerifyCommand, options: ServiceOptions, reporter: Reporter) -> Service | None:
-    """Return the service that `--witness` names. Headers and the dialect of the first one are not its own."""
+def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: Reporter) -> Service | None:
+    """Return the service that `--witness` names. Headers and the dialect of the first one, at `own`, are not its own.
+
+    Raises UsageError if it is the first one.
+    """
     if given.witness is None:
         return None
     url = identifiers.url(given.witness)
-    return connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
+    witness = connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
+    if identifiers.place(witness.url) == identifiers.place(own):
+        raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
+    return witness
 
 
 def _commands(given: list[str] | None) -> tuple[str, ...]:

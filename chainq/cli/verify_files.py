@@ -24,7 +24,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, RECOMPUTED, Repair, Step, by_height
-from chainq.verify.service_rows import BLOCKS, COMMANDS
+from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
     from chainq.verify.data_set import DataSetCheck
@@ -89,9 +89,8 @@ def run(given: VerifyCommand) -> None:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
                 verdict.compared += hashes.verdict("the file" if single else "the export", verdict.rows)
-                blocks = sum(verdict.rows[command] for command in BLOCKS)
-                if blocks and verdict.findings["hash"] == blocks:
-                    reporter.warn(f"no block hash matches; if this is an export of demo:, {verify.MADE_UP}")
+                if verdict.made_up:
+                    reporter.warn(verify.MADE_UP)
                     verdict.repairable = not verdict.findings.keys() <= RECOMPUTED
         finally:
             reporter.end()
@@ -100,9 +99,8 @@ def run(given: VerifyCommand) -> None:
     foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    conclude(
-        verdict, reporter, spelled(files.hint) or _repair(given, settings, verdict, counted=files.counted or foreign)
-    )
+    repair = spelled(files.hint) or _repair(given, settings, verdict, counted=files.counted or foreign)
+    conclude(verdict, reporter, repair if verdict.repairable else "")
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:

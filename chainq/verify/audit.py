@@ -31,7 +31,8 @@ class Audit:
     each), None for all. `witness`: a service that is expected to have the same rows, up to its own tip. `hashes`
     recomputes block hashes, up to its anchor. `progress` counts the heights read per command. Raises UsageError for an
     anchor below the range. `linked`: the range is linked to the block before it, which an earlier pass has verified.
-    `singles`: how many blocks only a request for one height returned, by command.
+    `singles`: how many blocks only a request for one height returned, by command. `witnessed`: the heights compared
+    with the witness.
     """
 
     def __init__(
@@ -60,10 +61,10 @@ class Audit:
         progress.begin(len(heights) * len(known), heights_of(len(known)))
         self._source = ServiceRows(service, heights, known, self._listed, progress=progress, hashes=hashes)
         end = heights.start if witness is None else witness.tip_for(heights.end) + 1
-        self._witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
+        self.witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
         self._witness = None
         if witness is not None:
-            self._witness = ServiceRows(witness, self._witnessed, known, self._listed, self._source.facts)
+            self._witness = ServiceRows(witness, self.witnessed, known, self._listed, self._source.facts)
         self._chains = {command: ChainCheck() for command in BLOCKS}
         # Identities of missing rows, with their heights: they may appear at another height.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
@@ -76,7 +77,7 @@ class Audit:
         """Yield findings step by step, by height. Raises ChainqError if one of the services fails."""
         for heights in self._source.windows():
             if self._witness:
-                self._witness.read(min(heights.end, self._witnessed.end))
+                self._witness.read(min(heights.end, self.witnessed.end))
             counts: Counter[str] = Counter()
             found = chain.from_iterable(self._height(height, counts) for height in range(*heights.edges))
             findings = [one for one in found if one.height is None or one.height >= self._first]
@@ -116,7 +117,7 @@ class Audit:
             missing = Contradiction("missing", label("transitions", lost.key), None)
             yield self._repair.finding(lost.height, "transitions", missing)
         self._lost.clear()
-        if self._witness and height < self._witnessed.end:
+        if self._witness and height < self.witnessed.end:
             yield from self._differences(self._witness, height, rows)
             self._witness.forget(height)
         self._source.forget(height)

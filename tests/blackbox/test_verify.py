@@ -262,7 +262,7 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
         assert checks == {(41, "link")}
     if faults[0] == "--clamp-heights":
         assert " in 60 blocks, 60 full-blocks" in ran.err
-        assert "; left out of responses for several heights, and found by a request for each: 10 blocks\n" in ran.err
+        assert "; left out of responses for several heights, and found by a request for each: 10 blocks;" in ran.err
     if faults[0] in ("--row-cap", "--clamp-heights", "--fault"):
         assert checks == set()
 
@@ -284,3 +284,22 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
         assert (again.code, "reorg" in again.err) == (0, False), again.err
     ran = program("verify", "670:701", url=server("--tip", "700", "--plant", "lost-record:690"))
     assert (ran.code, "reorg" in ran.err) == (6, False), ran.err
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (
+            ("--fault", "shift-up"),
+            " shows how the lists of this server behave\n",
+        ),
+        (("--plant", "lost-record:305"), "; report these findings to the operator of the server\n"),
+        (("--plant", "lost-record:329"), "end the range at height 329\n"),
+    ],
+)
+def test_the_verdict_says_what_to_do(fault: tuple[str, str], said: str, program: Program, server: Servers) -> None:
+    """By where the findings are: everywhere, at the newest blocks only, or at single heights."""
+    ran = program("verify", "300:330", "--jsonl", url=server("--tip", "330", *fault))
+    assert ran.code == 6
+    assert ran.err.endswith(said), ran.err
+    assert "; the values in full blocks were not checked (--witness URL or --hashes checks them)" in ran.err

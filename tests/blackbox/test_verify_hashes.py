@@ -155,14 +155,17 @@ def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) 
         (1, "hash"),
         (2, "hash"),
     }
-    made_up = "the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
-    assert made_up not in ran.err  # a server can have any chain
+    assert len(ran.rows) == 7  # one per row, and the root before block 0: what is below cannot be computed
+    made_up = (
+        "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
+    )
+    assert made_up in ran.err
     for words, warned in ((HASHES, True), ((), False)):
         assert (made_up in program("verify", "0:3", *words, url="demo:").err) == warned
     assert program("export", "blocks", "full-blocks", "0:3", "--to", "made-up", "-q", "-w", "1", url="demo:").code == 0
     ran = program("verify", "made-up", *HASHES)
     assert ran.code == 6
-    assert f"no block hash matches; if this is an export of demo:, {made_up}" in ran.err
+    assert made_up in ran.err
     assert "write these partitions again" not in ran.err
 
 

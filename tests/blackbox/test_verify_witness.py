@@ -42,6 +42,7 @@ def test_equal_services_have_no_difference(program: Program, server: Servers) ->
     ran = program("verify", "30:60", "--witness", server("--dialect", "aleo", "--seed", "0"), url=server())
     assert (ran.code, ran.out) == (0, b"")
     assert ": no findings in " in ran.err
+    assert ran.err.endswith("; the same as the witness at heights 30-59\n")
 
 
 def test_lag_is_no_difference(program: Program, server: Servers) -> None:
@@ -49,6 +50,17 @@ def test_lag_is_no_difference(program: Program, server: Servers) -> None:
     ran = program("verify", "30:60", "--witness", server("--tip", "49"), url=server("--tip", "330"))
     assert (ran.code, ran.out) == (0, b"")
     assert "warning: the chain of the witness ends at height 49: later heights are not compared" in ran.err
+    assert ran.err.endswith("; the same as the witness at heights 30-49; not compared with it: heights 50-59\n")
+    ran = program("verify", "50:60", "--witness", server("--tip", "49"), url=server("--tip", "330"))
+    assert (ran.code, ran.out) == (6, b"")
+    assert ran.err.endswith("; not compared with the witness, whose chain ends before these heights\n")
+
+
+@pytest.mark.parametrize("other", ["http://h:80/", "HTTP://H", "http://h/?"])
+def test_2_a_server_is_not_its_own_witness(other: str, program: Program) -> None:
+    """It would agree with itself, however its URL is written."""
+    said = one_line(program("verify", "5:6", "--witness", other, url="http://h"), 2)
+    assert said.endswith("--witness names the server to verify, which agrees with itself; name another server\n")
 
 
 def test_another_chain_differs_at_every_height(program: Program, server: Servers) -> None:
