@@ -100,7 +100,8 @@ def run(given: VerifyCommand) -> None:
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     repair = spelled(files.hint) or _repair(given, settings, verdict, counted=files.counted or foreign)
-    conclude(verdict, reporter, repair if verdict.repairable else "")
+    strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
+    conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if verdict.repairable else ""))))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:

@@ -299,6 +299,7 @@ def test_whatever_was_done_to_the_files_is_found(
     found = [json.loads(row) for row in ran.rows]
     assert {(row["command"], row["check"]) for row in found} >= due, found
     assert all(START <= row["height"] <= 400 for row in found), found
+    assert ("; remove the foreign files yourself" in ran.err) == any(row["check"] == "foreign" for row in found)
 
 
 def test_a_data_set_as_it_was_written_has_no_finding(exported: Path, program: Program) -> None:
