@@ -99,7 +99,7 @@ def run(given: VerifyCommand) -> None:
     foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    repair = spelled(files.hint) or _repair(given, settings, verdict, counted=files.counted or foreign)
+    repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if verdict.repairable else ""))))
 
