@@ -35,7 +35,7 @@ def _read(given: "OutputOptions") -> Iterator[str]:
     yield from filter(None, (getattr(given, name, None) for name in _WORDS))
     for name in _LISTS:
         yield from map(str, getattr(given, name, None) or ())
-    yield from (getattr(given, "cert", None) or "").split(":")
+    yield from filter(None, (getattr(given, "cert", None) or "").split(":"))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -51,5 +51,5 @@ def _part_of_export(file: Path, folder: Path) -> bool:
     from chainq.stored.data_set import NAME
     from chainq.stored.receipt import FOLDER
 
-    first = file.resolve().relative_to(root).parts[0]
-    return (root / NAME).is_file() and first in {NAME, FOLDER.split("/")[0], *TABLES}
+    first = file.resolve().relative_to(root).parts[:1]  # empty for the folder itself
+    return (root / NAME).is_file() and not {NAME, FOLDER.split("/")[0], *TABLES}.isdisjoint(first)
