@@ -148,7 +148,7 @@ class _Examination:
 
     def _dialect(self) -> Check:
         try:
-            self.dialect = dialect_detection.detect(self.prober.result)
+            self.dialect = dialect_detection.detect(self.prober.items)
         except ChainqError as error:
             return Check("dialect", UNKNOWN, str(error), error)
         self.methods.set_dialect(DIALECTS[self.dialect])

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, Phrase, ServiceError, UnreachableError
+from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError
 from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
 from chainq.transport.failures import is_misunderstood, retry_after
-from chainq.transport.jsonrpc import decode_result
+from chainq.transport.jsonrpc import decode_result, items_of
 
 MAX_CALLS = 39
 """The most requests that a diagnosis sends, retries included."""
@@ -135,12 +135,16 @@ class Prober(Closing):
             outcome.error.message = f"{method}: {outcome.error.message}"
         return outcome
 
-    def result(self, method: str, params: Any) -> Raw:
-        """Return the `result` of a call, for `dialect_detection.detect`. Raises ChainqError."""
+    def items(self, method: str, params: Any) -> list[Raw]:
+        """Return the items of the `result` of a call, for `dialect_detection.detect`. Raises ChainqError."""
         outcome = self.call(method, params)
         if outcome.error is not None:
             raise outcome.error
-        return Raw(outcome.result)
+        try:
+            return items_of(Raw(outcome.result))
+        except ResponseError as error:
+            error.message = f"{method}: {error.message}"
+            raise
 
     def _count(self, report: Report) -> None:
         self.calls += 1

@@ -4,23 +4,33 @@ The cache only saves calls: a cache that cannot be read or written is not an err
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Raw
 
 from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config.dialect_cache import forget, remember, remembered
-from chainq.errors import ChainqError, IncompleteError, LackingError, Phrase, ResponseError, ServiceError, TooHeavyError
-from chainq.rows import fields, raw_json
-from chainq.text.sanitize import excerpt
+from chainq.errors import (
+    BrokenBodyError,
+    IncompleteError,
+    LackingError,
+    Phrase,
+    ResponseError,
+    ServiceError,
+    TooHeavyError,
+)
+from chainq.rows import fields
 from chainq.transport.failures import is_misunderstood
 
-Call = Callable[[str, Any], Raw]
-"""Makes a call with a method name and `params` as they are sent; returns its `result`. Raises ServiceError for a
-JSON-RPC error."""
+Call = Callable[[str, Any], Sequence[Raw]]
+"""Makes a call with a method name and `params` as they are sent; returns the items of its `result`. Raises
+ServiceError for a JSON-RPC error, and ResponseError for a result that is not an array."""
+
+PURPOSE = "to detect the dialect"
+"""Of the calls, for errors and reports: nobody asked for them."""
 
 _UNKNOWN_METHOD = re.compile(r"(?i)\bmethods?\b|\bprocedures?\b|not (found|implemented|supported)|unknown|unsupported")
 """The words of a server that has another code than -32601 for an unknown method."""
@@ -28,6 +38,13 @@ _UNKNOWN_METHOD = re.compile(r"(?i)\bmethods?\b|\bprocedures?\b|not (found|imple
 # check names only. Deployed servers have `getBlocks` too, and the published samples call a full-block method `blocks`.
 # A dialect is recognized by a name, its parameters and the rows together.
 _PROBES = (("blocks", {Role.START: 0, Role.END: 1}), ("full-blocks", {Role.START: 0, Role.END: 0}))
+
+
+class Refusal(NamedTuple):
+    """A method that the server does not have as a dialect has it, and the error that shows it."""
+
+    name: str
+    error: ServiceError | ResponseError
 
 
 def dialect_of(url: str, call: Call, names: Names = NO_NAMES) -> Dialect:
@@ -49,7 +66,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
     timeouts, no connection, one error for every method), ResponseError if no result has rows.
     """
     candidates = [dialect.with_names(names) for dialect in DIALECTS.values()]
-    refusals: list[ChainqError] = []
+    refusals: list[Refusal] = []
     for command, arguments in _PROBES:
         method = BY_COMMAND[command]
         fitting = [dialect for dialect in candidates if _fits(call, dialect, method, arguments, refusals)]
@@ -60,7 +77,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
     hint = Phrase("pass {dialect} {}; chainq doctor examines the server", known)
     if refusals and not fitting:
         if _same(refusals):
-            raise refusals[0]
+            raise refusals[0].error
         texts = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in _by_reason(refusals).items())
         raise ServiceError(f"the server fits no known dialect: {texts}", hint)
     raise ServiceError(f"the server's dialect cannot be detected: {' and '.join(DIALECTS)} fit", hint)
@@ -85,56 +102,47 @@ def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, sh
         error.hint = "what was detected earlier is forgotten: run the command again, or chainq doctor"
 
 
-def _fits(
-    call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[ChainqError]
-) -> bool:
+def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[Refusal]) -> bool:
     """Return whether the result holds rows of the method inside the range, or none; append to `refusals` why not."""
     name, params = dialect.call(method, arguments)
     try:
-        result = bytes(call(name, params))
+        rows = call(name, params)
     except (IncompleteError, LackingError):  # an export without this height has the method
         return True
-    except TooHeavyError:
+    except (TooHeavyError, BrokenBodyError):
         raise
-    except ServiceError as error:
-        if error.code.startswith("HTTP "):  # decided before the method was looked at: wrong path, no credentials
+    except (ServiceError, ResponseError) as error:
+        # An HTTP status is decided before the method is looked at: wrong path, no credentials.
+        if isinstance(error, ServiceError) and error.code.startswith("HTTP "):
             raise
-        refusals.append(error)
+        refusals.append(Refusal(name, error))
         return False
     pick = fields.Picker([method.height or ""])
     # A server that includes `end` may return its block too: doctor reports that; it does not mean another dialect.
     inside = range(arguments[Role.START], arguments[Role.END] + 1)
-    try:
-        rows = list(raw_json.items(result))
-    except ValueError:
-        refusals.append(
-            ResponseError(f"{name}: invalid response: result is not an array: {excerpt(result.decode(), 60)}")
-        )
-        return False
     with suppress(ValueError):
         if all(fields.integer_of(pick(row)[0]) in inside for row in rows):
             return True
-    refusals.append(ServiceError(f"{name}: the result is not rows of the requested range"))
+    refusals.append(Refusal(name, ServiceError(f"{name}: the result is not rows of the requested range")))
     return False
 
 
-def _by_reason(refusals: list[ChainqError]) -> dict[str, list[str]]:
+def _by_reason(refusals: list[Refusal]) -> dict[str, list[str]]:
     """Return the methods that were refused, by what the messages say after their names."""
     methods: dict[str, list[str]] = {}
-    for refusal in refusals:
-        name, _, reason = refusal.message.partition(": ")
-        methods.setdefault(reason, []).append(name)
+    for name, error in refusals:
+        methods.setdefault(error.message.partition(": ")[2], []).append(name)
     return methods
 
 
-def _same(refusals: list[ChainqError]) -> bool:
+def _same(refusals: list[Refusal]) -> bool:
     """Return whether the server refuses every method for one reason, which says nothing about its dialect."""
-    if all(isinstance(refusal, ResponseError) for refusal in refusals):
+    if all(isinstance(error, ResponseError) for _, error in refusals):
         return True
     return len(_by_reason(refusals)) == 1 and all(
-        isinstance(refusal, ServiceError)
-        and refusal.code
-        and not is_misunderstood(refusal.code, refusal.message)
-        and not _UNKNOWN_METHOD.search(refusal.message)
-        for refusal in refusals
+        isinstance(error, ServiceError)
+        and error.code
+        and not is_misunderstood(error.code, error.message)
+        and not _UNKNOWN_METHOD.search(error.message)
+        for _, error in refusals
     )

@@ -24,7 +24,7 @@ from chainq.text.sanitize import printable, quoted
 from chainq.transport.base import Report, ServiceOptions, Transport
 from chainq.transport.connection import Connection
 from chainq.transport.failures import is_misunderstood
-from chainq.transport.jsonrpc import decode_result, decode_rows
+from chainq.transport.jsonrpc import decode_array, decode_result, decode_rows
 
 if TYPE_CHECKING:
     from chainq.fetching.lake import Lake
@@ -110,7 +110,12 @@ class Service(Closing):
         if known is None:
             from chainq.fetching import dialect_detection
 
-            known = self._dialect = dialect_detection.dialect_of(self.url, self.call, self.names)
+            def probe(name: str, params: Any) -> list[Raw]:
+                return self.connection.call(
+                    name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE
+                )
+
+            known = self._dialect = dialect_detection.dialect_of(self.url, probe, self.names)
         return known
 
     def known_dialect(self, method: Method) -> Dialect | None:

@@ -139,7 +139,8 @@ class Report(NamedTuple):
 
     `rate_limited`: the service refused it with HTTP 429. `hung`: the
     server sent no whole response in time, and the run goes on. `call`: the number of the request;
-    `request_id`: its X-Request-ID. `purpose`: why its heights are more than the run was asked for.
+    `request_id`: its X-Request-ID. `purpose`: why it is sent, if nobody asked for it, or for all of its
+    heights.
     """
 
     method: str
@@ -163,7 +164,7 @@ class Report(NamedTuple):
 
 
 def located(method: str, where: str, *, purpose: str) -> str:
-    """Return a request as messages name it. One with heights that nobody asked for has a `purpose`."""
+    """Return a request as messages name it. One that nobody asked for, or with such heights, has a `purpose`."""
     return f"{method} {where}".rstrip() + (f" ({purpose})" if purpose else "")
 
 

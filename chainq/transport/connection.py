@@ -88,7 +88,7 @@ class Connection(Closing):
         self._responded = False  # the server, to any request
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
-        self._serves_json = False
+        self._serves_json = self._succeeded = False
 
     def close(self) -> None:
         """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""
@@ -112,8 +112,9 @@ class Connection(Closing):
 
         `decode` is given the body, compact, and the request id. What it returns may refer to the body: its memory is
         taken until nothing does. `where` names the heights or the object of the call, for errors and reports, and
-        `purpose` why it names more heights than the run was asked for. `divisible`: whether the caller can ask for less
-        when a response is too large or too slow, as it may after TooHeavyError, GatewayError and BrokenBodyError.
+        `purpose` why it is made, if nobody asked for it, or for all of its heights. `divisible`: whether the caller can
+        ask for less when a response is too large or too slow, as it may after TooHeavyError, GatewayError and
+        BrokenBodyError.
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         retries = RetryBudget(self._options.retries, divisible)
@@ -161,6 +162,7 @@ class Connection(Closing):
                     self._weigh(meaning, method, retries, began)
                 raise meaning from None
             self._slots.succeeded()
+            self._succeeded = True
             if isinstance(decoded, list):
                 count = len(decoded)
                 memory.grow(count * ROW_BYTES)
@@ -204,9 +206,14 @@ class Connection(Closing):
             )
 
     def _name(self, error: ChainqError) -> None:
-        """Put the URL before the message of an error, unless the error is of this run alone."""
+        """Put the URL before the message of an error, unless the error is of this run alone.
+
+        Until a call succeeds, an invalid response may be that of something else than a chain data service.
+        """
         if self._url and not isinstance(error, OverdueError | UsageError):
             error.message = f"{self._url}: " + error.message
+            if isinstance(error, ResponseError) and not self._succeeded:
+                error.hint = error.hint or "is the URL right?"
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Set the wait after a failure, and the number of concurrent requests from now on.

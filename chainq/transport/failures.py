@@ -339,7 +339,7 @@ def of_first(response: Response) -> ResponseError | None:
         return None
     shown = excerpt(mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace")), 60)
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
-    return ResponseError(f"response is not JSON: HTTP 200, {kind}, {shown}", "is the URL right?")
+    return ResponseError(f"response is not JSON: HTTP 200, {kind}, {shown}")
 
 
 def retry_after(response: Response, now: float) -> float | None:

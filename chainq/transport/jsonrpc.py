@@ -64,9 +64,13 @@ def decode_array(text: memoryview, call_id: int) -> ResponseRows:
     else:
         if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
             return ResponseRows(envelope.result, text)
-    result = decode_result(text, call_id)
+    return ResponseRows(items_of(decode_result(text, call_id)), text)
+
+
+def items_of(result: Raw) -> list[Raw]:
+    """Return the items of a `result`, which refer to it. Raises ResponseError for one that is not an array."""
     try:
-        return ResponseRows(raw_json.items(memoryview(result)), text)
+        return raw_json.items(memoryview(result))
     except ValueError:
         raise ResponseError(f"result is not an array: {excerpt(bytes(result).decode(), 60)}") from None
 
@@ -86,8 +90,7 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
         raise _not_json(text) from None
     version = bytes(envelope.get("jsonrpc", b"absent"))
     if version != b'"2.0"':
-        hint = "" if "jsonrpc" in envelope else "is the URL right?"
-        raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}", hint)
+        raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
@@ -117,7 +120,7 @@ def compact(body: bytes) -> bytes:
     if _plain(body):
         return body
     if not body.strip():
-        raise BrokenBodyError("response is empty", "is the URL right?")
+        raise BrokenBodyError("response is empty")
     try:
         if not body.isascii():
             body.decode()

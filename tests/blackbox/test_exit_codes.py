@@ -194,6 +194,21 @@ def test_5_null_for_the_tip_of_a_chain_that_may_not_be_empty(block: str, said: s
         assert one_line(chainq("records", url=url), 5).endswith(f"{said}\n")
 
 
+@pytest.mark.parametrize(
+    ("words", "request_named"),
+    [
+        (("records", "5:6"), "records/all heights 5-36 (to prove height 5 complete)"),
+        (("blocks", "5:6"), "getBlocks (to detect the dialect)"),
+        (("transaction", "at1", "--no-check"), "getBlocks (to detect the dialect)"),
+    ],
+)
+def test_5_null_for_everything(words: tuple[str, ...], request_named: str, chainq: Program) -> None:
+    """Until a call succeeds, the URL may be wrong; a method that nobody asked for has its purpose beside it."""
+    with canned(result("null")) as (url, _):
+        said = one_line(chainq(*words, "--dialect", "auto", url=url), 5)
+    assert said == f"chainq {words[0]}: {request_named}: {url}: result is not an array: null; is the URL right?\n"
+
+
 def test_4_a_host_without_a_name(chainq: Program) -> None:
     """A host name that cannot exist is exit 4 (RFC 6761: .invalid)."""
     assert "after 2 attempts" in one_line(chainq("block", "5", url="http://chainq.invalid/"), 4)

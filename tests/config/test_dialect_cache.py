@@ -38,7 +38,7 @@ def test_another_run_that_writes_it_is_no_error(cache: Path) -> None:
     assert dialect_cache.remembered(url) == "aleo"
 
 
-def refuse(method: str, _params: Any) -> Raw:
+def refuse(method: str, _params: Any) -> list[Raw]:
     raise AssertionError(f"{method} was called")
 
 

@@ -1,6 +1,6 @@
 """Finding out which dialect a server speaks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.errors import ServiceError, TooHeavyError, UnreachableError
 from chainq.fetching import dialect_detection
+from chainq.transport.jsonrpc import items_of
 from harness.sample import answered
 
 each_dialect = pytest.mark.parametrize("name", DIALECTS)
@@ -23,7 +24,7 @@ def test_each_dialect_is_detected(name: str, tip: int) -> None:
     made: list[str] = []
     call = answered(Service(Chain(tip=tip), dialect=name))
 
-    def counted(method: str, params: Any) -> Raw:
+    def counted(method: str, params: Any) -> Sequence[Raw]:
         made.append(method)
         return call(method, params)
 
@@ -34,10 +35,10 @@ def test_each_dialect_is_detected(name: str, tip: int) -> None:
 def server(**answers: Callable[[Any], str]) -> dialect_detection.Call:
     """Calls a server that has these methods only; each makes JSON of its params."""
 
-    def call(method: str, params: Any) -> Raw:
+    def call(method: str, params: Any) -> list[Raw]:
         if method not in answers:
             raise ServiceError(f"{method}: the service answered error -32601: Method not found", code="-32601")
-        return Raw(answers[method](params).encode())
+        return items_of(Raw(answers[method](params).encode()))
 
     return call
 
@@ -92,7 +93,7 @@ def test_a_server_that_fits_both_is_an_error_that_says_so() -> None:
 def test_an_error_that_shows_no_dialect_passes(error: Exception) -> None:
     """A server that is away, overloaded, or wants credentials shows no dialect: the error passes."""
 
-    def call(_method: str, _params: Any) -> Raw:
+    def call(_method: str, _params: Any) -> list[Raw]:
         raise error
 
     with pytest.raises(type(error), match=str(error)):

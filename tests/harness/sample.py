@@ -11,6 +11,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.errors import ServiceError
 from chainq.fetching import dialect_detection
+from chainq.rows import raw_json
 
 CHAIN = Chain(tip=50_000)
 QUIET = Service(CHAIN, shuffle=False)
@@ -95,11 +96,11 @@ def texts(value: Any) -> Iterator[str]:
 def answered(service: Service) -> dialect_detection.Call:
     """Calls a sample service without a socket."""
 
-    def call(method: str, params: Any) -> Raw:
+    def call(method: str, params: Any) -> list[Raw]:
         body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
         answer = json.loads(service.respond(json.dumps(body).encode()).body)
         if "error" in answer:
             raise ServiceError(f"{method}: {answer['error']['message']}", code=str(answer["error"]["code"]))
-        return Raw(json.dumps(answer["result"]).encode())
+        return raw_json.items(json.dumps(answer["result"]).encode())
 
     return call
