@@ -109,7 +109,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Ite
         grid = _grid()
         for name, count in summary.records_by_function(parts.records).items():
             grid.add_row(Text(f"{count:,}", justify="right"), Text(name))
-        yield Padding(grid, (0, 0, 0, 2))
+        yield Padding.indent(grid, 2)
 
 
 def _rewards(coinbase: Raw | None, block: Raw) -> Iterator[tuple[str, str]]:
@@ -166,7 +166,7 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[Rend
             height = "-" if one.height is None else str(one.height)
             cells = [one.name, f"{one.calls:,}", *[height] * high, *[_time(one, now)] * timed]
             grid.add_row(*map(Text, cells), Text(_id(one.transaction, ID_WIDTH + max(room, 0))))
-        yield Padding(grid, (0, 0, 0, 2))
+        yield Padding.indent(grid, 2)
     else:
         yield Text("  none")
     yield Text(
@@ -244,7 +244,7 @@ def _fields(*pairs: tuple[str, str]) -> Padding:
     for name, value in pairs:
         if value:
             grid.add_row(Text(name, "dim"), Text(value))
-    return Padding(grid, (0, 0, 0, 2))
+    return Padding.indent(grid, 2)
 
 
 def _id(text: str, room: int) -> str:

@@ -1,11 +1,13 @@
 """What screens make of rows of a wrong shape: missing fields, null, numbers for strings, unknown fields."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 from msgspec import Raw
 
+from chainq.formats.drawing import ENDLESS
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.show.as_json import encode
@@ -64,6 +66,16 @@ def test_any_row_is_drawn_and_written(row: Any) -> None:
         assert all(command.isascii() and "None" not in command for command in found)
         assert bytes(raw(row)) in encode(parts)
         assert json.loads(encode(parts))["kind"] == kind
+
+
+@pytest.mark.parametrize("parts", all_parts(raw(ROWS[7])))
+def test_lines_without_an_end_are_not_filled(parts: Parts) -> None:
+    """A screen in a pipe needs the room of its text, not of lines as wide as they may be."""
+    tracemalloc.start()
+    draw(parts, OutputSpec("show", (), abbreviate=False), 1_780_000_000.0, "")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < ENDLESS
 
 
 def test_a_transaction_says_only_what_it_has() -> None:
