@@ -13,14 +13,18 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import ChainqError, NotFoundError, UsageError
+from chainq.errors import ChainqError, NotFoundError, UsageError, sentences
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
+from chainq.text.sanitize import printable
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
+
+_OWN = "CHAINQ_"
+MOST_NAMED = 5  # profiles
 
 
 def service_options(
@@ -59,12 +63,34 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
     """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     options = completed(given)
     if not options.url:
-        alone = f"--url {shlex.quote(options.lake or '')} reads the export without a service"
-        raise UsageError(
-            f"profile {given.profile!r} has no url" if given.profile else "no service URL",
-            f"pass --url URL, set CHAINQ_URL or a profile{f'; {alone}' if options.lake else ', or try --url demo:'}",
-        )
+        missing = f"profile {given.profile!r} has no url" if given.profile else "no service URL"
+        raise UsageError(missing, _ways_to_a_url(options.lake))
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
+
+
+def _ways_to_a_url(lake: str | None) -> str:
+    """Return how to name the service: variables that seem to be mistyped, profiles that exist, and other ways."""
+    from chainq.cli.topics import VARIABLES
+    from chainq.config import profiles
+    from chainq.text.alike import alike
+
+    known = {name.removeprefix(_OWN): name for name in VARIABLES if name.startswith(_OWN)}
+    unknown = (name for name in os.environ if name.startswith(_OWN) and name not in known.values())
+    parts = [
+        f"chainq has no variable {printable(name)}: did you mean {known[near]}?"
+        for name in unknown
+        for near in alike(name.removeprefix(_OWN), known)
+    ]
+    names = [shlex.quote(printable(name)) for name, one in profiles.read().profiles.items() if one.url]
+    if names:
+        others = f" ({', '.join(names[:MOST_NAMED])}{', …' * (len(names) > MOST_NAMED)})"
+        named = f"--profile {f'NAME{others}' if len(names) > 1 else names[0]}"
+        parts.append(f"pass --url URL or {named}, or set CHAINQ_URL")
+    else:
+        parts.append(f"pass --url URL, set CHAINQ_URL or a profile{'' if lake else ', or try --url demo:'}")
+    if lake:
+        parts.append(f"--url {shlex.quote(lake)} reads the export without a service")
+    return sentences(*parts)
 
 
 def note_tip(error: NotFoundError, service: Service) -> None:

@@ -58,7 +58,8 @@ _LISTED = {
 TOPICS = (*_LISTED, *PLACES)
 """The topics of `chainq help`: those that list options, codes or variables, and the others."""
 _HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
-_VARIABLES = {variable: name for name in ENVIRONMENT for variable in name.split(", ")}
+VARIABLES = {variable: name for name in ENVIRONMENT for variable in name.split(", ")}
+"""Every environment variable that chainq reads, and its key in `ENVIRONMENT`."""
 PLACE_OF = by_word({place: words for place, (words, _) in PLACES.items()})
 
 
@@ -72,7 +73,7 @@ def topic_of(word: str) -> str:
     name = as_name(word)
     if topic := name if name in _LISTED else WORDS.get(name):
         return topic
-    if word in _VARIABLES:
+    if word in VARIABLES:
         return word
     code = re.sub(r"^((exit|status|error|return)-?)?(code-?)?(?=[0-9])", "", name)
     if code in exit_codes():
@@ -81,7 +82,7 @@ def topic_of(word: str) -> str:
         return "exit-codes"
     if place := name if name in PLACES else PLACE_OF.get(word if word.startswith("-") else name):
         return place
-    return _option(word) or (word.upper() if word.upper() in _VARIABLES else "")
+    return _option(word) or (word.upper() if word.upper() in VARIABLES else "")
 
 
 def write(word: str, formatter: "HelpFormatter") -> None:
@@ -142,8 +143,8 @@ def _write_topic(topic: str, formatter: "HelpFormatter") -> None:
         from chainq.cli import chart_help
 
         chart_help.write(formatter)
-    elif topic == "environment" or topic in _VARIABLES:
-        names = [_VARIABLES[topic]] if topic in _VARIABLES else ENVIRONMENT
+    elif topic == "environment" or topic in VARIABLES:
+        names = [VARIABLES[topic]] if topic in VARIABLES else ENVIRONMENT
         sections(formatter, (("Environment", name, ENVIRONMENT[name].replace("`", "")) for name in names))
     elif topic == "exit-codes":
         write_exit_codes(formatter)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.defaults import SETTLE
-from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
+from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UnreachableError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
@@ -283,7 +283,8 @@ class Export:
                     wrote(done)
             except BaseException as error:
                 of_all = f"{totals['written']} of {counted(len(made.todo), 'partition')}"
-                again = not isinstance(error, ChainqError) or error.again
+                # A worker may not have reached the service, but this process has.
+                again = not isinstance(error, ChainqError) or error.again or isinstance(error, UnreachableError)
                 error.add_note(f"{of_all} written{f'; {self._rest(made.todo, entries)}' if again else ''}")
                 raise
             before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)

@@ -25,6 +25,7 @@ from chainq.errors import (
     ServiceError,
     UnreachableError,
     UsageError,
+    sentences,
 )
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
@@ -347,7 +348,7 @@ class _Polls:
         now = time.monotonic()
         if not self.failures:
             self.failing_since = self.warned_at = now
-            self.rounds.warn(str(error) + f"; trying again every {self.rounds.settings.interval:g} s")
+            self.rounds.warn(sentences(str(error), f"trying again every {self.rounds.settings.interval:g} s"))
             self._record(error)
         elif now - self.recorded_at >= tuning.STATE_SECONDS:
             self._record(error)

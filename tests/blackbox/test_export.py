@@ -4,6 +4,7 @@ import fcntl
 import json
 import re
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from harness.lake import Lake, due, jsonl_sha256
 from harness.program import Program, Ran, Servers, one_line
 from harness.search import some
 from harness.services import Canned, Gaining, Moving, canned, fork_truth, serving
+from harness.services import result as canned_result
+from harness.sockets import answering
+from harness.sockets import server as socket_server
 from harness.truth import Truth
 
 duckdb = pytest.importorskip("duckdb")
@@ -321,6 +325,22 @@ def test_servers_with_faults(
     ran = export(chainq, server(*fault), "records", "2400:2600", "--partition", "50", "--retries", "9")
     assert ran.code == 0, ran.err
     assert sorted(map(str_of, lake.rows("records"))) == sorted(map(str_of, due(truth.rows("records", 2400, 2600))))
+
+
+def test_a_server_that_dies_before_a_worker_has_reached_it(chainq: Program) -> None:
+    """It has responded to the export, so that the same command may succeed later."""
+    known = {"latest/block": '{"height":"99","block_hash":"ab1"}', "block": '[{"height":"0","block_hash":"ab0"}]'}
+
+    def serve(peer: socket.socket, request: bytes) -> None:
+        called = json.loads(request.partition(b"\r\n\r\n")[2])
+        if called["method"] in known:
+            answering(canned_result(known[called["method"]])(called).body)(peer, request)
+        else:
+            peer.shutdown(socket.SHUT_RDWR)
+
+    with socket_server(serve) as (url, _):
+        ran = export(chainq, url, "blocks", "0:50", "--retries", "0")
+    assert one_line(ran, 4).endswith("0 of 1 partition written; run the command again for the rest\n")
 
 
 def test_a_server_that_cannot_be_proved_leaves_no_file(chainq: Program, server: Servers, lake: Lake) -> None:

@@ -182,6 +182,11 @@ USAGE: list[tuple[list[str], str]] = [
     (["export", "records"], "missing option --to; --to is a folder, or the URL of an object store\n"),
     (["records", "--jsonl", "--format", "csv"], "--jsonl and --format csv cannot be combined\n"),
     (["records", "--format", ""], "unknown format ''; the formats are table,"),
+    (["records", "--format", "josnl"], "unknown format 'josnl'; did you mean jsonl?\n"),
+    (
+        ["rpc", "block", "{block: 5}"],
+        "invalid parameters: object keys must be strings, at 'block: 5}'; expected a JSON",
+    ),
     (["records", "--format", "ndjson"], "unknown format 'ndjson'; did you mean jsonl?\n"),
     (["records", "--columns", "height id"], "unknown column 'height id'; separate columns with commas: height,id\n"),
     (["records", "--columns", "ALL"], "unknown column 'ALL' (did you mean all?)"),
@@ -342,6 +347,22 @@ def test_2_no_url(chainq: Program) -> None:
     """Without a URL from anywhere the message says the ways out."""
     said = one_line(chainq("block", "5"), 2)
     assert all(way in said for way in ("--url", "CHAINQ_URL", "profile", "demo:"))
+    assert "chainq has no variable" not in said
+
+
+@pytest.mark.parametrize(
+    ("profiles", "named"), [(("main",), "--profile main"), (("main", "test"), "--profile NAME (main, test)")]
+)
+def test_2_no_url_but_what_was_meant_for_one(profiles: tuple[str, ...], named: str, chainq: Program) -> None:
+    """Profiles that exist are named, and a variable that is misspelled."""
+    folder = chainq.home / "config" / "chainq"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("".join(f'[profiles.{name}]\nurl = "demo:"\n' for name in profiles))
+    said = one_line(chainq("block", "5", env={"CHAINQ_ULR": "demo:", "CHAINQ_OTHERWISE": "1"}), 2)
+    assert said == (
+        "chainq block: no service URL; chainq has no variable CHAINQ_ULR: did you mean CHAINQ_URL?"
+        f" pass --url URL or {named}, or set CHAINQ_URL\n"
+    )
 
 
 def test_2_a_bad_url_in_the_environment(chainq: Program) -> None:
