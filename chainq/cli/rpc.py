@@ -1,5 +1,6 @@
 """`chainq rpc`: any method, with parameters as they are given."""
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +15,7 @@ from chainq.errors import ServiceError, UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
+from chainq.text.sanitize import quoted
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import encode
 
@@ -31,11 +33,12 @@ def run(given: "RpcOptions") -> None:
     if text is not None and text.strip():
         identifiers.sendable(text)
         try:
+            msgspec.json.decode(text.strip(), type=dict[str, msgspec.Raw] | list[msgspec.Raw])
             compact = raw_json.compact(text.strip().encode())
-            msgspec.json.decode(compact, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             raise UsageError(
-                """invalid parameters: expected a JSON object or array such as '{"start": 0, "end": 5}'"""
+                f"invalid parameters: {_fault(str(error), text.strip().encode())}",
+                """expected a JSON object or array such as '{"start": 0, "end": 5}'""",
             ) from None
         sent = msgspec.Raw(compact)
     options, terminal = connect.service_options(given), on_terminal(None)
@@ -59,6 +62,19 @@ def run(given: "RpcOptions") -> None:
             shown = indented(shown, color)
         with signals_deferred():
             sink.write(shown + b"\n")
+
+
+def _fault(reason: str, text: bytes) -> str:
+    """Return what is wrong with JSON, as msgspec says it, and where.
+
+    >>> _fault("JSON is malformed: object keys must be strings (byte 1)", b"{block: 5}")
+    "object keys must be strings, at 'block: 5}'"
+    >>> _fault("Input data was truncated", b"{"), _fault("Expected `object`, got `int`", b"5")
+    ('the JSON ends early', "'5'")
+    """
+    if found := re.fullmatch(r"JSON is malformed: (.*) \(byte (\d+)\)", reason):
+        return f"{found[1]}, at {quoted(text[int(found[2]) :].decode(errors='replace'))}"
+    return "the JSON ends early" if "truncated" in reason else quoted(text.decode(errors="replace"))
 
 
 def _parameters(name: str) -> str:

@@ -52,8 +52,9 @@ def load(name: str) -> Format:
 
     found = list(entry_points(group=GROUP, name=name))
     if not found:
-        near = EXTENSIONS.get(f".{name.lower()}", name.lower())
-        if near in BUILT_IN:
+        from chainq.text.alike import alike
+
+        if near := EXTENSIONS.get(f".{name.lower()}") or next(iter(alike(name, names())), ""):
             raise UsageError(f"unknown format {quoted(name)}", f"did you mean {near}?")
         raise UsageError(f"unknown format {quoted(name)}", f"the formats are {', '.join(names())}")
     try:
