@@ -23,7 +23,7 @@ from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Advance, Done, Hold, Job, Task
 from chainq.lake.reads import Files, read_method
 from chainq.planning.exchange import Known
-from chainq.planning.facts import BehindError
+from chainq.planning.facts import BehindError, lag
 from chainq.process import Closing
 from chainq.query import Query
 from chainq.rows.fields import Picker
@@ -161,7 +161,9 @@ class Worker(Closing):
         self._advance(Advance(spec))
         workers = int(self._hashed(method))  # no more: each partition already has a process
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
-        batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
+        batches = self._service.fetch_range(
+            query, spec.heights, Asked(known=task.known, learned=learned.append, below_tip=lag)
+        )
         before = None if method.linked else self._service.block_hash(spec.end - 1)
         for batch in batches:
             files.write(batch)

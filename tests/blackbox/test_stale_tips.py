@@ -103,7 +103,7 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
         (("blocks", "100:196"), lower + "100:-10"),
         (("blocks", "191:196"), later),
         (("show", "latest"), later),
-        (("export", "blocks", "--to", "lake", "-w", "1", "-q"), lower + "--end -10"),
+        (("export", "blocks", "--last", "10", "--to", "lake", "-w", "1", "-q"), "stay below the tip with --lag 10"),
         (("sql", "--last", "10", "-q", "select count(*) from blocks"), lower + counted),
     ):
         ran = chainq(*words, url=url)
