@@ -19,7 +19,7 @@ from chainq.rows.fields import Alias
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.wallet.keys import STDIN
-from chainq.wallet.owned import OwnedService, Wallet, Wanted
+from chainq.wallet.owned import OwnedService, Wallet, Wanted, block_of
 from chainq.wallet.records import MISTYPED, NAMED
 from chainq.wallet.shown import Style, totals
 
@@ -96,9 +96,8 @@ def _wanted(given: OwnedOptions) -> Wanted:
         raise UsageError(
             "columns spent_height and spent_transaction need --spent or --unspent", "both print all records"
         )
-    as_of = -1 if given.as_of is None else parse_start(given.as_of)
-    if given.as_of is not None and not (given.spent or given.unspent):
-        raise UsageError("--as-of needs --spent or --unspent")
+    height = None if given.as_of is None else parse_start(given.as_of)
+    as_of = block_of(height, spends=given.spent or given.unspent)
     plain = owned_method(records=True, plaintext=True, spends=True, amounts=True)
     appended = given.checkpoint is not None or (given.follow and given.output is not None)
     settings = output.settings(_with_members(plain, requested), given, appended=appended)

@@ -257,7 +257,7 @@ class Client(Opened):
         decrypt: bool = False,
         spent: bool = False,
         unspent: bool = False,
-        as_of: Height = -1,
+        as_of: Height | None = None,
         workers: int | None = None,
         **options: Unpack[RangeOptions],
     ) -> Rows[Row]:
@@ -277,15 +277,16 @@ class Client(Opened):
         [116]
         """
         from chainq.catalog.owned import owned_method
-        from chainq.wallet.owned import Wallet, Wanted
+        from chainq.wallet.owned import Wallet, Wanted, block_of
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
             query = arguments.range_query("owned", "ownership", start, end, options)
-            height = arguments.counted_height("as_of", as_of)
+            height = None if as_of is None else arguments.counted_height("as_of", as_of)
             given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
             records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
-        wanted = Wanted(records or decrypt, decrypt, spent, unspent, height)
+            block = block_of(height, spends=spent or unspent)
+        wanted = Wanted(records or decrypt, decrypt, spent, unspent, block)
         query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         # The limit is one of owned rows, and not of those that are compared.
         compared, heights = self._found(query._replace(limit=None))

@@ -59,6 +59,14 @@ class Wanted(NamedTuple):
         return bounds.through(self.as_of) if self.spends else bounds
 
 
+def block_of(as_of: int | None, *, spends: bool) -> int:
+    """Return the block as of which records are spent, by default the tip. Raises UsageError if spends are not needed,
+    because the block then has no effect."""
+    if as_of is not None and not spends:
+        raise UsageError(Phrase("{as_of} needs {spent} or {unspent}", spent=True, unspent=True))
+    return -1 if as_of is None else as_of
+
+
 class Wallet(Closing):
     """View keys and their rows. A context manager, which ends its processes and drops the keys.
 

@@ -100,3 +100,9 @@ def test_what_is_no_key_is_not_repeated(view_key: object) -> None:
         client.owned(view_key, 0, 5)  # type: ignore[arg-type]  # on purpose
     assert "Key1x" not in str(raised.value)
     assert "AViewKey1ccEt" not in str(raised.value)
+
+
+def test_a_block_without_spends_is_refused() -> None:
+    """As by the command: the rows would not depend on it, even if it is the tip."""
+    with Client("demo:") as client, pytest.raises(UsageError, match="as_of needs spent=True or unspent=True"):
+        client.owned(PUBLISHED.text, 0, 5, as_of=-1)
