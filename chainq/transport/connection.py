@@ -98,6 +98,16 @@ class Connection(Closing):
         if transport is not None:
             transport.close()
 
+    @property
+    def closed(self) -> bool:
+        """Return whether nothing is sent any more."""
+        return self._stop.is_set()
+
+    def check_open(self) -> None:
+        """Raise Stopped if the connection was closed."""
+        if self.closed:
+            raise Stopped
+
     def call(
         self,
         method: str,
@@ -245,8 +255,7 @@ class Connection(Closing):
             self._slots.acquire()
             try:
                 wait = self._limiter.wait(method, self._clock.monotonic(), turn)
-                if self._stop.is_set():
-                    raise Stopped
+                self.check_open()
                 if not wait:
                     yield
                     return
@@ -273,7 +282,7 @@ class Connection(Closing):
         try:
             response = self.opened().call(Request(request, deadline, memory, request_id))
         except ExchangeError as error:
-            if self._stop.is_set():
+            if self.closed:
                 raise Stopped from None
             self._left()
             raise failures.of_exchange(error, self._options, first=not self._responded) from None
@@ -297,8 +306,7 @@ class Connection(Closing):
         Raises Stopped if the connection was closed meanwhile, and UsageError for a client certificate.
         """
         with self._lock:
-            if self._stop.is_set():
-                raise Stopped
+            self.check_open()
             if self._transport is None:
                 from chainq.transport.http import HttpTransport
 

@@ -5,7 +5,7 @@ spent records. The book ends before the first block with outputs that have no ow
 its last block. Nothing can be spent before the first record, so only ownership rows are read up to there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from chainq.wallet.examine import Names
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.listed import Listed, advice, fewer
 from chainq.wallet.records import Key, in_words, key_of, opened_by, shown
-from chainq.wallet.scan import Scanner
+from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Style, shown_plaintext
 from chainq.wallet.spends import Tags, announce
 
@@ -127,7 +127,7 @@ class Bookkeeper(Closing):
         skipped = HeightRange(book.next, end)
         self._progress.begin(len(skipped), "heights up to the first record")
         try:
-            for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), skipped)):
+            for scanned in self._scan(skipped):
                 heights = scanned.batch.heights or skipped
                 if scanned.findings.owned or scanned.findings.malformed:
                     return heights.start
@@ -138,11 +138,17 @@ class Bookkeeper(Closing):
             return book.next  # the block that the balance will be as of
         return end
 
+    def _scan(self, heights: HeightRange, *, ahead: bool = True) -> Iterator[Scanned]:
+        """Yield the ownership rows of heights with what is known about them. Raises Stopped as the service closes."""
+        batches = self._service.fetch_range(Query(_OWNERSHIP), heights)
+        return self._scanner.scan(batches, ahead=ahead, check=self._service.connection.check_open)
+
     def _read(self, book: Book, heights: HeightRange) -> int | None:
         """Read a window; return the height of the first block with missing ownership rows, if any."""
         window, open_tags = self._ownership(heights), {e.tag: e for e in book.entries if e.spent is None}
         left = set(window.owned)
         for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
+            self._service.connection.check_open()
             for row in batch.rows:
                 block = read_block_records(row)
                 if window.listed.lacks(block):
@@ -161,7 +167,7 @@ class Bookkeeper(Closing):
     def _ownership(self, heights: HeightRange) -> _Window:
         window = _Window(Listed(), {})
         with suppress(BehindError):  # the full block of that height will show which rows are missing
-            for scanned in self._scanner.scan(self._service.fetch_range(Query(_OWNERSHIP), heights), ahead=False):
+            for scanned in self._scan(heights, ahead=False):
                 rows = scanned.batch.rows
                 self._progress.wrote(0, len(rows))
                 window.listed.add(scanned.batch.heights or heights, rows)

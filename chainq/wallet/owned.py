@@ -125,13 +125,17 @@ class Wallet(Closing):
         finder = RecordFinder(service) if self._wanted.records else None
         if self._wanted.plaintext and self._examiner is None:
             self._examiner = Examiner(service, warn)
-        owned = self._owned(batches, finder, warn)
+        owned = self._owned(batches, finder, warn, service.connection.check_open)
         return self._with_spends(owned, service, warn) if self._wanted.spends else owned
 
     def _owned(
-        self, batches: Iterator[Batch], finder: RecordFinder | None, warn: Callable[[str], None]
+        self,
+        batches: Iterator[Batch],
+        finder: RecordFinder | None,
+        warn: Callable[[str], None],
+        check: Callable[[], None],
     ) -> Iterator[Batch]:
-        for scanned in self._scanner.scan(batches):
+        for scanned in self._scanner.scan(batches, check=check):
             self._report(scanned, warn)
             self.compared += len(scanned.batch.rows)
             if heights := scanned.batch.heights:
@@ -162,6 +166,7 @@ class Wallet(Closing):
             announce(reader, heights, service, warn, Phrase("{as_of} reads fewer", as_of="HEIGHT"))
             self._progress.begin(len(heights), "full blocks")
             for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
+                service.connection.check_open()
                 for block in map(read_block_records, blocks.rows):
                     spends.read(block)
                     self._compare(block)

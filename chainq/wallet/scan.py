@@ -48,16 +48,20 @@ class Scanner(Closing):
         self._view_keys.clear()
         self.__dict__.pop("_matcher", None)
 
-    def scan(self, batches: Iterator[Batch], *, ahead: bool = True) -> Iterator[Scanned]:
+    def scan(
+        self, batches: Iterator[Batch], *, ahead: bool = True, check: Callable[[], None] = lambda: None
+    ) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
-        `ahead`: the caller reports the heights of each batch as its progress.
+        `ahead`: the caller reports the heights of each batch as its progress. `check`: called after each block, ends
+        the scan by an error, although batches that have arrived would take longer to match.
         Raises the errors of `batches`, after everything before them is yielded.
         """
         waiting: deque[tuple[Batch, int]] = deque()  # each with the number of its blocks
         results = in_order(self._size, self._jobs(batches, waiting), AHEAD * self._size)
         parts: list[Findings] = []
         for part in results:
+            check()
             parts.append(part)
             batch, blocks = waiting[0]
             heights = len(batch.heights) if batch.heights else 0

@@ -1,6 +1,7 @@
 """`Client.balance` and `AsyncClient.balance`: the balance of the command, with integers."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -17,6 +18,8 @@ from chainq.transport.base import ServiceOptions
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
 from chainq.wallet.keys import checked
+from chainq.wallet.ownership import Findings
+from chainq.wallet.scan import AHEAD, Scanner
 
 DUE = [TokenBalance(PUBLISHED.address, "credits.aleo", None, 2, 3_000_000, 1, 1_000_000)]
 
@@ -42,6 +45,29 @@ def test_the_same_for_asyncio() -> None:
             return (await client.balance([PUBLISHED.text], 0, 150)).totals
 
     assert asyncio.run(found()) == DUE
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda client: client.balance(PUBLISHED.text, workers=1),
+        lambda client: list(client.owned(PUBLISHED.text, workers=1)),
+    ],
+    ids=["balance", "owned"],
+)
+def test_a_closed_client_ends_them(read: Callable[[Client], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that have arrived, more than a second's work, are not compared any more, except those of blocks that are."""
+    client, compared = Client("demo:"), list[int]()
+
+    def match(_: Scanner, block: bytes) -> Findings:
+        client.close()
+        compared.append(len(block))
+        return Findings([], [])
+
+    monkeypatch.setattr(Scanner, "_match_here", match)
+    with pytest.raises(UsageError, match="the client is closed"):
+        read(client)
+    assert len(compared) <= AHEAD
 
 
 def test_errors() -> None:
