@@ -106,7 +106,7 @@ def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
 
 
 def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> list[str]:
-    """Warn of heights that the running query lacks, apart from what was `said`; return what the warnings say."""
+    """Warn of heights and values that the query lacks, apart from what was `said`; return what the warnings say."""
     lacking = database.lacking()
     for text in lacking:
         if text not in said:
@@ -200,7 +200,7 @@ class _Fetched:
             try:
                 for command in commands:
                     wanted = Query(BY_COMMAND[command], bounds=self._bounds)
-                    self._database.add_rows(command, _rows(service, wanted, heights, reporter))
+                    self._database.add_rows(command, _rows(service, wanted, heights, reporter), reporter.warn)
                     self._fetched.add(command)
             finally:
                 reporter.end()

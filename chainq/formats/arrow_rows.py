@@ -23,6 +23,8 @@ from chainq.rows.fields import object_of
 from chainq.text.sanitize import excerpt, printable
 
 EXTRA = "extra"
+MORE = f"more unknown fields and values that do not fit go to the column {EXTRA}"
+"""A warning that stands for others (`protocol.few`)."""
 READ_AT_ONCE = 2_000  # rows that pyarrow reads at a time; more are not faster, and take more memory
 _BATCH = 512  # rows that are Python objects at a time
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")

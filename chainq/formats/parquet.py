@@ -16,7 +16,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, Phrase, ResponseError, missing_package
 from chainq.formats.arrow_json import FLAT, read_columns
-from chainq.formats.arrow_rows import EXTRA, ArrowRows
+from chainq.formats.arrow_rows import EXTRA, MORE, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.parquet_types import Read, integer, text, type_of
 from chainq.formats.protocol import Output, OutputSpec, few, not_unicode, refused, unlisted_of
@@ -60,8 +60,7 @@ class Parquet:
             pairs = [(name, kind.arrow) for name, kind in zip(names, self._types, strict=True)]
             self._flat = not any("." in name for name in names) and all(kind.read in FLAT for kind in self._types)
         else:
-            more = f"more unknown fields and values that do not fit go to the column {EXTRA}"
-            self._all = ArrowRows(spec.columns, pyarrow, few(spec.warn, more), unlisted_of(spec))
+            self._all = ArrowRows(spec.columns, pyarrow, few(spec.warn, MORE), unlisted_of(spec))
             pairs = [(field.name, field.type) for field in self._all.schema]
         self._schema = pyarrow.schema(pairs, metadata={"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,

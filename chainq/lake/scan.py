@@ -10,6 +10,7 @@ against the receipt.
 Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and opening them takes three times as long.
 """
 
+import re
 import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,14 +19,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from chainq.catalog.methods import Method
 from chainq.errors import ChainqError, IncompleteError
-from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
 from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
+from chainq.rows.raw_json import members
 from chainq.stored.opened import check_rows, checked
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
+from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 GROUP = 64  # files that are skipped, or scanned, together
@@ -52,7 +55,8 @@ class Files:
     `gaps`: heights that no file has. `partial`: a query that needs them gets the rest. `partition`: the blocks of a
     partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps that a query
     needs; None before its first scan. `beyond`: heights that only other tables of the query have; `needs_beyond`: it
-    needs some of them. `asked`: in words, the heights that filters with a bound outside the files ask for.
+    needs some of them. `asked`: in words, the heights that filters with a bound outside the files ask for. `unfit`: by
+    column of the query, in words, that values of it do not fit its type and are in `extra` instead.
     """
 
     def __init__(
@@ -89,6 +93,7 @@ class Files:
         self.needed: list[HeightRange] | None = None
         self.needs_beyond = False
         self.asked: list[str] = []
+        self.unfit: dict[str, str] = {}
 
     def table(self) -> Any:
         """Return an Arrow dataset whose scanners read these files."""
@@ -188,11 +193,48 @@ class Files:
                 self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
             ):
                 check_rows(self._store, entry, file.metadata)
+                self._note_unfit(entry, file.metadata, stored, None)
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
                     if len(stored) < len(columns):
                         arrays[PARTITION_COLUMN] = self._starts([(entry.spec.start, batch.num_rows)])
                     yield make([arrays[name] for name in columns])
+
+    def _note_unfit(self, entry: Entry, footer: Any, columns: Sequence[str], where: Any) -> None:
+        """Note the columns of a query whose values are in `extra`, in rows that its filter on height may leave.
+
+        The footer tells which row groups have anything there; most files have nothing, and are not read for it.
+        """
+        groups = [number for number in range(footer.num_row_groups) if _has_extra(footer.row_group(number))]
+        if not groups:
+            return
+        named = {*columns, *re.findall(r"[\w.]+", str(where))} - {EXTRA, PARTITION_COLUMN, *self.unfit}
+        wanted = sorted(named & {*self._schema.names})
+        stored = [name for name in (EXTRA, self._height) if name]
+        with (
+            checked(self._store, entry.spec.name),
+            self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
+        ):
+            for number in groups if wanted else ():
+                rows = file.read_row_group(number, columns=stored)
+                for name in wanted:
+                    if name not in self.unfit and self._has_unfit(rows, name, where):
+                        kind = excerpt(str(self._schema.field(name).type), 40)
+                        left = f"values of {name!r} that do not fit {kind} are NULL here"
+                        self.unfit[name] = f"{left}; the column {EXTRA} has them as sent"
+
+    def _has_unfit(self, rows: Any, column: str, where: Any) -> bool:
+        """Return whether a column has values in `extra`, in rows of heights that an expression may be true for."""
+        from pyarrow import compute
+
+        member = f'"{column}":'
+        rows = rows.filter(compute.match_substring(rows[EXTRA], member))
+        held = [column in members(text.encode()) for text in rows[EXTRA].to_pylist()]
+        rows = rows.filter(self._arrow.array(held, self._arrow.bool_()))
+        if not rows.num_rows or where is None or not self._height:
+            return bool(rows.num_rows)
+        low, high = compute.min_max(rows[self._height]).as_py().values()
+        return low is None or self._may_hold(where, low, high)
 
     def _starts(self, counts: Iterable[tuple[int, int]]) -> Any:
         """Return an array of starts, each repeated by its count. `pyarrow.repeat` looks for pandas each time."""
@@ -217,6 +259,8 @@ class Files:
             jobs = (partial(self._fragment, entry) for entry in hit)
             fragments = list(in_order(OPENED, jobs, len(hit)))
             names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
+            for entry, fragment in zip(hit, fragments, strict=True):
+                self._note_unfit(entry, fragment.metadata, columns, where)
             with checked(self._store, names):
                 yield from self._made(fragments).to_batches(columns=columns, filter=where)
 
@@ -250,3 +294,9 @@ class Files:
 
     def _source(self, entry: Entry) -> Any:
         return self._store.source(Listed(entry.spec.name, entry.size))
+
+
+def _has_extra(group: Any) -> bool:
+    """Return whether a row group has a value in `extra`, its last column."""
+    column = group.column(group.num_columns - 1)
+    return column.statistics is None or bool(column.statistics.null_count < column.num_values)

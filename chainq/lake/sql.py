@@ -19,7 +19,8 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError, needed
-from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.arrow_rows import MORE, ArrowRows
+from chainq.formats.protocol import few
 from chainq.formats.registry import EXTENSIONS
 from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
@@ -221,9 +222,11 @@ class Database(Closing):
                 empty.execute(setting)
             yield empty
 
-    def add_rows(self, command: str, batches: Iterator[list[Raw]]) -> int:
-        """Add a view of rows in memory; return their number."""
-        rows = ArrowRows(TABLES[command].columns, self._arrow)
+    def add_rows(self, command: str, batches: Iterator[list[Raw]], warn: Callable[[str], None]) -> int:
+        """Add a view of rows in memory; return their number. `warn` is called for paths whose values go to `extra`."""
+        method, note = TABLES[command], few(warn, f"{command}: {MORE}")
+        unlisted = [column.path for column in method.unlisted]
+        rows = ArrowRows(method.columns, self._arrow, lambda text: note(f"{command}: {text}"), unlisted)
         table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
         self._add_view(command, table, f"*{_derived(command)}")
         return int(table.num_rows)
@@ -326,7 +329,7 @@ class Database(Closing):
 
     def lacking(self) -> list[str]:
         """Return in words which heights a query with `partial` needed that no partition has, which tables lack heights
-        that it needed of others, and which filters ask for heights outside a table."""
+        that it needed of others, which filters ask for heights outside a table, and which columns lack values."""
         gaps = _lacking({files.command: files.needed for files in self._files if files.needed})
         uneven = self._uneven if any(files.needs_beyond for files in self._files) else ""
         outside = [
@@ -334,7 +337,8 @@ class Database(Closing):
             for files in self._files
             for asked in files.asked
         ]
-        return [text for text in (gaps, uneven) if text] + ([] if uneven else outside)
+        unfit = [f"{view_name(files.command)}: {text}" for files in self._files for text in files.unfit.values()]
+        return [text for text in (gaps, uneven) if text] + ([] if uneven else outside) + unfit
 
     def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
         """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from chainq.demo.service import Reply
 from chainq.installer import install_command
 from harness.program import Program, Servers, one_line
 from harness.search import some
-from harness.services import FULL_BLOCKS, witnessed
+from harness.services import FULL_BLOCKS, Moving, serving, witnessed
 from harness.truth import Truth
 
 pytest.importorskip("duckdb")
@@ -579,6 +580,37 @@ def test_a_table_of_an_export_that_has_no_range(chainq: Program) -> None:
     assert chainq("export", "chain", "0:20", "--to", "lake", "-q", url="demo:").code == 0
     said = one_line(chainq("sql", "0:10", "select count(*) from calls", url="lake"), 2)
     assert "no table 'calls'; an export has all its tables without a range: chainq sql lake 'QUERY'" in said
+
+
+class Heavy(Moving):
+    """A service whose block 2449 has a weight of 39 digits."""
+
+    def respond(self, body: bytes) -> Reply:
+        reply = super().respond(body)
+        heavy = re.sub(rb'("height":"2449".*?"cumulative_weight":")[0-9]+', rb"\g<1>" + b"9" * 39, reply.body)
+        return reply._replace(body=heavy)
+
+
+def test_values_that_no_type_can_hold(chainq: Program) -> None:
+    """They are NULL, which a warning says: of fetched rows as other commands say it, of an export by query."""
+    highest = "select max(cumulative_weight) as w from blocks"
+    words = ("export", "blocks", "2400:2500", "--partition", "50", "--to", "lake", "-w", "1", "-q")
+    with serving(Heavy(9000)) as url:
+        ran = chainq("sql", "2440:2460", highest, "--jsonl", url=url)
+        assert chainq(*words, url=url).code == 0
+    live = "blocks: a value of 'cumulative_weight' does not fit decimal128(38, 0): as sent it goes to the column extra"
+    assert (ran.code, ran.err) == (0, f"chainq: warning: {live}\n")
+    stored = (
+        "chainq: warning: blocks: values of 'cumulative_weight' that do not fit decimal128(38, 0) are NULL here; "
+        "the column extra has them as sent\n"
+    )
+    for query in (
+        highest,
+        "select count(*) from blocks where height between 2440 and 2460 and cumulative_weight > 7",
+    ):
+        assert chainq("sql", "lake", query).err == stored, query
+    others = f"{highest} where height < 2449 union all select max(round) from blocks where extra is not null"  # noqa: S608
+    assert chainq("sql", "lake", others).err == ""
 
 
 def test_an_export_as_url_is_queried_whole(exported: Program) -> None:
