@@ -38,6 +38,7 @@ class Verdict:
         self.above = HeightRange(0, 0)  # heights above the tip that were to be verified
         self.repairable = False  # a finding has a command that repairs it
         self.unwitnessed = False  # there is a witness, and no height was compared with it
+        self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
         self.wrong: set[int] = set()  # heights with findings
 
     def read(self) -> tuple[int, int] | None:
@@ -156,12 +157,13 @@ def singles(left_out: Mapping[str, int]) -> str:
 
 
 def witnessed(heights: HeightRange, verdict: Verdict) -> str:
-    """Return what the verdict says of the witness, which was compared at `heights`."""
+    """Return what the verdict says of the witness, which was compared at `heights` and may lack rows."""
     if not len(heights):
         return "; not compared with the witness, whose chain ends before these heights"
     agrees = "differs from the witness" if verdict.findings["differs"] else "the same as the witness"
     rest = HeightRange(heights.end, verdict.heights.end)
-    return f"; {agrees} at {heights}" + (f"; not compared with it: {rest}" if len(rest) else "")
+    lacked = f": it lacks {counted(verdict.lacked, 'row')} that the full blocks here contain" if verdict.lacked else ""
+    return f"; {agrees} at {heights}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 
 def next_step(verdict: Verdict, again: str) -> str:
@@ -169,6 +171,8 @@ def next_step(verdict: Verdict, again: str) -> str:
     found, last = verdict.findings.keys(), verdict.heights.end - 1
     if not found or found <= RECOMPUTED:
         return ""
+    if verdict.lacked == verdict.findings.total():
+        return "report these findings to the operator of the witness"
     lowest = min(verdict.wrong, default=0)
     if found == {"missing"} and verdict.heights.start < lowest and last - lowest < NEWEST:
         return f"if the server is still adding these rows, they come later: end the range at height {lowest}"

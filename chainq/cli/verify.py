@@ -67,6 +67,7 @@ def run(given: VerifyCommand) -> None:
     with ExitStack() as opened:
         opened.enter_context(hashes or nullcontext())
         service = opened.enter_context(connect.open_service(options, reporter))
+        _needs_blocks(service)
         lacking = [] if given.commands else [one for one in commands if one not in BLOCKS and service.lacks(one)]
         commands = tuple(command for command in commands if command not in lacking)
         witness = _witness(given, options, service.url, reporter)
@@ -130,6 +131,14 @@ def run(given: VerifyCommand) -> None:
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 
 
+def _needs_blocks(service: Service) -> None:
+    """Raise IncompleteError for an export without blocks."""
+    if any(map(service.lacks, BLOCKS)):
+        name = mask_url(service.url)
+        hint = f"chainq verify {shlex.quote(name)} verifies an export without them"
+        raise IncompleteError(f"{name} lacks the blocks with which rows are compared", hint)
+
+
 def _compared_further(
     audit: Audit, verdict: Verdict, hashes: "BlockHashes | None", reporter: Reporter, *, witness: bool
 ) -> None:
@@ -137,6 +146,7 @@ def _compared_further(
     if hashes is not None:
         verdict.compared += hashes.verdict("the server", verdict.rows)
     if witness:
+        verdict.lacked = audit.lacked
         verdict.compared += witnessed(audit.witnessed, verdict)
         verdict.unwitnessed = len(verdict.heights) > len(audit.witnessed) == 0
     elif hashes is None and verdict.rows:

@@ -23,7 +23,8 @@ from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
-from chainq.verify.findings import FINDINGS, RECOMPUTED, Repair, Step, by_height
+from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by_height
+from chainq.verify.once import Alone
 from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def run(given: VerifyCommand) -> None:
         offline = single and not compared
         writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:
-            write_findings(files.steps(), writer, verdict)
+            alone = Alone()
+            write_findings(alone.take(files.steps()) if compared else files.steps(), writer, verdict)
             if not (verdict.rows.total() or verdict.findings or files.counted):
                 reporter.warn(f"{given.range} has no rows")
             verdict.heights = files.heights if compared else files.reached
@@ -74,11 +76,11 @@ def run(given: VerifyCommand) -> None:
                     + spelled(Phrase("pass {start} and {end}"))
                 )
             elif service is not None:
-                if not files.range_known and verdict.findings["order"] and len(files.heights) > FAR:
+                if not files.range_known and verdict.findings[ORDER] and len(files.heights) > FAR:
                     known = Phrase("{start} and {end} bound them", start="H", end="H")
                     reporter.warn(f"{files.heights} are compared, as damaged rows name them; {spelled(known)}")
                 steps = _against(files, service, given.sample, verdict, reporter)
-                write_findings(steps, writer, verdict)
+                write_findings(alone.further(steps), writer, verdict)
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
             if not files.range_known:
@@ -101,7 +103,8 @@ def run(given: VerifyCommand) -> None:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
-    conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if verdict.repairable else ""))))
+    shuffled = "sort the rows by height, or write the file again with -o FILE" if verdict.findings[ORDER] else ""
+    conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if verdict.repairable else shuffled))))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
@@ -145,9 +148,8 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     check_packages()
     name, path = given.range or "", Path(given.range or "")
     if is_url(name):
-        raise UsageError(
-            f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", f"{OF_URL}; {OVER_HTTP}"
-        )
+        hint = OF_URL if name == "demo:" else f"{OF_URL}; {OVER_HTTP}"
+        raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", hint)
     if ":" not in name and not _there(path.exists):
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not _there(path.is_file)

@@ -9,7 +9,7 @@ unlisted.py      which missing rows a server lost, and which it never lists
 audit.py         a service: one pass over all commands compares each height with its full block, and with a witness
 block_hashes.py  recomputes block hashes, from a service or from files, up to an anchor
 through_blocks.py  compares rows of other commands in files with the full blocks in them; plain.py: their values
-against.py       compares a file with a service, at some heights or all
+against.py       compares a file with a service, at some heights or all; once.py: each row is reported once
 tables.py        the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py        the rows of one command against those of another, and inside_blocks.py: what full blocks contain
 data_set.py      the files of a data set that chainq export wrote; partitions.py: its listing

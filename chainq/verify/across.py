@@ -17,13 +17,14 @@ COMPARED = frozenset(
     ("height", "block_hash", "timestamp", "transition_id", "transaction_id", "output_index", "index", "type")
 )
 """The columns that are compared, by the last part of their path."""
-Found = Iterator[tuple[str, int, Contradiction]]
+Found = Iterator[tuple[str, int | None, Contradiction]]
 
 
 def check_across(
     tables: Mapping[str, Any], heights: Mapping[str, HeightRange], inside: InsideBlocks | None = None
 ) -> Found:
-    """Yield the command, the height and the contradiction of each row that contradicts a row of another command.
+    """Yield the command, the height (None if unknown) and the contradiction of each row that contradicts a row of
+    another command.
 
     `tables`: by command, all rows of `heights`; the tables may end at different heights. `inside`: what the full blocks
     contain, for tables that are not there.
@@ -122,11 +123,11 @@ def _same_records(
     yield from _lacking(command, inside, tables[command], names)
     if owned.end <= listed.end:
         at_fault = command if explains else ""
-        yield from _lacking(listing, tables[command], tables[listing], names, listed.start, unexpected=at_fault)
+        yield from _lacking(listing, tables[command], tables[listing], names, unexpected=at_fault)
 
 
-def _lacking(command: str, rows: Any, others: Any, names: list[str], start: int = 0, *, unexpected: str = "") -> Found:
-    """Yield rows whose key is missing from the table of `command`; rows without a height get `start`.
+def _lacking(command: str, rows: Any, others: Any, names: list[str], *, unexpected: str = "") -> Found:
+    """Yield rows whose key is missing from the table of `command`.
 
     `unexpected`: the command of the rows, if they are wrong and not the table.
     """
@@ -135,7 +136,7 @@ def _lacking(command: str, rows: Any, others: Any, names: list[str], start: int 
     for row in lacking.to_pylist():
         key = label(unexpected or command, tuple(str(row[name]) for name in names))
         wrong = Contradiction("unexpected", None, key) if unexpected else Contradiction("missing", key, None)
-        yield unexpected or command, row.get("height", start), wrong
+        yield unexpected or command, row.get("height"), wrong
 
 
 def _shown(value: Any) -> str:

@@ -32,7 +32,7 @@ class Audit:
     recomputes block hashes, up to its anchor. `progress` counts the heights read per command. Raises UsageError for an
     anchor below the range. `linked`: the range is linked to the block before it, which an earlier pass has verified.
     `singles`: how many blocks only a request for one height returned, by command. `witnessed`: the heights compared
-    with the witness.
+    with the witness. `lacked`: how many rows in full blocks of the service the witness lacks, so that it is at fault.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Audit:
         # Identities of missing rows, with their heights: they may appear at another height.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
+        self.lacked = 0
         self._last: dict[int, str] = {}  # hashes of the last blocks, as their summaries named them
         self.singles: Counter[str] = Counter()
         self._lost: list[Missing] = []  # earlier transitions of kinds that turned out to be listed
@@ -132,8 +133,18 @@ class Audit:
                 continue
             if command == "full-blocks" and list(map(bytes, here)) != list(map(bytes, theirs)):  # by their hashes
                 here, theirs = (side.single(command, height) for side in (self._source, witness))
+            due = self._contained(command, height)
             for one in differences(command, height, theirs, here):
-                yield self._repair.finding(height, command, one)
+                finding = self._repair.finding(height, command, one)
+                if one.expected is None and one.found in due:
+                    finding = finding._replace(repair=None)
+                    self.lacked += 1
+                yield finding
+
+    def _contained(self, command: str, height: int) -> set[str]:
+        """Return the rows of a command that the full block of a height contains, in words."""
+        facts = self._source.facts.get(height)
+        return {label(command, key) for key in facts.due.get(command, ())} if facts else set()
 
     def _block(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
         """Yield what is wrong with the full block of a height, or with its summary."""

@@ -31,7 +31,15 @@ from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
-from chainq.verify.parquet_rows import ParquetRows, check_content, reason, receipt_in, tables_of, unreadable
+from chainq.verify.parquet_rows import (
+    ParquetRows,
+    check_content,
+    other_schema,
+    reason,
+    receipt_in,
+    tables_of,
+    unreadable,
+)
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
 if TYPE_CHECKING:
@@ -113,7 +121,7 @@ class DataSetCheck:
         done = ", ".join(command for command in known if self._explained[command] == there[command])
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end} --url URL compares those of the service"
-        words = f"; compared with full blocks: {done}" if done else ""
+        words = f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
         return words + (f"; not compared with full blocks: {rest} ({asks})" if rest else "")
 
     @property
@@ -276,8 +284,7 @@ class GroupCheck:
         method = TABLES[spec.command]
         due = ArrowRows(method.columns, self._arrow).schema
         if not file.schema_arrow.equals(due):
-            wrong = next((str(one) for one in file.schema_arrow if one not in list(due)), "columns are missing")
-            yield None, Contradiction("schema", "the schema of the command", wrong)
+            yield None, other_schema(due, file.schema_arrow)
             return
         content, check = ContentHash(self._arrow), TableCheck(method, due.names, spec.heights)
         names = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]

@@ -18,7 +18,7 @@ class Finding(NamedTuple):
     several commands are separated by commas.
     `check`: the broken rule, one of CHECKS. `expected` and `found`: the correct and the actual value; None for nothing.
     `repair`: the command that fetches the rows of that height again, None if unknown. `end`: the height after the last
-    one, if whole partitions are missing.
+    one, if the finding is about several heights, or about one of them that is not known.
     """
 
     height: int | None
@@ -58,7 +58,7 @@ class Repair(NamedTuple):
 
     def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
         """Return a finding about rows of a command, with a shell command line if one can repair it."""
-        if height is None or contradiction.check == ANCHOR or command not in BY_COMMAND:
+        if height is None or contradiction.check in (ANCHOR, ORDER) or command not in BY_COMMAND:
             return Finding(height, command, *contradiction[:3], None)
         end = height + contradiction.heights
         where = f"--start {height} --end {end}" if BY_COMMAND[command].ranged else str(height)
@@ -80,7 +80,7 @@ class Step(NamedTuple):
     unlisted: Mapping[str, int] = {}  # never changed; a mapping proxy could not be pickled for workers
 
 
-ANCHOR = "anchor"
+ANCHOR, ORDER = "anchor", "order"
 CHECKS = {
     "missing": "a row, a block or a file that must be there is not",
     "doubled": "a row appears more than once",
@@ -105,7 +105,7 @@ CHECKS = {
     "grid": "a partition does not start at a multiple of the partition size, or overlaps another",
     "foreign": "a file that chainq export did not write, but that readers of the folder take for data",
     "schema": "a file has other columns or types than its command",
-    "order": "rows are not in order of height",
+    ORDER: "rows are not in order of height",
 }
 """The values of `check`, each in words."""
 RECOMPUTED = frozenset(("hash", "root", "id", "value", ANCHOR))
@@ -117,7 +117,13 @@ FINDINGS = Method(
     group="Tools",
     purpose="find missing, duplicate, altered and misplaced rows",
     columns=(
-        Column("height", "null or number", "height of the row that is wrong; null if unknown", Kind.HEIGHT, brief=True),
+        Column(
+            "height",
+            "null or number",
+            "height of the row that is wrong, or the first height up to `end`; null if unknown",
+            Kind.HEIGHT,
+            brief=True,
+        ),
         Column(
             "command",
             "null or string",
@@ -128,7 +134,12 @@ FINDINGS = Method(
         Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
         Column("repair", "null or string", "command that fetches the row again"),
-        Column("end", "null or number", "height after a gap between partitions; null for other findings", Kind.HEIGHT),
+        Column(
+            "end",
+            "null or number",
+            "height after the last one, if a finding is about several heights or an unknown one of them; else null",
+            Kind.HEIGHT,
+        ),
     ),
     height="height",
 )

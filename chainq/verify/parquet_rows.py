@@ -86,6 +86,27 @@ def check_content(receipt: Receipt, content: str) -> Iterator[Contradiction]:
         yield Contradiction("content", f"rows of the receipt, content {receipt.content}", f"content {content}")
 
 
+def other_schema(due: Any, found: Any) -> Contradiction:
+    """Return the first column that differs between two Arrow schemas, or the first one that is in another position."""
+    for name in dict.fromkeys((*due.names, *found.names)):
+        wanted, there = (_type_in(schema, name) for schema in (due, found))
+        if wanted != there:
+            return Contradiction("schema", wanted, there)
+    at = next(at for at, pair in enumerate(zip(due.names, found.names, strict=True)) if pair[0] != pair[1])
+    wanted, there = (f"column {schema.names[at]} in position {at + 1}" for schema in (due, found))
+    return Contradiction("schema", wanted, there)
+
+
+def _type_in(schema: Any, name: str) -> str | None:
+    """Return a column and its type in words, None if the schema lacks it."""
+    fields = [schema.field(at) for at in schema.get_all_field_indices(name)]
+    return f"column {name}: {', '.join(map(_type, fields))}" if fields else None
+
+
+def _type(field: Any) -> str:
+    return f"{field.type}{'' if field.nullable else ' not null'}"
+
+
 def _heights_in(metadata: Mapping[bytes, bytes]) -> HeightRange | None:
     """Return the height range in a file's metadata, None if there is none."""
     found = re.fullmatch(rb"([0-9]{1,16}):([0-9]{1,16})", metadata.get(HEIGHTS_KEY.encode(), b""))

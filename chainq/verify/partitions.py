@@ -36,7 +36,7 @@ class PartitionRepair(NamedTuple):
     def finding(
         self, spec: PartitionSpec, height: int | None, contradiction: Contradiction, others: Iterable[str] = ()
     ) -> Finding:
-        """Return a finding about a partition, at its first height unless another is known.
+        """Return a finding about a partition, at all its heights unless one is known.
 
         `others`: commands whose partitions of these heights show the same. An export repairs it, unless it is off the
         grid, because no export writes there (`removal`), or another anchor is wanted.
@@ -45,7 +45,8 @@ class PartitionRepair(NamedTuple):
         heights = f"{spec.start}:{spec.end}"
         export = f"chainq export {' '.join(commands)} {heights} --to {shlex.quote(self.label)} --repair all"
         repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
-        return Finding(spec.start if height is None else height, ",".join(commands), *contradiction[:3], repair)
+        first, end = (spec.start, spec.end) if height is None else (height, None)
+        return Finding(first, ",".join(commands), *contradiction[:3], repair, end)
 
     def removal(self, partition: Partition, contradiction: Contradiction) -> Finding:
         """Return a finding about a partition that should not be there. With its receipt it is in the manifest, too."""

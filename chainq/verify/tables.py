@@ -78,6 +78,8 @@ class TableCheck:
         self._mixed: set[int] = set()  # heights of two blocks that were yielded
         self._blocks = [np.empty(0, dtype=np.int64)]
         self._digests = [np.empty(0, dtype=np.uint64)]
+        self._fall: tuple[int, int] | None = None  # the heights of the first two rows out of order
+        self._falls = 0  # rows with a lower height than the row before
         self.rising: dict[str, list[Rising]] = {}
         self._edges: tuple[int, int] | None = None  # the lowest and the highest height so far
         self.rows = 0
@@ -118,13 +120,17 @@ class TableCheck:
             yield from self._within(table[WITHIN], at)
 
     def finish(self, read: Read) -> Found:
-        """Yield findings about all rows together: missing blocks and duplicate rows."""
+        """Yield findings about all rows together: their order, missing blocks and duplicate rows."""
+        if self._fall is not None:
+            before, height = self._fall
+            more = f", the first of {self._falls:,} such rows" if self._falls > 1 else ""
+            yield height, Contradiction("order", f"height {before} or more", f"height {height}{more}")
         if self._method.linked and self._height is not None:
             yield from self._every_block()
         yield from self._twice(read)
 
     def _of_heights(self, at: Any) -> Found:
-        """Yield rows without a height, outside the expected heights, or out of order."""
+        """Yield rows without a height, or outside the expected heights; record those out of order."""
         if invalid := int((at < 0).sum()):
             yield None, Contradiction("invalid", "a height", f"{invalid} rows without a valid height")
             at = at[at >= 0]
@@ -136,9 +142,10 @@ class TableCheck:
             for height in map(int, at[(at < self._due.start) | (at >= self._due.end)]):
                 yield height, Contradiction("misplaced", f"{self._due}", f"height {height}")
         after = self._after("height", at)
-        for row in np.flatnonzero(np.diff(after) < 0):
-            found = Contradiction("order", f"height {after[row]} or more", f"height {after[row + 1]}")
-            yield int(after[row + 1]), found
+        falls = np.flatnonzero(np.diff(after) < 0)
+        if len(falls) and self._fall is None:
+            self._fall = tuple(after[falls[0] :][:2].tolist())
+        self._falls += len(falls)
         if self._method.linked:
             self._blocks.append(at)
 

@@ -74,6 +74,8 @@ class CsvRows(TextRows):
                 damaged(f"row {number}: {counted(len(row), 'column')}, expected {len(self.names)}")
             elif not _is_text("".join(row)):
                 damaged(f"row {number}: not UTF-8")
+            elif row == self.names:
+                damaged(f"row {number}: the header again; another file may have been appended")
             else:
                 yield [row[place] for place in places]
         with self.path.open("rb") as file:

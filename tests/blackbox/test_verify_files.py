@@ -467,6 +467,22 @@ def test_a_partition_is_compared_with_the_receipt_in_it(
     assert ran.err.endswith("; --full shows which rows are wrong\n"), ran.err
 
 
+def test_a_file_that_was_shuffled_or_appended_to_itself(
+    files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+) -> None:
+    """One finding about the order, which no rows of one height repair; a second header is named."""
+    header, *lines = files["records", "csv"].read_text().splitlines(keepends=True)
+    path = tmp_path / "rows.csv"
+    path.write_text("".join([header, *(lines[at] for at in sorted(range(len(lines)), key=lambda at: at * 7 % 31))]))
+    ran = program("verify", str(path), "--jsonl")
+    (found,) = map(json.loads, ran.rows)
+    assert (found["check"], found["repair"], "the first of" in found["found"]) == ("order", None, True)
+    assert ran.err.endswith("; sort the rows by height, or write the file again with -o FILE\n")
+    path.write_text("".join([header, *lines, header, *lines]))
+    first = json.loads(program("verify", str(path), "--jsonl").rows[0])
+    assert first["found"] == f"row {len(lines) + 2}: the header again; another file may have been appended"
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_file_without_rows_has_the_same_verdict_in_each_format(
     kind: str, program: Program, server: Servers, tmp_path: Path

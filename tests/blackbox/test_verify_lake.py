@@ -83,6 +83,11 @@ def with_value(table: Any, name: str, row: int, value: Any) -> Any:
     return table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
 
 
+def with_type(table: Any, name: str) -> Any:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, name, table[name].cast(pa.int32()))
+
+
 def other_text(text: str, rng: Rng) -> str:
     at = len(text) - 1 - rng.randrange(10)
     return text[:at] + ("q" if text[at] != "q" else "p") + text[at + 1 :]
@@ -476,9 +481,9 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     assert f"--last cannot be combined with an export; {whole}" in ranged
     assert f"unexpected argument 5:9; {whole}" in one_line(program("verify", str(tmp_path), "5:9"), 2)
     assert "unexpected argument 5:9; use --start 5 --end 9" in one_line(program("verify", "rows.csv", "5:9"), 2)
-    for url in ("demo:", "http://127.0.0.1:9/"):
+    for url, served in ("demo:", ""), ("http://127.0.0.1:9/", "; chainq serve --lake DEST serves an export over HTTP"):
         line = one_line(program("verify", url), 2)
-        assert line.endswith("nor a file or folder; the URL of a service is the value of --url\n")
+        assert line.endswith(f"nor a file or folder; the URL of a service is the value of --url{served}\n")
 
 
 def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program, server: Servers) -> None:
@@ -523,6 +528,44 @@ def test_files_that_changed_places_are_one_finding_each(
         (command, start, "misplaced", other, one),
     }
     assert len(found) == 2
+
+
+def test_a_row_whose_height_only_the_service_knows_is_one_finding(
+    exported: Path, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """Without the service it may be anywhere in its partition."""
+    root, heights = tmp_path / "lake", parquet.read_table(file_of(exported, "records"))["height"].to_pylist()
+    shutil.copytree(exported, root)
+    rewrite(root, "records", lambda table: without(table, 30), forged=True)
+    for words, due in ((), (START, START + 100)), (("--full",), (heights[30], None)):
+        ran = program("verify", str(root), "--jsonl", *words, url=server("--tip", "400"))
+        rows = [json.loads(row) for row in ran.rows]
+        (found,) = (row for row in rows if row["check"] == "missing")
+        assert (found["height"], found["end"]) == due, ran.err
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "found"),
+    [
+        (lambda table: table.drop(["function_name"]), "column function_name: string", None),
+        (lambda table: table.append_column("a", table["height"]), None, "column a: int64"),
+        (lambda table: table.select(table.column_names[::-1]), "column record_ciphertext in ", "column extra in "),
+        (lambda table: with_type(table, "output_index"), "column output_index: int64", "column output_index: int32"),
+    ],
+)
+def test_a_finding_about_a_schema_names_the_column(
+    change: Callable[[Any], Any], expected: str | None, found: str | None, exported: Path, program: Program
+) -> None:
+    """And its type, or its position."""
+    root = program.home / "schema"
+    shutil.copytree(exported, root, dirs_exist_ok=True)
+    rewrite(root, "records", change, forged=False)
+    rows = map(json.loads, program("verify", str(root), "--jsonl").rows)
+    (row,) = (row for row in rows if row["check"] == "schema")
+    assert [(row["expected"] or "").split("position")[0], (row["found"] or "").split("position")[0]] == [
+        expected or "",
+        found or "",
+    ]
 
 
 def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_path: Path) -> None:
@@ -594,12 +637,14 @@ def test_rows_are_compared_with_the_full_blocks_of_the_same_export(
         line = one_line(program("verify", str(root)), 6 if "ownership" in commands else 0)
         assert "; not compared with full blocks: " in line
         assert "chainq verify 35:45 --url URL compares" in line
+        own = one_line(program("verify", "35:45", url=str(root)), 6)
+        assert own.endswith(f"; chainq verify {root} verifies an export without them\n")
         assert program(*exported, "full-blocks", url=url).code == 0
     ran = program("verify", str(root), "--jsonl")
     (found,) = map(json.loads, ran.out.splitlines())
     assert (ran.code, found["command"], found["check"], found["height"]) == (6, "records", "missing", 41)
     assert found["expected"].startswith("record au1")
-    assert f"; compared with full blocks: {', '.join(sorted({*commands} - {'chain'}))}" in ran.err
+    assert f"; compared with full blocks: {', '.join(sorted({*commands} - {'chain'}))} (which rows exist, " in ran.err
 
 
 def test_rows_that_no_full_block_contains_are_unexpected(program: Program, server: Servers) -> None:

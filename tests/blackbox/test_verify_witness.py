@@ -35,6 +35,8 @@ def test_every_difference_is_named_and_nothing_else(dialect: str, program: Progr
     (lost,) = (row for row in found if row["height"] == 41)
     assert lost["expected"] is None
     assert lost["found"].startswith("record au1")
+    assert lost["repair"] is None, "the full block of the service contains it"
+    assert "; differs from the witness at heights 30-129: it lacks 3 rows that the full blocks here contain" in ran.err
 
 
 def test_equal_services_have_no_difference(program: Program, server: Servers) -> None:
