@@ -292,10 +292,15 @@ class Service(Closing):
         return found
 
     def first_at(self, time: float) -> int:
-        """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none."""
+        """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.
+
+        Raises IncompleteError for a time before the first block of an export: blocks that it lacks may be of that time.
+        """
         from chainq.heights import block_time
 
-        return block_time.first_at(time, self.tip_height(), self.time_of)
+        if self._stored is not None and 0 < self.first_height <= self.tip_height():
+            self._stored.reader.check_time(time, self.time_of(self.first_height))
+        return block_time.first_at(time, self.tip_height(), self.time_of, self.first_height)
 
     def time_of(self, height: int) -> int:
         """Return the block time of a height, in seconds since 1970. Raises ChainqError."""

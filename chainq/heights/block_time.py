@@ -116,8 +116,8 @@ def _beyond_calendar(text: str) -> str:
     return "" if 1 <= day <= days else f"{found['year']}-{found['month']} has {days} days"
 
 
-def first_at(time: float, tip_height: int, time_of: Callable[[int], int]) -> int:
-    """Return the lowest height whose block time is `time` or later; `tip_height` + 1 if there is none.
+def first_at(time: float, tip_height: int, time_of: Callable[[int], int], lowest: int = 0) -> int:
+    """Return the lowest height from `lowest` whose block time is `time` or later; `tip_height` + 1 if there is none.
 
     `tip_height` is -1 for a chain without blocks; `time_of` returns the block time of a height. The search interpolates
     between known times, and bisects every third step: block times are even for long stretches, but interpolation alone
@@ -125,7 +125,7 @@ def first_at(time: float, tip_height: int, time_of: Callable[[int], int]) -> int
     """
     if tip_height < 0 or time_of(tip_height) < time:
         return tip_height + 1
-    low, high = 0, tip_height
+    low, high = lowest, tip_height
     low_time, high_time = time_of(low), time_of(high)
     if low_time >= time:
         return low

@@ -245,6 +245,19 @@ def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server
         assert f"lake has heights 200-249, not heights {below}; {export}" in line
 
 
+def test_times_are_searched_in_the_heights_of_an_export(chainq: Program, server: Servers) -> None:
+    """It need not have block 0; before its first block the search cannot tell which blocks are missing."""
+    assert chainq("export", "blocks", "200:250", "--partition", "50", "--to", "lake", "-q", url=server(*TIP)).code == 0
+    times = [int(json.loads(row)["timestamp"]) for row in chainq("blocks", "200:250", "--jsonl", url="lake").rows]
+    for first, end in ((0, 3), (20, 40), (45, 49)):
+        ran = chainq("blocks", "--since", str(times[first]), "--until", str(times[end]), "--jsonl", url="lake")
+        assert ran.rows == chainq("blocks", f"{200 + first}:{200 + end}", "--jsonl", url="lake").rows, ran.err
+    for option in (("--since",), ("--start", "210", "--until")):
+        line = one_line(chainq("blocks", *option, str(times[0] - 1), url="lake"), 6)
+        assert "lake begins at height 200, 20" in line
+        assert "use --start 200, or chainq export blocks 0:200 --to lake writes the blocks before" in line
+
+
 def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
     """All heights of the export, with all tables that the query needs; nothing to resume."""
     export = ("export", "records", "0:50", "--partition", "20", "--to", "lake", "-q")

@@ -77,18 +77,19 @@ def test_no_times(text: str) -> None:
         parse_age(text, "max_age")
 
 
-@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.integers(-5, 10**9 + 5))
-def test_the_first_block_at_a_time(times: list[int], wanted: int) -> None:
+@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.integers(-5, 10**9 + 5), st.integers(0, 59))
+def test_the_first_block_at_a_time(times: list[int], wanted: int, lowest: int) -> None:
     """Whatever the times, the first height at or after one is found, by fewer than two lookups per bisection."""
-    times = sorted(times)
+    times, lowest = sorted(times), min(lowest, len(times) - 1)
     lookups: list[int] = []
 
     def time_of(height: int) -> int:
+        assert height >= lowest
         lookups.append(height)
         return times[height]
 
     expected = next((height for height, time in enumerate(times) if time >= wanted), len(times))
-    assert first_at(wanted, len(times) - 1, time_of) == expected
+    assert first_at(wanted, len(times) - 1, time_of, lowest) == max(expected, lowest)
     assert len(lookups) <= 4 + 3 * len(times).bit_length()
 
 
