@@ -85,6 +85,9 @@ def run(
             )
         )
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
+        named = {column.path for column in settings.spec.columns if settings.spec.selected}
+        named.update(query.where.paths if query.where else ())
+        stack.callback(lambda: connect.warn_of_unheld(service.unheld(method.command), named, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
             stack.callback(_say_filtered, query.where, query.limit, reporter)

@@ -54,6 +54,11 @@ class Where:
         ]
         self._decode = None if self._computed else _decoder([*self._paths])
 
+    @property
+    def paths(self) -> list[str]:
+        """The fields that the condition reads."""
+        return [*self._paths]
+
     def rows(self, rows: Sequence[Raw], height: int | None = None) -> list[Raw]:
         """Return the rows that meet the condition. `height`: that was looked up, for rows without one."""
         found = [row for row in rows if self.passes(row, height)]
