@@ -111,7 +111,9 @@ def run(given: "StatusCommand") -> None:
         alone = len(given.targets) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
         text = msgspec.json.encode(tables[0] if alone else tables).decode() + "\n"
     else:
-        texts = [_line(group[0]) if Path(target).is_file() else _table(group) for target, group in groups.items()]
+        texts = [
+            _line(group[0]) if Path(target).is_file() else _table(group, target) for target, group in groups.items()
+        ]
         text = "".join(texts)
     if not given.quiet:
         with open_sink(None) as sink:
@@ -277,7 +279,18 @@ def _begun(store: "Store") -> Sequence[str]:
     return [] if found is None else [*found.schemas]
 
 
-def _table(found: Sequence[Status]) -> str:
+def _described(store: "Store") -> list[str]:
+    """Return what to do if the description of a data set is lost or damaged."""
+    from chainq.stored import data_set
+
+    try:
+        lost = data_set.missing(store, "") if data_set.read(store) is None else None
+    except UsageError as error:
+        lost = error
+    return _wrapped(str(lost)) if lost else []
+
+
+def _table(found: Sequence[Status], target: str) -> str:
     """Return a table of the tables of a data set, then gaps and the error, which all have in common.
 
     With short numbers it fits 60 character cells. `from` is the first height, `through` the last height up to the first
@@ -285,13 +298,19 @@ def _table(found: Sequence[Status]) -> str:
     """
     from chainq.formats.cells import plain
     from chainq.formats.drawing import ENDLESS, Lane, grid, render
+    from chainq.stored.open import open_store
 
+    store = open_store(target)
     if not any(one.bytes for one in found):
         every = found[0]._replace(command=" ".join(one.command for one in found))
         ended = "no run went well yet" if every.failure else "no run has ended"
         rest = f"; {_missing(every)}" if every.missing else ""
         ended = RUNNING if every.running else ended
-        return "".join(f"{line}\n" for line in [f"{every.target}: no partition yet, {ended}{rest}", *_failure(found)])
+        reached = f"no partition yet, {ended}"
+        if not every.running and (files := _unreceipted(store)):
+            reached = f"{counted(files, 'file')} without receipts (copy the folder _chainq, too)"
+        printed = [f"{every.target}: {reached}{rest}", *_failure(found), *_described(store)]
+        return "".join(f"{line}\n" for line in printed)
     lines = [("table", "from", "through", "lag", "rows", "size", "age")]
     for one in found:
         through = str(one.next - 1) if one.next and one.bytes else "-"
@@ -311,8 +330,16 @@ def _table(found: Sequence[Status]) -> str:
         drawn.decode().rstrip("\n"),
         *notes,
         *(_failure(found) or (_wrapped(_unfinished(left)) if left else ())),
+        *_described(store),
     ]
     return "".join(f"{line}\n" for line in printed)
+
+
+def _unreceipted(store: "Store") -> int:
+    """Return how many partitions have a file, but no receipt."""
+    from chainq.stored.inventory import take_inventory
+
+    return sum(not names for names in take_inventory(store.listing()).damaged.values())
 
 
 def _alike(found: Sequence[Status]) -> list[Status]:

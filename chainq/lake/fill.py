@@ -17,10 +17,14 @@ from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.job import Advance, Done
 from chainq.lake.local import LocalEngine
 from chainq.lake.plan import to_fill
+from chainq.lake.table import SCHEMAS
 from chainq.process.pool import cores
 from chainq.query import Query
 from chainq.stored import data_set
+from chainq.stored.data_set import Wanted
+from chainq.stored.manifest import look
 from chainq.stored.open import absolute, open_store
+from chainq.stored.restore import restored
 from chainq.transport.base import ServiceOptions
 
 
@@ -43,7 +47,7 @@ def fill(
     """
     destination = absolute(options.lake or "")
     store = open_store(destination)
-    found = data_set.read(store)
+    found = data_set.read(store) or restored(store, look(store).inventory, Wanted(None, None, {}), SCHEMAS)
     size = found.partition if found else data_set.PARTITION
     heights = service.height_range(bounds, to_tip=True)
     wanted = HeightRange(heights.start - heights.start % size, heights.end)

@@ -2,19 +2,22 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import Phrase, UsageError
+from chainq.errors import OutputError, Phrase, UsageError
+from chainq.stored.receipt import parse_entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
 
 NAME = "chainq.json"
 VERSION = 1  # of this layout
 PARTITION = 10_000  # heights
+REWRITTEN = "the next chainq export writes it again from the receipts"
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -62,10 +65,14 @@ def read(store: Store) -> DataSet | None:
             )
         found = msgspec.json.decode(text, type=DataSet)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{NAME} of {store.label} is damaged: {excerpt(str(error), 80)}", "restore it") from None
+        raise _damaged(store, excerpt(str(error), 80)) from None
     if found.partition < 1:
-        raise UsageError(f"{NAME} of {store.label} is damaged: invalid partition {found.partition}", "restore it")
+        raise _damaged(store, f"invalid partition {found.partition}")
     return found
+
+
+def _damaged(store: Store, why: str) -> UsageError:
+    return UsageError(f"{NAME} of {store.label} is damaged: {why}", f"restore it, or delete it: {REWRITTEN}")
 
 
 def outer(label: str) -> Path | None:
@@ -84,7 +91,10 @@ def inside(store: Store) -> str:
 
 
 def missing(store: Store, hint: str) -> UsageError:
-    """Return the error of a destination without a data set. `hint`: what writes one."""
+    """Return the error of a destination without `chainq.json`. `hint`: what to do if no export wrote it."""
+    with suppress(OutputError):  # a listing may be forbidden
+        if any(parse_entry(one.name) for one in store.listing()):
+            return UsageError(f"{store.label} lost {NAME}", REWRITTEN)
     gone = "://" not in store.label and not os.path.exists(store.label)  # noqa: PTH110  # as above
     reason = "that folder does not exist" if gone else f"no {NAME}"
     return UsageError(f"no data set in {store.label}: {reason}", inside(store) or hint)

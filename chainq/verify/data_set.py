@@ -25,7 +25,7 @@ from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
-from chainq.stored import last_run
+from chainq.stored import last_run, manifest
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
@@ -95,9 +95,11 @@ class DataSetCheck:
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
 
     def warnings(self) -> Iterator[str]:
-        """Yield which tables are shorter than others, and that the last export has not finished, if so."""
+        """Yield which tables are shorter than others, and that the manifest is damaged or an export unfinished."""
         for words in self.partitions.uneven() if len(self.heights) else ():
             yield f"{words}; the data set spans {self.heights}"
+        if self.partitions.manifest_damaged:
+            yield f"{manifest.NAME} cannot be read, and was not compared; the next chainq export writes it again"
         if unfinished := last_run.read(self._store).warning(self._store.label):
             yield unfinished
 

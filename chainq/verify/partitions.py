@@ -3,11 +3,10 @@
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError
 from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
@@ -67,16 +66,14 @@ class Partitions:
     """The partitions of a data set. Raises UsageError if there is none, IncompleteError if no export has written any.
 
     `grid`: heights in a partition. `repair`: makes findings. `found`: partitions with a file or a receipt, sorted by
-    command and height. `findings`: what is wrong in the listing, by height.
+    command and height. `findings`: what is wrong in the listing, by height. `manifest_damaged`: whether
+    nothing was compared with the manifest, because it cannot be read.
     """
 
     def __init__(self, store: Store) -> None:
         stored = data_set.read(store)
         if stored is None:
-            raise UsageError(
-                f"{store.label} is not a data set that chainq export wrote: it has no {data_set.NAME}",
-                _other_folder(Path(store.label)),
-            )
+            raise data_set.missing(store, "name the folder that chainq export wrote, or a file of rows")
         self._commands, self.grid = tuple(stored.schemas), stored.partition
         self.repair = PartitionRepair(store.label, stored.partition)
         sizes: dict[tuple[str, int], int] = {}
@@ -100,6 +97,7 @@ class Partitions:
                     self.repair.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts"))
                 )
         known = manifest.read(store)
+        self.manifest_damaged = known is None and store.read(manifest.NAME) is not None
         wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked(), *self._missing(known)]
         self.findings = sorted([*wrong, *self._not_in_manifest(known)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
@@ -186,11 +184,3 @@ def _place(name: str) -> tuple[int | None, str]:
     command, *rest = name.split("/")
     key = parse_name(f"{command}/{rest[0]}/data.parquet")
     return (key[1] if key else None), command
-
-
-def _other_folder(folder: Path) -> str:
-    """Return what to verify in place of a folder that is no data set: the data set that it is in, if it is in one."""
-    for parent in folder.parents[:3]:
-        if (parent / data_set.NAME).is_file():
-            return f"chainq verify {shlex.quote(str(parent))} verifies the data set that it is in"
-    return "name the folder that chainq export wrote, or a file of rows"

@@ -15,11 +15,18 @@ pytest.importorskip("duckdb")
 COUNT = "select count(*) n, count(distinct height) h from blocks"
 
 
+@pytest.fixture(scope="module")
+def words(program: Program, server: Servers) -> tuple[str, ...]:
+    """An export of blocks with one worker, but without a destination, after one of 300 heights into `grid`."""
+    made = ("export", "blocks", "-w", "1", "--url", server("--tip", "700"))
+    assert program(*made, "0:300", "--to", "grid", "--partition", "100").code == 0
+    return made
+
+
 @pytest.fixture
-def export(chainq: Program, server: Servers) -> tuple[str, ...]:
-    """An export of blocks with one worker, but without a destination, after one of 300 heights into `lake`."""
-    words = ("export", "blocks", "-w", "1", "--url", server("--tip", "700"))
-    assert chainq(*words, "0:300", "--to", "lake", "--partition", "100").code == 0
+def export(chainq: Program, program: Program, words: tuple[str, ...]) -> tuple[str, ...]:
+    """The same with a copy of its data set in `lake`."""
+    shutil.copytree(program.home / "grid", chainq.home / "lake")
     return words
 
 
@@ -32,7 +39,14 @@ def test_a_lost_description_is_restored(chainq: Program, export: tuple[str, ...]
     """Receipts show the size of partitions that adjoin, and the chain; a dry run writes nothing."""
     file = chainq.home / "lake/chainq.json"
     before = json.loads(file.read_bytes())
+    again = "the next chainq export writes it again from the receipts\n"
+    file.write_text("{")
+    line = one_line(chainq(*export, "0:400", "--to", "lake"), 2)
+    assert line.endswith(f" is damaged: Input data was truncated; restore it, or delete it: {again}")
     file.unlink()
+    for command in (("verify", "lake"), ("sql", "lake", COUNT)):
+        assert one_line(chainq(*command), 2).endswith(f": lake lost chainq.json; {again}")
+    assert chainq("status", "lake").out.decode().endswith(f"\nlake lost chainq.json; {again}")
     warning = "lost chainq.json, which is written again from its receipts: partitions of 100 heights"
     ran = chainq(*export, "0:400", "--to", "lake", "--dry-run")
     assert (ran.code, warning in ran.err, file.exists()) == (0, True, False)
@@ -100,7 +114,9 @@ def test_partitions_of_two_sizes(chainq: Program, export: tuple[str, ...]) -> No
 def test_a_file_copied_to_a_wrong_place(chainq: Program) -> None:
     """It is to be removed: no receipt expects it there, so neither it nor the heights before it are exported."""
     shutil.copytree(chainq.home / "lake/blocks/start=000000000", chainq.home / "lake/blocks/start=000000600")
-    (one,) = (json.loads(line) for line in chainq("verify", "lake", "--jsonl").rows)
+    ran = chainq("verify", "lake", "--jsonl")
+    assert "; run the commands in repair, which remove these files" in ran.err
+    (one,) = map(json.loads, ran.rows)
     assert (one["check"], one["repair"]) == ("misplaced", "rm -rf lake/blocks/start=000000600")
     remove(chainq.home, shlex.split(one["repair"])[2:])
     assert chainq("verify", "lake").code == 0

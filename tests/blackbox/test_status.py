@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -567,4 +568,7 @@ def test_a_range_that_nobody_recorded(chainq: Program, server: Servers) -> None:
     new.mkdir()
     (new / "chainq.json").write_bytes((chainq.home / "lake/chainq.json").read_bytes())
     assert chainq("status", "new").out == b"new: no partition yet, no run has ended\n"
+    shutil.copytree(chainq.home / "lake/blocks", new / "blocks")
+    assert chainq("status", "new").out == b"new: 1 file without receipts (copy the folder _chainq, too)\n"
+    shutil.rmtree(new / "blocks")
     assert "; chainq export chain RANGE --to new writes them" in one_line(chainq("verify", "new"), 6)

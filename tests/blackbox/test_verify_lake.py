@@ -467,12 +467,12 @@ def test_an_export_that_has_written_nothing(exported: Path, program: Program, tm
 def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:
     """Another folder, and options that are about a service, are refused."""
     line = one_line(program("verify", str(tmp_path)), 2)
-    assert f"{tmp_path} is not a data set that chainq export wrote: it has no chainq.json; name the folder" in line
+    assert f"no data set in {tmp_path}: no chainq.json; name the folder that chainq export wrote, or" in line
     (tmp_path / "my lake/records/start=000000100").mkdir(parents=True)
     (tmp_path / "my lake/chainq.json").touch()
     for folder in ("my lake/records", "my lake/records/start=000000100"):
         line = one_line(program("verify", str(tmp_path / folder)), 2)
-        assert line.endswith(f"; chainq verify '{tmp_path}/my lake' verifies the data set that it is in\n")
+        assert line.endswith(f"; it is a folder of the data set {tmp_path}/my lake; name that one\n")
     nothing = program("verify", str(tmp_path / "nothing"))
     assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
     assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
