@@ -410,7 +410,7 @@ class Export:
         touched = [one.spec for one in todo if one.reason == "reorg"]
         if touched:
             names = ", ".join(spec.name for spec in touched[:5]) + (", …" if len(touched) > 5 else "")
-            self._warn(f"reorg: {counted(len(touched), 'partition')} replaced: {names}")
+            self._warn(f"reorg: {counted(len(touched), 'partition')} to replace: {names}")
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""

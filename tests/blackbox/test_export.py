@@ -247,7 +247,7 @@ def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: 
         service.swap(Fork(trunk, 2450))
         ran = chainq(*words, url=url)
         assert ran.code == 0, ran.err
-        assert "reorg: 6 partitions replaced: records/start=000002400/data.parquet" in ran.err
+        assert "reorg: 6 partitions to replace: records/start=000002400/data.parquet" in ran.err
         forked = fork_truth(2450, 2649)
         for command in ("records", "blocks"):
             assert lake.rows(command) == due(forked.rows(command, 2300, 2650))
