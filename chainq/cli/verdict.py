@@ -14,6 +14,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
+from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
 from chainq.verify.findings import RECOMPUTED, Step
 from chainq.verify.service_rows import BLOCKS
@@ -37,6 +38,7 @@ class Verdict:
         self.compared = ""
         self.above = HeightRange(0, 0)  # heights above the tip that were to be verified
         self.repairable = False  # a finding has a command that repairs it
+        self.exported = False  # it is one that does not remove files
         self.unwitnessed = False  # there is a witness, and no height was compared with it
         self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
         self.wrong: set[int] = set()  # heights with findings
@@ -136,7 +138,9 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
             writer.write([finding.encode() for finding in step.findings])
         verdict.findings.update(finding.check for finding in step.findings)
         verdict.wrong.update(finding.height for finding in step.findings if finding.height is not None)
-        verdict.repairable |= any(finding.repair for finding in step.findings)
+        repairs = [finding.repair for finding in step.findings if finding.repair]
+        verdict.repairable |= bool(repairs)
+        verdict.exported |= not all(repair.startswith(REMOVES) for repair in repairs)
         verdict.rows.update(step.rows)
         verdict.unlisted = step.unlisted
         verdict.reached = step.heights.end

@@ -86,7 +86,7 @@ def run(given: VerifyCommand) -> None:
             if not files.range_known:
                 verdict.compared += f"; {spelled(_UNBOUNDED if compared or files.every_height else _SPARSE)}"
             if hashes is None:
-                verdict.compared += files.compared + files.hashed
+                verdict.compared += files.compared(_url(given)) + files.hashed
             else:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
@@ -119,7 +119,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         told = counted and not given.full  # by `files.unseen`
         whole = "" if told else "to make the file whole, write it again with -o FILE"
         return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs, whole)))
-    if {*verdict.findings} == {"grid"}:  # no export writes there
+    if not verdict.exported:  # no export writes there
         return "run the commands in repair, which remove these files (--jsonl shows them)"
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
     anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""

@@ -114,17 +114,16 @@ class DataSetCheck:
             anchor="HEIGHT:HASH",
         )
 
-    @property
-    def compared(self) -> str:
-        """Return which commands were compared with full blocks, or the tables read from them, and which were not, as
-        the end of a sentence. Call it after `steps`."""
+    def compared(self, url: str) -> str:
+        """Return which commands were compared with full blocks, or the tables read from them, and what is not proved
+        of the others, as the end of a sentence. `url`: the option that names the service. Call it after `steps`."""
         there = Counter(partition.spec.command for partition in self.partitions.found)
         known = sorted(EXPLAINED & there.keys())
         done = ", ".join(command for command in known if self._explained[command] == there[command])
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
-        asks = f"chainq verify {self.heights.start}:{self.heights.end} --url URL compares those of the service"
+        asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
         words = f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
-        return words + (f"; not compared with full blocks: {rest} ({asks})" if rest else "")
+        return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
     @property
     def hashed(self) -> str:

@@ -41,7 +41,7 @@ class RowsCheck:
     `progress` counts its rows as they are read.
     """
 
-    hint = compared = hashed = ""  # no full blocks are beside it, and it does not record whether hashes were recomputed
+    hint = hashed = ""  # it does not record whether hashes were recomputed
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
 
@@ -106,6 +106,10 @@ class RowsCheck:
             self.unseen = Phrase("{full} shows which rows are wrong", full=True)
         elif self._differs:
             self.unseen = "; ".join(filter(None, (self.unseen, "write the file again")))
+
+    def compared(self, _url: str) -> str:
+        """Return nothing: no full blocks are beside the file."""
+        return ""
 
     def _of_receipt(self) -> Iterator[Finding]:
         """Yield differences between the bytes of the file and its receipt. Raises OutputError if it cannot be read."""
