@@ -126,7 +126,7 @@ class Database(Closing):
         if unknown := sorted(named - known.keys()):
             if Path(unknown[0]).suffix in EXTENSIONS:
                 file = next(iter(re.findall(re.escape(unknown[0]), query, re.IGNORECASE)), unknown[0])
-                raise UsageError(f"the query names the file {quoted(file)}: expected tables", single_file(file))
+                raise UsageError(f"the query names the file {quoted(file)}: expected tables", single_file(query))
             if unknown[0] in self._begun:
                 raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", self._writes())
             where = "tables are" if self._held is None else "data set has"

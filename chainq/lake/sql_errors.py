@@ -16,7 +16,7 @@ def invalid(error: Exception, query: str) -> UsageError:
     """Return an error of DuckDB about a query. What its caret points to is given as a column of the line as typed."""
     shown = re.sub(r"(?m)^LINE ([0-9]+): (.*)\n( *)\^+ *$", lambda found: _located(found, query), str(error))
     if "file system operations are disabled" in shown:
-        return UsageError("the query reads a file: expected tables", single_file("blocks.parquet"))
+        return UsageError("the query reads a file: expected tables", single_file(query))
     hint = "the table is full_blocks" if re.search(r"\bfull-blocks\b", query) else ""
     if column := re.search(r'Referenced column "([^"]*)" not found|have a column named "([^"]*)"', shown):
         name = column[1] or column[2] or ""
@@ -49,10 +49,10 @@ def _located(found: "re.Match[str]", query: str) -> str:
     return f"LINE {number}: {shown} (at {word})"
 
 
-def single_file(name: str) -> str:
-    """Return how to query a file that is no data set: by the program duckdb if it is installed, else by its package."""
-    query = f"select * from {json.dumps(name, ensure_ascii=False)}"  # noqa: S608  # shown, not run
-    if shutil.which("duckdb"):
+def single_file(query: str) -> str:
+    """Return how to query a file that is no data set: by the program duckdb if it is installed, else by its package,
+    which also takes a query of several lines on one."""
+    if shutil.which("duckdb") and "\n" not in query:
         command = f"duckdb -c {shlex.quote(query)}"
     else:
         code = f"import duckdb; duckdb.sql({json.dumps(query, ensure_ascii=False)}).show()"
