@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
 from chainq.errors import Phrase, UsageError, missing_package
 from chainq.formats.chart_bins import Bins
-from chainq.formats.chart_drawing import draw
+from chainq.formats.chart_drawing import draw, without
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker, count_of, integer_of, text_of
 from chainq.text.humanize import counted
@@ -169,6 +169,5 @@ class Chart:
             lines = [f"nothing to draw: no {subject.title} in {counted(self._rows, 'row')}{hint}"]
         else:
             lines = [f"nothing to draw: no {_COUNTED.get(self._spec.command, 'rows')}"]
-        if self._without_height:
-            lines.append(f"left out: {counted(self._without_height, 'row')} without a height")
+        lines += without(self._without_height, "a height")
         self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())

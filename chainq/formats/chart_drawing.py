@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from chainq.formats.chart_bins import Bins, Summary
 from chainq.formats.protocol import OutputSpec
+from chainq.text.humanize import counted
 from chainq.text.style import BOLD, DIM, paint
 from chainq.text.width import truncate, wrap
 
@@ -80,12 +81,18 @@ def _round_up(least: float) -> float:
     return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= least * (1 - 1e-9))
 
 
+def number_of(count: float, noun: str = "block") -> str:
+    """Return how many there are on average, in words: `1 block`, `7.5 blocks`."""
+    text = f"{count:,.1f}".removesuffix(".0")
+    return f"1 {noun}" if text == "1" else f"{text} {noun}s"
+
+
 class Axis(NamedTuple):
-    """The horizontal axis: its label, how a mark on it reads, what the values of one mark belong to, in words."""
+    """The horizontal axis: its label, how a mark on it reads, and how so many of its places do, in words."""
 
     label: str = "block height"
     mark: Callable[[int], str] = str
-    noun: str = "block"
+    words: Callable[[float], str] = number_of
 
 
 HEIGHTS = Axis()
@@ -123,10 +130,14 @@ def draw(
     yield from wrap(f"lowest {low}, mean {mean}, highest {high} at {peak}{beyond}", room)
     if max(group.values for group in groups) > 1:
         extremes = "the highest" if scale.low == 0 else "the lowest and the highest"
-        heights = f"{bins.size / len(groups):,.1f}".removesuffix(".0")
-        blocks = f"1 {axis.noun}" if heights == "1" else f"{heights} {axis.noun}s"
         rows = "the rows of " if summary.values > bins.size else ""
-        yield from wrap(f"each column is the mean of {rows}{blocks}, dots are {extremes}", room)
+        places = axis.words(bins.size / len(groups))
+        yield from wrap(f"each column is the mean of {rows}{places}, dots are {extremes}", room)
+
+
+def without(rows: int, lack: str) -> list[str]:
+    """Return the line below a picture that counts the rows which it leaves out; none if there are none."""
+    return [f"left out: {counted(rows, 'row')} without {lack}"] if rows else []
 
 
 def _scale(bins: Bins, summary: Summary, dots: int, times: bool) -> Scale:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -10,8 +10,9 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.errors import UsageError
+from chainq.formats.cells import NULL
 from chainq.formats.chart_bins import Bins
-from chainq.formats.chart_drawing import NARROWEST, Axis, draw
+from chainq.formats.chart_drawing import NARROWEST, Axis, draw, number_of, without
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import printable
@@ -25,6 +26,7 @@ MOST_BARS = 500  # one a line
 DRAWS = "a text or number and a number (bars in the order of the rows), a time and a number, or height and a number"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _DAY = 86_400
+_UNITS = {"day": _DAY, "hour": 3600, "minute": 60, "second": 1}
 
 
 class ResultChart:
@@ -47,10 +49,12 @@ class ResultChart:
         self._pick = Picker([self._label.path, self._value.path])
         self._found: list[tuple[str, float]] = []
         self._digits: list[str] = []  # of the numbers, as a bar shows them
+        self._rows = 0
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Take in rows; one without a number has no place in the picture."""
         for row in rows:
+            self._rows += 1
             label, value = map(text_of, self._pick(row))
             try:
                 number = float(value)
@@ -65,14 +69,14 @@ class ResultChart:
     def close(self) -> None:
         """Draw the chart."""
         if not self._found:
-            lines = iter(["nothing to draw: no rows with a number"])
+            lines: Iterable[str] = ["nothing to draw: no rows with a number"]
         elif self._label.type == TIME:
             lines = self._line()
         else:
             self._check_labels()
             if len(self._found) > MOST_BARS:
                 raise UsageError(f"chart draws at most {MOST_BARS} bars, not {len(self._found):,}", "add LIMIT")
-            lines = self._bars()
+            lines = [*self._bars(), *without(self._rows - len(self._found), "a number")]
         self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())
 
     def _check_labels(self) -> None:
@@ -87,7 +91,7 @@ class ResultChart:
 
     def _bars(self) -> Iterator[str]:
         room = max(self._spec.width, NARROWEST)
-        labels = [truncate(printable(label), room // 3) for label, _ in self._found]
+        labels = [truncate(printable(label) or NULL.short, room // 3) for label, _ in self._found]
         margin, digits = max(map(width_of, labels)), max(map(len, self._digits))
         width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
@@ -109,12 +113,13 @@ class ResultChart:
         first, bins = known[0][0], Bins()
         for second, number in known:
             bins.add((second - first) // step, number)
-        form = "%Y-%m-%d" if step % _DAY == 0 and first % _DAY == 0 else "%m-%d %H:%M"
+        form = "%Y-%m-%d" if step % _DAY == 0 and first % _DAY == 0 else "%Y-%m-%d %H:%M"
 
         def mark(number: int) -> str:
             return datetime.fromtimestamp(first + number * step, UTC).strftime(form)
 
-        yield from draw(bins, self._spec, self._title, "", axis=Axis("UTC", mark, "step"))
+        yield from draw(bins, self._spec, self._title, "", axis=Axis("UTC", mark, lambda steps: _long(steps * step)))
+        yield from without(self._rows - len(known), "a time and a number")
 
     @property
     def _title(self) -> str:
@@ -130,6 +135,16 @@ def _shortened(text: str, number: float) -> str:
     if text.removeprefix("-").isdigit():
         return f"{int(text):,}"
     return f"{number:,.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:,.6g}"
+
+
+def _long(seconds: float) -> str:
+    """Return a span of time in the largest unit of which it is one or has two.
+
+    >>> _long(22.2), _long(90), _long(86_400), _long(216_000)
+    ('22.2 seconds', '90 seconds', '1 day', '2.5 days')
+    """
+    unit, size = next((unit, size) for unit, size in _UNITS.items() if seconds in (size, 1) or seconds >= 2 * size)
+    return number_of(seconds / size, unit)
 
 
 def _bar(length: float) -> str:
