@@ -38,6 +38,7 @@ _COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".z
 _WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")
 _DOCUMENTS = (".html", ".htm", ".md", ".pdf", ".docx")
+_PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".gif")
 
 
 class OutputSettings(NamedTuple):
@@ -117,10 +118,10 @@ class OutputSettings(NamedTuple):
             warn(f"{self.file} contains {self.format}, but its extension is {extension}")
 
     def _instead(self, file: Path) -> tuple[str, str]:
-        """Return why a file has not the format of its extension, a compressed one or a spreadsheet, and what to do."""
+        """Return why a file has not the format of its extension, of a compressed one, say, and what to do."""
         extension = file.suffix.lower()
         instead = _instead(file, self.format, binary=self.can.binary)
-        if extension in _SHEETS:
+        if extension in (*_SHEETS, *_PICTURES):
             return f": {_writes_no(file)}", instead
         if instead.startswith("use -o"):
             return f", and is not compressed with {_COMPRESSORS[extension]}", instead
@@ -128,8 +129,8 @@ class OutputSettings(NamedTuple):
 
 
 def _unwritable(file: Path | None) -> bool:
-    """Return whether the extension promises what chainq never writes: a compressed file, a spreadsheet, a document."""
-    return file is not None and file.suffix.lower() in (*_COMPRESSORS, *_SHEETS, *_DOCUMENTS)
+    """Return whether the extension promises what chainq never writes: a compressed file, a spreadsheet, a picture."""
+    return file is not None and file.suffix.lower() in (*_COMPRESSORS, *_SHEETS, *_DOCUMENTS, *_PICTURES)
 
 
 def _writes_no(file: Path) -> str:
@@ -143,6 +144,8 @@ def _instead(file: Path, format_name: str, *, binary: bool) -> str:
         return f"use -o {stem}.csv, which spreadsheets open"
     if extension in _DOCUMENTS:
         return f"use -o {stem}.csv, or --table -o {stem}.txt to read it"
+    if extension in _PICTURES:
+        return f"use --format chart -o {stem}.txt, which draws with characters"
     name = registry.EXTENSIONS.get(file.with_suffix("").suffix.lower(), format_name)
     if binary or name == "parquet" or extension == ".zip":  # zip(1) would name the file in the archive `-`
         return f"use -o {stem}" + ("" if file.with_suffix("").suffix else f".{name}")
@@ -163,7 +166,7 @@ def settings(
 
     `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `details`: a table
     has columns of lookups; `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the
-    format cannot do that, and for a file of another kind (`.gz`, `.xlsx`, `.html`) if no option states the format.
+    format cannot do that, and for a file of another kind (`.gz`, `.xlsx`, `.svg`) if no option states the format.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:

@@ -17,6 +17,7 @@ from harness.program import Program, Servers, finish, one_line
 from harness.services import Moving, serving
 from harness.truth import Truth
 
+CHARACTERS = "use --format chart -o x.txt, which draws with characters"
 LAST = ("blocks", "--start", "640", "--end", "643")
 
 
@@ -205,6 +206,7 @@ def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
         ("--json -o x.xz", "x.xz contains json that is not compressed; use --format json | xz > x.xz"),
         ("--csv -o x.parquet.bz2", "x.parquet.bz2 contains csv, and is not compressed with bzip2; use -o x.parquet"),
         ("--csv -o x.csv.zip", "x.csv.zip contains csv, and is not compressed with zip; use -o x.csv"),
+        ("--format chart -o x.svg", "x.svg contains chart: chainq writes no .svg files; " + CHARACTERS),
         ("--csv -o x.xlsx", "x.xlsx contains csv: chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
     ],
 )
@@ -226,6 +228,7 @@ def test_a_format_in_a_file_of_another_kind(words: str, said: str, chainq: Progr
         ("x.csv.zip", "chainq writes no .zip files; use -o x.csv"),
         ("x.zip", "chainq writes no .zip files; use -o x.jsonl"),
         ("x.xlsx", "chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+        ("x.PNG", f"chainq writes no .png files; {CHARACTERS}"),
         ("x.html", "chainq writes no .html files; use -o x.csv, or --table -o x.txt to read it"),
     ],
 )

@@ -3,7 +3,9 @@
 import json
 import math
 import re
+import shlex
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -714,15 +716,26 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
 
 
 def test_a_single_file_is_for_duckdb(chainq: Program, nowhere: str, tmp_path: Path) -> None:
-    """The hint names that file, and the program duckdb only if it is there."""
+    """The hint has the query as it was typed, or one of that file, and the program duckdb only if it is there."""
     (chainq.home / "Rec.parquet").touch()
-    queries = ["select * from 'Rec.parquet'"], ["Rec.parquet", "select 1"], ["Rec.parquet"]
-    for given, url in (*((query, nowhere) for query in queries), (["select 1"], "Rec.parquet")):
+    named, whole = "select * from 'Rec.parquet' limit 1", 'select * from "Rec.parquet"'
+    for given, url, query in (
+        ([named], nowhere, named),
+        (["Rec.parquet", named], nowhere, named),
+        (["Rec.parquet", "select 1"], nowhere, whole),
+        (["Rec.parquet"], nowhere, whole),
+        (["select 1"], "Rec.parquet", whole),
+    ):
         line = one_line(chainq("sql", *given, url=url), 2)
-        assert """ -c 'import duckdb; duckdb.sql("select * from \\"Rec.parquet\\"").show()'\n""" in line, given
+        code = shlex.quote(f"import duckdb; duckdb.sql({json.dumps(query)}).show()")
+        assert f"for a single file use DuckDB itself: {shlex.quote(sys.executable)} -c {code}\n" in line, given
     (tmp_path / "duckdb").touch(0o755)
-    line = one_line(chainq("sql", *queries[0], url=nowhere, env={"PATH": str(tmp_path)}), 2)
-    assert line.endswith("""for a single file use DuckDB itself: duckdb -c 'select * from "Rec.parquet"'\n""")
+    for query in (named, "select max(height) from read_json('Rec.json')"):
+        line = one_line(chainq("sql", query, url=nowhere, env={"PATH": str(tmp_path)}), 2)
+        assert line.endswith(f"for a single file use DuckDB itself: duckdb -c {shlex.quote(query)}\n")
+    broken = 'select *\nfrom "Rec.parquet"'
+    line = one_line(chainq("sql", broken, url=nowhere, env={"PATH": str(tmp_path)}), 2)
+    assert json.dumps(broken) in line
 
 
 def test_a_range_before_the_query(chainq: Program, exported: Program) -> None:
@@ -754,9 +767,10 @@ def test_charts_of_a_result(exported: Program) -> None:
         return ran.out.decode().splitlines()
 
     query = "select * from (values ('one', 10), ('two', 5), ('minus', -2.5), ('none', null)) t(label, n)"
-    title, *bars = chart(query)
+    title, *bars, left_out = chart(query)
     assert title == "n by label"
     assert [bar.split()[:2] for bar in bars] == [["one", "10"], ["two", "5"], ["minus", "-2.5"]]
+    assert left_out == "left out: 1 row without a number"
     lengths = [bar.count("█") for bar in bars]
     assert lengths[0] > 50
     assert abs(lengths[1] * 2 - lengths[0]) <= 1
@@ -765,6 +779,13 @@ def test_charts_of_a_result(exported: Program) -> None:
     assert [bar.split()[:2] for bar in chart(exact)[1:]] == [["2", "18,741,942,424,705,933,850"], ["1", "3"]]
     rounded = "select * from (values ('a', 1162 / 3), ('b', 12345678.9), ('c', 1e20)) t(label, n)"
     assert [bar.split()[:2] for bar in chart(rounded)[1:]] == [["a", "387.333"], ["b", "12,345,679"], ["c", "1e+20"]]
+    assert chart("select * from (values (null, 1)) t(label, n)")[1].split()[:2] == ["-", "1"]
+    *_, said, means, left_out = chart("""
+        select timestamp '2023-06-02 03:00' + to_seconds(3 * n) as t, n from range(900) s(n) union all select null, 3
+    """)
+    assert said == "lowest 0, mean 450, highest 899 at 2023-06-02 03:44"
+    assert means == "each column is the mean of 18.5 seconds, dots are the highest"
+    assert left_out == "left out: 1 row without a time and a number"
     line = chart("select timestamp, height::double as h2 from blocks")
     assert line[0] == "h2 by timestamp"
     assert any(shown.strip() == "UTC" for shown in line)
