@@ -50,15 +50,20 @@ class SqlPrompt:
             from prompt_toolkit.application import get_app
             from prompt_toolkit.completion import WordCompleter
             from prompt_toolkit.filters import Condition
-            from prompt_toolkit.history import FileHistory, InMemoryHistory
+            from prompt_toolkit.history import FileHistory
         except ImportError:
             raise missing_package("a prompt needs the prompt_toolkit package; or pass a query", "sql") from None
         self._schema, self._answer = schema, answer
         columns = {name for table in schema.values() for name, _ in table}
         words = [*schema, *sorted(columns), *_KEYWORDS.split(), *DOTTED]
-        path = _history()
+
+        class History(FileHistory):
+            def append_string(self, string: str) -> None:
+                """Add what was typed, an unfinished query without the command after it."""
+                super().append_string(_last(string, ended=ends(string))[0].rstrip("\n") or string)
+
         self._session: PromptSession[str] = PromptSession(
-            history=FileHistory(str(path)) if path else InMemoryHistory(),
+            history=History(str(_history() or os.devnull)),
             completer=WordCompleter(words, ignore_case=True, WORD=True),
             complete_while_typing=False,
             multiline=Condition(

@@ -144,8 +144,8 @@ def test_where_a_query_ends(typist: Typist) -> None:
     assert re.search(r"\n  height +BIGINT", typist(".schema blocks;"))
 
 
-def test_commands_after_an_unfinished_query(typist: Typist) -> None:
-    """They are no part of the query, which can be finished then; a word to end with ends the prompt."""
+def test_commands_after_an_unfinished_query(typist: Typist, chainq: Program) -> None:
+    """They are no part of the query or its history: it can be finished then; a word to end with ends the prompt."""
     for word in ("help", ".help", ".tables", ".schema blocks"):
         shown = typist(f"select count(*) as n\r{word}")
         assert ("A query ends" if "help" in word else "full_blocks" if word == ".tables" else "  height ") in shown
@@ -159,10 +159,13 @@ def test_commands_after_an_unfinished_query(typist: Typist) -> None:
         assert re.search(r"\n *50\r?\n", typist("from blocks;"))
     for query in ("select count(*)\r.add(1) as n\rfrom blocks;", "select count(*) + 1\r+ .0 as n\rfrom blocks;"):
         assert re.search(r"\n *51(\.0)?\r?\n", typist(query))
-    typist.child.send("select count(*) as n\rexit\r")
+    typist.child.send("select 7 as n\rexit\r")
     typist.child.expect(pexpect.EOF)
     typist.child.close()
     assert typist.child.exitstatus == 0
+    history = Path(chainq.home, "chainq", "sql_history").read_text()
+    assert history.endswith("\n+select 7 as n\n")
+    assert "+.schema" not in history
 
 
 @pytest.mark.parametrize("word", some(["exit", "quit", "exit;", "QUIT", ".exit", ".quit;"], "exit;"))
