@@ -143,6 +143,9 @@ class ChainqError(Exception):
     def __str__(self) -> str:
         return sentences(self.message, self.hint) if self.hint else self.message
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"  # not `args`: whoever knows more adds it to the message
+
 
 class NotFoundError(ChainqError):
     """A block or transaction that was looked up does not exist. Raised after the rows of those that do.
