@@ -31,8 +31,22 @@ of rows whose completeness is not proved (docs/completeness.md, "Belief"); with 
 the process, no other output, no signal handlers.
 """
 
+from typing import TYPE_CHECKING
+
 from chainq.client.asynchronous import AsyncClient, AsyncRows
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Row, Rows
 
+if TYPE_CHECKING:
+    from chainq.client import row_types as row_types
+
 __all__ = ["AsyncClient", "AsyncRows", "Client", "ProvedRows", "Row", "Rows"]
+
+if not TYPE_CHECKING:  # which would find any name then
+
+    def __getattr__(name):
+        if name != "row_types":
+            raise AttributeError(f"module 'chainq.client' has no attribute {name!r}")
+        from importlib import import_module
+
+        return import_module("chainq.client.row_types")

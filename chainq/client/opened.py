@@ -101,7 +101,8 @@ class Opened(Closing):
                 self._service.connection.opened()
 
     def __repr__(self) -> str:
-        return f"<Client of {mask_url(self._service.url)}>"
+        closed = ", closed" if self._service.connection.closed else ""
+        return f"<Client of {mask_url(self._service.url)}{closed}>"
 
     def __getstate__(self) -> NoReturn:
         raise TypeError("a Client cannot be pickled: make one in each process")

@@ -13,8 +13,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
@@ -22,7 +20,7 @@ from chainq.client import arguments
 from chainq.client.boundary import boundary
 from chainq.client.client import Client
 from chainq.client.rows import Rows
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError, UsageError, needed
 from chainq.fetching.service import hash_text
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.heights.range import HeightRange
@@ -33,6 +31,9 @@ from chainq.rows.fields import Picker
 from chainq.rows.tables import table_rows
 from chainq.stored.open import absolute
 from chainq.text.sanitize import excerpt
+
+with needed("chainq.client.spark needs the pyspark package", "spark"):
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 if TYPE_CHECKING:
     from chainq.client.arguments import RangeOptions

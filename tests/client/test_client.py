@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,7 @@ def test_a_closed_client_says_so() -> None:
         rows = client.blocks(0, 50_000)
         next(rows)
     client.close()
+    assert repr(client) == "<Client of demo:, closed>"
     for call in (
         lambda: list(rows),
         client.latest,
@@ -348,8 +350,12 @@ def test_errors_are_exceptions() -> None:
     """What goes wrong is raised as the errors of chainq.errors, with what to do."""
     with pytest.raises(UsageError, match=r"invalid URL 'nonsense': expected"):
         Client("nonsense")
-    with Client("http://127.0.0.1:1/", retries=0) as client, pytest.raises(UnreachableError, match="could not reach"):
+    with (
+        Client("http://127.0.0.1:1/", retries=0) as client,
+        pytest.raises(UnreachableError, match="could not reach") as caught,
+    ):
         next(client.records(0, 5))
+    assert repr(caught.value) == f"UnreachableError({str(caught.value)!r})"  # with the method and the URL
     assert IncompleteError.exit_code == 6
 
 
@@ -548,6 +554,9 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with Client("demo:") as client, pytest.raises(UsageError, match="pandas"):
         client.blocks(0, 5).to_pandas()
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(UsageError, match="pyspark package; install it with: "):
+        import_module("chainq.client.spark")
 
 
 def test_heights_are_words_too() -> None:
@@ -606,9 +615,13 @@ def test_arguments_as_the_commands_take_them() -> None:
 
 def test_modules_of_the_package() -> None:
     """What help names is there without an import of its own."""
-    code = "import chainq; print(chainq.client.Client, chainq.errors.UsageError); chainq.nothing"
+    code = (
+        "import chainq; print(chainq.client.Client, chainq.errors.UsageError, chainq.client.row_types.BlocksRow);"
+        "print(hasattr(chainq.client, 'nothing')); chainq.nothing"
+    )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "chainq.client.client.Client" in ran.stdout
+    assert ran.stdout.endswith(".BlocksRow'>\nFalse\n")
     assert "module 'chainq' has no attribute 'nothing'" in ran.stderr
 
 
