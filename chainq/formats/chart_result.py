@@ -10,7 +10,6 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.errors import UsageError
-from chainq.formats.cells import NULL
 from chainq.formats.chart_bins import Bins
 from chainq.formats.chart_drawing import NARROWEST, Axis, draw, number_of, without
 from chainq.formats.protocol import Output, OutputSpec
@@ -91,7 +90,7 @@ class ResultChart:
 
     def _bars(self) -> Iterator[str]:
         room = max(self._spec.width, NARROWEST)
-        labels = [truncate(printable(label) or NULL.short, room // 3) for label, _ in self._found]
+        labels = [truncate(printable(label) or "-", room // 3) for label, _ in self._found]
         margin, digits = max(map(width_of, labels)), max(map(len, self._digits))
         width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
