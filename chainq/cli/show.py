@@ -13,6 +13,7 @@ from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
+from chainq.show.next_commands import Held
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
@@ -51,7 +52,8 @@ def run(given: ShowCommand) -> None:
                 missing.append(error)
                 continue
             made_up = service.url == "demo:"  # the hashes of the built-in sample
-            output = _drawn(given, found, hashed=not made_up)
+            held = Held(service.first_height, records=not service.lacks("records"))
+            output = _drawn(given, found, held, hashed=not made_up)
             with signals_deferred():
                 sink.write(output if given.json or number == len(missing) else b"\n" + output)
         if number < 0:
@@ -92,7 +94,7 @@ def _lines() -> Iterator[str]:
     yield from filter(None, lines(lambda line: parts.check(value_in(line, _FIELDS))))
 
 
-def _drawn(given: ShowCommand, found: parts.Parts, *, hashed: bool) -> bytes:
+def _drawn(given: ShowCommand, found: parts.Parts, held: Held, *, hashed: bool) -> bytes:
     """Return the screen of an object, or its JSON: on one line, but on a terminal. `hashed`: check a block's hash.
 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
@@ -122,7 +124,7 @@ def _drawn(given: ShowCommand, found: parts.Parts, *, hashed: bool) -> bytes:
         abbreviate=not given.no_trunc and (terminal or width_is_stated()),
         spelled=spelled,
     )
-    return draw(found, spec, now(), _suffix(given), hash_words(found) if hashed else "")
+    return draw(found, spec, now(), _suffix(given), hash_words(found) if hashed else "", held)
 
 
 def _suffix(given: ShowCommand) -> str:

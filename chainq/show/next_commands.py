@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.rows.fields import array_of, object_of
@@ -19,9 +20,21 @@ from chainq.show.summary import Made, Transaction, calls_by_function, functions_
 MOST = 3  # objects of one kind
 
 
-def next_commands(parts: Parts) -> list[str]:
+class Held(NamedTuple):
+    """What there is to read: the lowest height, and whether records can be listed. An export may lack some."""
+
+    first: int = 0
+    records: bool = True
+
+
+ALL = Held()
+
+
+def next_commands(parts: Parts, held: Held) -> list[str]:
     """Return the commands, without the options that lead to the service."""
-    return [f"chainq {command}" for command in dict.fromkeys(_commands(parts))]
+    unread = ("records",) * (not held.records) + ("program-transactions",) * (held.first > 0)  # needs all heights
+    found = dict.fromkeys(_commands(parts, held))
+    return [f"chainq {command}" for command in found if command.partition(" ")[0] not in unread]
 
 
 def title(commands: list[str]) -> str:
@@ -32,25 +45,25 @@ def title(commands: list[str]) -> str:
     return "next, its block first" if commands[0].startswith("chainq blocks --since ") else "next"
 
 
-def _commands(parts: Parts) -> Iterable[str]:
+def _commands(parts: Parts, held: Held) -> Iterable[str]:
     if isinstance(parts, BlockParts):
-        return _of_block(parts)
+        return _of_block(parts, held)
     if isinstance(parts, TransactionParts):
         return _of_transaction(parts)
     if isinstance(parts, AddressParts):
         more = f"address-transactions {parts.address} --reverse --limit 100"
         return [*_shows(map(transaction_of, parts.transactions)), more]
     if isinstance(parts, ProgramParts):
-        return _of_program(parts)
+        return _of_program(parts, held)
     if isinstance(parts, TransitionParts | RecordParts):
         return _of_row(made_by(parts))
     more = f"program-transactions {parts.program} {parts.function} --newest --limit 100"
     return [*_shows(map(transaction_of, parts.transactions)), more, f"show {parts.program}"]
 
 
-def _of_block(parts: BlockParts) -> Iterator[str]:
+def _of_block(parts: BlockParts, held: Held) -> Iterator[str]:
     yield from _shows(transaction_of(row) for row in array_of(object_of(parts.block).get("transactions")))
-    if parts.height:
+    if parts.height > held.first:
         yield f"show {parts.height - 1}"
     yield f"records {parts.height}"
     yield f"full-blocks {parts.height} --json"
@@ -67,7 +80,7 @@ def _of_transaction(parts: TransactionParts) -> Iterator[str]:
     yield f"transaction {parts.transaction_id} --json"
 
 
-def _of_program(parts: ProgramParts) -> Iterator[str]:
+def _of_program(parts: ProgramParts, held: Held) -> Iterator[str]:
     seen = calls_by_function([*parts.records, *parts.transitions], functions_in(parts.transitions))
     for function in seen[:MOST]:
         name = f"{parts.program}/{function.name}"
@@ -75,7 +88,9 @@ def _of_program(parts: ProgramParts) -> Iterator[str]:
             yield f"show {name}"
     if seen and kind_of(seen[0].transaction) is TextKind.TRANSACTION:
         yield f"show {seen[0].transaction}"
-    yield f"show {parts.program} --last {10 * max(len(parts.heights), 10)}"
+    if parts.heights.start > held.first:
+        most = parts.heights.end - held.first
+        yield f"show {parts.program} --last {min(10 * max(len(parts.heights), 10), most)}"
 
 
 def _of_row(made: Made) -> Iterator[str]:

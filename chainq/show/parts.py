@@ -326,9 +326,10 @@ def _unseen(
     from chainq.text.humanize import counted
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
-    more = heights.start > service.first_height
+    most = heights.end - service.first_height
+    more = most > len(heights)
     hints = [check] if check else []
-    hints += [Phrase("look at more blocks with {last}", last=10 * len(heights))] if more else []
+    hints += [Phrase("look at more blocks with {last}", last=min(10 * len(heights), most))] if more else []
     hint = Phrase(", or ".join(["{}"] * len(hints)), *hints)
     if at and more:
         hint += f"; if you know its height H: {at}"

@@ -23,7 +23,7 @@ from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
-from chainq.show.next_commands import next_commands, title
+from chainq.show.next_commands import ALL, Held, next_commands, title
 from chainq.show.parts import (
     AddressParts,
     BlockParts,
@@ -56,17 +56,18 @@ _WORDS = {
 """What a screen calls the fields of a transaction; unknown ones keep their names."""
 
 
-def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str = "") -> bytes:
+def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str = "", held: Held = ALL) -> bytes:
     """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands;
-    `checked`: what is known of the hash of a block, empty for nothing."""
+    `checked`: what is known of the hash of a block, empty for nothing; `held`: what the service has."""
     width = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
-    shown = _screen(parts, spec._replace(width=width), now, checked)
-    commands = next_commands(parts)
-    screen = render([*shown, "", Text(title(commands), "bold")], width, spec.color)
+    shown = _screen(parts, spec._replace(width=width), now, checked, held)
+    commands = next_commands(parts, held)
+    heading: list[RenderableType] = ["", Text(title(commands), "bold")] if commands else []
+    screen = render([*shown, *heading], width, spec.color)
     return screen + "".join(f"  {line}{suffix}\n" for line in commands).encode()  # not by rich, which would wrap them
 
 
-def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:
+def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str, held: Held) -> Iterator[RenderableType]:
     if isinstance(parts, BlockParts):
         return _block(parts, spec, now, checked)
     if isinstance(parts, TransactionParts):
@@ -74,7 +75,7 @@ def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str) -> Iterato
     if isinstance(parts, AddressParts):
         return _address(parts, spec, now)
     if isinstance(parts, ProgramParts):
-        return _program(parts, spec, now)
+        return _program(parts, spec, now, held)
     if isinstance(parts, TransitionParts | RecordParts):
         return _made(parts, spec, now)
     return _function(parts, spec, now)
@@ -151,7 +152,7 @@ def _address(parts: AddressParts, spec: OutputSpec, now: float) -> Iterator[Rend
     yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec, now)
 
 
-def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _program(parts: ProgramParts, spec: OutputSpec, now: float, held: Held) -> Iterator[RenderableType]:
     names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
     yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
@@ -169,9 +170,10 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float) -> Iterator[Rend
         yield Padding.indent(grid, 2)
     else:
         yield Text("  none")
+    more = f" {spec.spelled(Phrase('{last}', last='N'))} looks at more blocks."
     yield Text(
-        "These are the calls that made a record or took none. The service lists all calls only by function"
-        f" (chainq program-transactions). {spec.spelled(Phrase('{last}', last='N'))} looks at more blocks.",
+        "These are the calls that made a record or took none. chainq program-transactions lists all calls of one"
+        f" function.{more if parts.heights.start > held.first else ''}",
         "dim",
     )
 

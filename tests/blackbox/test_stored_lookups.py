@@ -123,6 +123,10 @@ def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Server
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.endswith(b" --url lake2\n")
     assert b", from height 180\n" in ran.out
+    assert not any(words in ran.out for words in (b"chainq records", b"--last", b"show 179", b"--newest"))
+    first = chainq("show", "180", "--url", made, url=None).out
+    assert b"chainq full-blocks 180" in first
+    assert not any(words in first for words in (b"chainq records", b"show 179"))
     line = one_line(chainq("show", "1field", ABSENT, "nobody.aleo", "credits.aleo/none", url=made), 1)
     assert line.count("not found in the newest 20 blocks (180 to 199)") == 3
     assert "no transaction from height 180 calls credits.aleo/none" in line

@@ -11,7 +11,7 @@ from chainq.formats.drawing import ENDLESS
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.show.as_json import encode
-from chainq.show.next_commands import next_commands
+from chainq.show.next_commands import ALL, next_commands
 from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
 from chainq.show.screens import draw
 from chainq.show.summary import (
@@ -61,7 +61,7 @@ def test_any_row_is_drawn_and_written(row: Any) -> None:
     ):
         screen = draw(parts, OutputSpec("show", (), width=80), 1_780_000_000.0, "").decode()
         assert screen.split()[0] == kind
-        found = next_commands(parts)
+        found = next_commands(parts, ALL)
         assert screen.endswith("".join(f"  {command}\n" for command in found))
         assert all(command.isascii() and "None" not in command for command in found)
         assert bytes(raw(row)) in encode(parts)
