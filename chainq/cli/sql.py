@@ -7,6 +7,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +26,7 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Phrase, ResponseError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.chart_result import ResultChart
+from chainq.formats.protocol import Format, OutputSpec
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.sql import Database, Result, view_name
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 
 
 SHOWN, COUNTED = 40, 100_000
-"""Rows of a table at the prompt, and the number from which on the others are not counted."""
+"""Rows of a table at the prompt, half as many as lines, and the number from which on the others are not counted."""
 
 
 def run(given: "SqlOptions") -> None:
@@ -241,6 +244,14 @@ def _first(batches: Iterator[list[Raw]], number: int, of: str, said: list[str]) 
         said.append(f"… {many} more {'row' if more == 1 else 'rows'}; chainq sql {of}-o FILE 'QUERY' writes all\n")
 
 
+def _fitting(rows: Sequence[Raw], make: Format, spec: OutputSpec) -> int:
+    """Return how many rows a table at the prompt has: fewer if each takes several lines, but at least one."""
+    drawn = BytesIO()
+    make(drawn, spec).write(rows[:SHOWN])
+    lines = drawn.getvalue().count(b"\n")
+    return SHOWN if lines < 2 * SHOWN else max(1, 2 * SHOWN * len(rows[:SHOWN]) // lines)
+
+
 def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, *, prompt: str | None) -> None:
     """Write a result in the format that is wanted; at a prompt a table of its first rows. `prompt`: the words before
     the query of a command like it, None without a prompt."""
@@ -253,7 +264,8 @@ def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter, 
     said: list[str] = []
     some = result.batches
     if prompt is not None and settings.format == "table":
-        some = _first(some, SHOWN, prompt, said)
+        first = next(some, [])
+        some = _first(chain([first], some), _fitting(first, settings.make, spec), prompt, said)
     for rows in some:
         with signals_deferred():
             try:

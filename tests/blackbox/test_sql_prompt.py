@@ -130,6 +130,9 @@ def test_a_long_result_is_cut(typist: Typist) -> None:
     assert "\n… 10 more rows; chainq sql -o FILE 'QUERY' writes all" in shown
     assert "… 1 more row;" in typist("select height from blocks limit 41;")
     assert "more row" not in typist("select height from blocks limit 40;")
+    shown = typist("select * from blocks;")  # each row takes many lines
+    assert shown.count("block_hash ") == 3
+    assert "\n… 47 more rows; " in shown
     assert "… more than 100,000 more rows; " in typist("select range as n from range(1000000), blocks;")
     assert re.search(r"\n *50\r?\n", typist("select count(*) as n from blocks;"))
 
