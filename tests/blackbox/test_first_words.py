@@ -11,6 +11,7 @@ from chainq.cli.topic_words import CRON, PLACES, REMEDIES, WORDS
 from chainq.demo.chain import Chain
 from harness.program import ROOT, Program, one_line
 
+BLOCK_HASH = str(Chain().block_hash(5))
 SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
 
 
@@ -70,6 +71,7 @@ def test_version(chainq: Program) -> None:
         ("12345", "show 12345"),
         ("1.5M", "show 1.5M"),
         ("credits.aleo", "show credits.aleo"),
+        (BLOCK_HASH, f"show {BLOCK_HASH}"),
         ("credits.aleo/transfer_public", "show credits.aleo/transfer_public"),
     ],
 )
@@ -369,7 +371,7 @@ def test_2_the_word_help_after_a_command(command: str, chainq: Program) -> None:
 
 def test_2_no_suggestion_where_nothing_is_near(chainq: Program) -> None:
     """Rather none than a wrong one."""
-    for word in ("xyzzy", "abi", "mapping", str(Chain().block_hash(5))):  # chainq show has no screen for a block hash
+    for word in ("xyzzy", "abi", "mapping", "ab1xyz"):
         assert one_line(chainq(word), 2).endswith("chainq --help lists the commands\n")
 
 
