@@ -1,5 +1,7 @@
 """Chooses the server of a run: the passed options, completed from a profile in `config.toml`."""
 
+from chainq.errors import Phrase, UsageError
+from chainq.text.sanitize import holds_key
 from chainq.transport.base import ServiceOptions
 
 
@@ -7,9 +9,19 @@ def completed(given: ServiceOptions) -> ServiceOptions:
     """Return `given` completed from its profile, or from the default one if `given` has neither a URL nor a profile.
 
     The result names the profile that was read. Its headers may be secrets, its certificate identifies a person, and its
-    lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile or a mistake
-    in the file.
+    lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile, a mistake in
+    the file, or a private or view key in what would be sent.
     """
+    options = _completed(given)
+    advice = "it would be sent to the server: remove it from {} or the profile"
+    if holds_key(options.url):
+        raise UsageError("the URL contains a private or view key", Phrase(advice, Phrase("{url}, CHAINQ_URL")))
+    if any(holds_key(f"{name}: {value}") for name, value in options.headers.items()):
+        raise UsageError("a header contains a private or view key", Phrase(advice, Phrase("{headers}")))
+    return options
+
+
+def _completed(given: ServiceOptions) -> ServiceOptions:
     if given.url and not given.profile:
         return given if given.lake != "" else given._replace(lake=None)
     from chainq.config import profiles

@@ -297,6 +297,31 @@ def test_2_a_secret_key_is_neither_sent_nor_repeated(words: list[str], chainq: P
     assert VIEW_KEY[9:30] not in said
 
 
+@pytest.mark.parametrize(
+    ("words", "env", "said"),
+    [
+        ((), {"CHAINQ_URL": f"http://127.0.0.1:9/{VIEW_KEY}"}, "the URL contains a private or view key; it would be"),
+        (("--header", "X: env:TOKEN"), {"CHAINQ_URL": "http://127.0.0.1:9/", "TOKEN": KEY}, "a header contains"),
+        (("--profile", "url"), {}, "remove it from --url, CHAINQ_URL or the profile"),
+        (("--profile", "header"), {}, "remove it from --header or the profile"),
+    ],
+    ids=["variable", "header", "profile", "header of a profile"],
+)
+def test_2_a_secret_key_in_the_settings_is_not_sent(
+    words: tuple[str, ...], env: dict[str, str], said: str, chainq: Program
+) -> None:
+    """Wherever the URL and the headers come from."""
+    chainq.config.parent.mkdir(parents=True, exist_ok=True)
+    chainq.config.write_text(
+        f'[profiles.url]\nurl = "http://127.0.0.1:9/?key={VIEW_KEY}"\n'
+        f'[profiles.header]\nurl = "http://127.0.0.1:9/"\nheaders = {{ X = "{KEY}" }}\n'
+    )
+    for command in (("latest",), ("blocks", "5", "--dry-run")):
+        message = one_line(chainq(*command, *words, env=env), 2)
+        assert said in message
+        assert not [key for key in (KEY[12:], VIEW_KEY[9:]) if key in message]
+
+
 @pytest.mark.parametrize("option", ["--timeout", "--rate"])
 def test_numbers_are_taken_up_to_the_bounds_that_the_message_names(option: str, chainq: Program) -> None:
     """From 0.000001 to 1000000: both ends count, and what is beyond them is exit 2."""

@@ -23,6 +23,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.client.row_types import BlocksRow
 from chainq.client.rows import Rows, decode, decoder
 from chainq.demo.faults import Faults
+from chainq.demo.planted import VIEW_KEY
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
@@ -477,6 +478,14 @@ def test_the_environment_and_profiles_name_the_service(tmp_path: Path, monkeypat
         assert client.block(5)["height"] == "5"
     with pytest.raises(UsageError, match="'nowhere'"):
         Client(profile="nowhere")
+
+
+def test_a_key_in_the_url_or_a_header_is_not_sent() -> None:
+    """The error says where it is, and does not repeat it."""
+    for url, headers, place in ((f"http://127.0.0.1:9/{VIEW_KEY}", {}, "url"), ("demo:", {"X": VIEW_KEY}, "headers")):
+        with pytest.raises(UsageError, match=rf"contains a private or view key; .* from {place}\b") as refused:
+            Client(url, headers=headers)
+        assert VIEW_KEY[9:] not in str(refused.value)
 
 
 def test_progress_is_drawn_while_rows_are_read(
