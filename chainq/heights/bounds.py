@@ -163,14 +163,21 @@ class Bounds(NamedTuple):
             raise UsageError(Phrase("{since} is later than {until}"))
 
     def through(self, height: int) -> "Bounds":
-        """Return the bounds; if they have a start and no end, they end with a height, negative from the tip.
+        """Return the bounds; if they have no end, they end with a height, negative from the tip, and the last blocks
+        are those up to it.
 
         Not if they start above it.
         """
-        start, started = self.start or 0, self.whole or self.start is not None or self.since is not None
-        ended = any(bound is not None for bound in (self.end, self.until, self.last))
+        count = DEFAULT_LAST if self == Bounds() else self.last
+        if count is not None:
+            if height == -1:
+                return self
+            start = height + 1 - count
+            return self._replace(start=max(0, start) if height >= 0 else start, end=height + 1 or None, last=None)
+        start = self.start or 0
         above = start > height and (start < 0) == (height < 0)
-        return self if ended or above or not started else self._replace(end=height + 1 or None)
+        ended = self.end is not None or self.until is not None
+        return self if ended or above else self._replace(end=height + 1 or None)
 
     @property
     def counted(self) -> int:

@@ -124,6 +124,11 @@ def test_spends_as_of_a_block(chainq: Program) -> None:
     assert [row["spent_height"] for row in every] == [None, first, None, None, None, None]
     assert len(rows(chainq, service, key, "--spent", "--as-of", str(last), *end)) == 2
     assert rows(chainq, service, key, "--spent", "--unspent", "--as-of", str(last - 1), range_=(":",)) == every
+    ten, *others = (
+        [row["transition_id"] for row in rows(chainq, service, key, "--unspent", "--as-of", str(top), range_=range_)]
+        for range_ in ((f"{top - 9}:{top + 1}",), (), ("--last", "10"))
+    )
+    assert ten == [one for height, one, _ in service.planted(top - 9, top + 1)] and others == [ten, ten]
     below = rows(chainq, service, key, "--spent", "--unspent", "--as-of", "-101", range_=("--start", "0"))
     assert [row["transition_id"] for row in below] == [one for height, one, _ in service.planted(0, 101)]
     words = ("owned", *RANGE, "-w", "1", "--view-key-file", key_file(chainq.home, key))
