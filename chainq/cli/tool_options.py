@@ -313,7 +313,9 @@ def _exported() -> list[Parameter]:
 TOOLS = {
     "owned": Tool(
         OwnedOptions,
-        "chainq owned 0:500\nchainq owned 0:500 --decrypt\nchainq owned 0:500 --spent --unspent --as-of 499",
+        "chainq owned 0:500\nchainq owned 0:500 --decrypt\n"
+        "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
+        "chainq owned 0:500 --spent --unspent --as-of 499",
         declared=lambda: parameters(*_OWNED),
     ),
     "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --json"),

@@ -25,7 +25,7 @@ ENVIRONMENT = {
     ),
     "CHAINQ_PROFILE": "Name of the profile to use, like `--profile`.",
     "CHAINQ_URL": "URL of the service, like `--url`.",
-    "CHAINQ_VIEW_KEY": "View key for `chainq owned` and `balance`, unless you pass a file of keys.",
+    "CHAINQ_VIEW_KEY": "View keys for `chainq owned` and `balance`, one per line, unless you pass a file of keys.",
     "COLUMNS": (
         "Width of tables, screens and help in characters. Default: the terminal's, else 80. A table in `-o` FILE is "
         "not limited by default."

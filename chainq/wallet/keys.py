@@ -37,15 +37,15 @@ class ViewKey(NamedTuple):
 def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
     """Return view keys, each once: from all files, else the environment, else a prompt. Raises UsageError.
 
-    A file (`-` is standard input) has one key per line; empty lines and lines that begin with `#` are skipped. A file
-    that anyone but its owner can read or write is refused, unless `insecure`. The environment variable is removed, so
-    that no child process inherits it.
+    A file (`-` is standard input) and the environment have one key per line; empty lines and lines that begin with `#`
+    are skipped. A file that anyone but its owner can read or write is refused, unless `insecure`. The environment
+    variable is removed, so that no child process inherits it.
     """
     by_environment = os.environ.pop(VARIABLE, None)
     if files:
         return list({key.address: key for file in files for key in checked(_lines(file, insecure))}.values())
     if by_environment is not None:
-        return checked([(VARIABLE, by_environment)])
+        return checked(_named(VARIABLE, by_environment.splitlines()))
     return checked([("what you typed", _prompt())])
 
 
@@ -67,9 +67,9 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
         try:
             address = str(sdk.ViewKey.from_string(word).address)
         except RuntimeError:
-            raise UsageError(
-                f"{name} is not a valid view key: a character is wrong, missing or extra", _ONE_A_LINE
-            ) from None
+            wrong = "not a valid view key: a character is wrong, missing or extra"
+            what = "more than one view key" if word.count(_PREFIX) > 1 else wrong
+            raise UsageError(f"{name} is {what}", _ONE_A_LINE) from None
         keys[address] = ViewKey(word, address)
     if not keys:
         raise UsageError("there is no view key", _ONE_A_LINE)
@@ -101,13 +101,18 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
         lines = None
     if lines is None:
         raise UsageError(f"{name} is not a file of view keys: expected one a line")
+    return _named(name, lines)
+
+
+def _named(source: str, lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the lines that are to be keys, each with its name for messages. Raises UsageError if there is none."""
     found = [
-        (f"{name} line {number}", line)
+        (f"{source} line {number}" if len(lines) > 1 else source, line)
         for number, line in enumerate(lines, 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if not found:
-        raise UsageError(f"there is no view key in {name}", _ONE_A_LINE)
+        raise UsageError(f"there is no view key in {source}", _ONE_A_LINE)
     return found
 
 

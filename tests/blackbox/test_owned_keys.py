@@ -67,7 +67,7 @@ WRONG = {
     "private key": ("APrivateKey1zkp8CZNn3yeCseEtxuVPbDCwSyhGW6yZKUYKfgXmcpoGPWH", "private key"),
     "a letter of no key": (PUBLISHED.text[:-1] + "l", "not a valid view key"),
     "too short": (PUBLISHED.text[:-3], "not a valid view key"),
-    "two keys in a line": (f"{PUBLISHED.text} {PUBLISHED.text}", "not a valid view key"),
+    "two keys in a line": (f"{PUBLISHED.text} {PUBLISHED.text}", "more than one view key; expected one a line"),
     "an address": (PUBLISHED.address, "is an address, which decrypts nothing; expected the view key alone"),
     "another network": (
         "BViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX",
@@ -109,13 +109,16 @@ def test_arguments_that_are_neither_one_range_nor_files(chainq: Program, words: 
 
 
 def test_files_of_keys_are_arguments(chainq: Program) -> None:
-    """Beside the range, before and after it, as of balance; together with those of --view-key-file."""
+    """Beside the range, before and after it, as of balance; together with those of --view-key-file. The variable takes
+    the lines of such a file, too."""
     file = key_file(chainq.home, PUBLISHED)
     other = chainq.home / "other"
     other.mkdir()
     more = key_file(other, fresh_key())
     due = chainq("owned", "100:130", url="demo:", env={VARIABLE: PUBLISHED.text})
     assert due.rows
+    both = chainq("owned", "100:130", url="demo:", env={VARIABLE: f"# both\n{fresh_key().text}\n{PUBLISHED.text}\n"})
+    assert both.rows == due.rows
     for words in (
         ["100:130", file],
         [file, "100:130"],
