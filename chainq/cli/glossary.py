@@ -6,15 +6,52 @@ TERMS = {
         "The public name of an account (aleo1...). chainq show ADDRESS shows its newest public transactions, and "
         "chainq address-transactions ADDRESS lists all. Its records need its view key: see chainq help owned.",
     ),
+    "authority": (
+        "authorities quorum beacon subdag",
+        "What shows that the validators agreed on a block: the certificates of a quorum of them (the subdag). A test "
+        "network may have a beacon, a single signer, instead. See chainq help full-blocks.",
+    ),
+    "puzzle": (
+        "puzzles solution solutions target targets difficulty prover provers",
+        "Provers compute solutions of a puzzle for a reward, the coinbase reward. Each solution must reach the proof "
+        "target, and the coinbase target is the difficulty for all of them together. chainq blocks --columns "
+        "height,coinbase_target,proof_target prints the targets. See chainq help reward.",
+    ),
+    "state-root": (
+        "root roots merkle-root",
+        "A hash of all blocks up to one of them, with which a proof can show that it refers to this chain. Each "
+        "block has that of the blocks before it, previous_state_root. Other roots are hashes of a part of a block. See "
+        "chainq help blocks.",
+    ),
+    "execution": (
+        "executions execute executes executed",
+        "A transaction that calls functions of programs. Each call is a transition, and one more transition pays the "
+        "fee. See chainq help transition.",
+    ),
     "deployment": (
         "deployments deploy deployed",
         "A transaction that adds a program to the chain. chainq full-blocks --where 'transactions[].type = deploy' "
         "prints the blocks that contain one. See chainq help full-blocks.",
     ),
-    "record": (
+    "mapping": (
+        "mappings",
+        "Public values that a program keeps by key, such as the balances in account of credits.aleo. The table "
+        "finalize of an export lists their changes as hashes; chainq does not read the values. See chainq help tables.",
+    ),
+    "finalize": (
         "",
-        "A private value, such as an amount of credits, encrypted for its owner. A transition makes it as an output, "
-        "and a later one spends it as an input. See chainq help records.",
+        "The part of a call that the validators run: it changes mappings. See chainq help mapping.",
+    ),
+    "record": (
+        "ciphertext ciphertexts",
+        "A private value, such as an amount of credits, encrypted for its owner: its ciphertext (record1...) is "
+        "public. A transition makes it as an output, and a later one spends it as an input. chainq owned --decrypt "
+        "decrypts your own. See chainq help records.",
+    ),
+    "nonce": (
+        "nonces",
+        "A public group element of a record, different for each. With it, the view key of the owner decrypts the "
+        "record; ownership rows contain its x-coordinate, nonce_x. See chainq help ownership.",
     ),
     "transition": (
         "",

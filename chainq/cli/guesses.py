@@ -33,6 +33,7 @@ _WORDS = by_word(
         "sql": "query",
         "profiles": "config",
         "doctor": "check",
+        "show": "get fetch view",
         "serve": "server mock",
         "help": "man",
     }

@@ -261,7 +261,10 @@ class CompletionOptions(Group):
 
 
 class ProfilesCommand(options.ReportOptions):
-    """List the profiles in config.toml, without their secrets."""
+    """List the profiles in config.toml, without their secrets.
+
+    chainq doctor --save NAME adds one. See chainq help config.
+    """
 
 
 class Tool(NamedTuple):
@@ -326,7 +329,8 @@ TOOLS = {
     ),
     "export": Tool(
         ExportCommand,
-        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:12K",
+        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:12K\n"
+        "chainq verify chain",
         declared=_exported,
     ),
     "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545 --save mine"),

@@ -15,8 +15,8 @@ WORDS = by_word(
         "range": "ranges date dates time times pagination paging pages paginate offset cursor age duration recent",
         "filter": "filters filtering condition conditions expression expressions regex regexp jq grep",
         "resume": "resuming checkpoints following incremental daemon state continue poll stream live append watch "
-        "new-blocks new-rows keep-up-date up-date update-file",
-        "output": "outputs formats files tsv parquet pipe pipes redirect ndjson txt excel xlsx yaml plugin "
+        "keep-up keeping-up new-blocks new-rows keep-up-date up-date update-file",
+        "output": "outputs formats files tsv pipe pipes redirect ndjson txt excel xlsx yaml plugin "
         "plugins plug-in file stdout template print pretty indent compact",
         "service": "server servers connection network endpoint node connect http https api",
         "chart": "charts plot graph histogram",
@@ -58,9 +58,13 @@ CRON = (
 PLACES = {
     **TERMS,
     CONFIG: (
-        "configuration config.toml config-file profile-file settings",
+        "configuration config.toml config-file profile profile-file settings",
         "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "
-        "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.",
+        "file in docs/reference.md. chainq profiles lists them, and chainq doctor --save NAME adds one.\n"
+        "A profile for --profile main:\n"
+        "  [profiles.main]\n"
+        '  url = "https://rpc.example.org/"\n'
+        "  timeout = 20",
     ),
     "authentication": (
         "token tokens auth authorization bearer api-key apikey login password secret secrets credentials headers user",
@@ -118,8 +122,8 @@ PLACES = {
         "mirror backup archive sync synchronize download dump snapshot replicate whole-chain entire-chain "
         "complete-chain",
         "chainq export chain --to DEST writes all tables of a chain, as Parquet files, into a folder or a bucket, and "
-        "the next run adds what is new. --url DEST and chainq sql read them, and chainq serve --lake DEST serves "
-        "them. See chainq help export.",
+        "the next run adds what is new. --url DEST and chainq sql read them, chainq serve --lake DEST serves "
+        "them, and chainq verify DEST checks them. See chainq help export.",
     ),
     "chain": (
         "blockchain aleo snarkvm",
@@ -127,14 +131,15 @@ PLACES = {
         "--to DEST writes all of its tables: see chainq help export.",
     ),
     "compare": (
-        "comparing diff validate validation audit integrity consistency corrupt check-data data-set-check",
+        "comparing diff duplicate duplicates dedup deduplicate validate validation "
+        "audit integrity consistency corrupt check-data data-set-check",
         "chainq verify finds missing, duplicate, altered and misplaced rows: of a service, of files, and of an export, "
         "also compared with a second service (--witness). See chainq help verify.",
     ),
     "reward": (
-        "rewards staking validator validators mining miner",
-        "chainq blocks --columns height,coinbase_reward prints the coinbase reward of each block, in microcredits. "
-        "Full blocks list block and puzzle rewards in ratifications. See chainq help full-blocks.",
+        "rewards coinbase ratification staking validator validators mining miner",
+        "The coinbase reward is for solutions of the puzzle: chainq blocks --columns height,coinbase_reward prints it, "
+        "in microcredits. Full blocks list block and puzzle rewards in ratifications. See chainq help full-blocks.",
     ),
     "row": (
         "rows",
@@ -163,6 +168,12 @@ PLACES = {
         "block, transactions and transaction read heights or IDs from standard input, one per line, if their "
         "argument is -. A line can also be a row as jsonl: chainq blocks --last 5 --jsonl | chainq transactions -. See "
         "chainq help block.",
+    ),
+    "parquet": (
+        "parquet-file",
+        "Parquet files need the extra parquet: see chainq help install. Other formats: see chainq help output.\n"
+        "Example:\n"
+        "  chainq records --last 100 -o records.parquet",
     ),
     "compression": (
         "compress gz gzip zip zstd",
@@ -209,7 +220,7 @@ PLACES = {
         "docs/tables.md lists them with their columns.",
     ),
     "proof": (
-        "proofs belief witness completeness grade missing gaps",
+        "proofs belief witness complete completeness incomplete grade missing gaps lost losing",
         "chainq prints rows only if later rows, another method or repeated responses show that none is missing; "
         "-v names the proof. The last one is called belief: chainq warns, and --strict makes it an error. See "
         "docs/completeness.md, and chainq help verify.",
