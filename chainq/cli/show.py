@@ -8,18 +8,17 @@ from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError, UsageError
+from chainq.fetching.service import Service
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
-from chainq.show.next_commands import Held
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
 
 NAMED = 5  # objects that were not found, in the error
-
 
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
@@ -51,9 +50,7 @@ def run(given: ShowCommand) -> None:
             except NotFoundError as error:
                 missing.append(error)
                 continue
-            made_up = service.url == "demo:"  # the hashes of the built-in sample
-            held = Held(service.first_height, records=not service.lacks("records"))
-            output = _drawn(given, found, held, hashed=not made_up)
+            output = _drawn(given, found, service)
             with signals_deferred():
                 sink.write(output if given.json or number == len(missing) else b"\n" + output)
         if number < 0:
@@ -94,8 +91,8 @@ def _lines() -> Iterator[str]:
     yield from filter(None, lines(lambda line: parts.check(value_in(line, _FIELDS))))
 
 
-def _drawn(given: ShowCommand, found: parts.Parts, held: Held, *, hashed: bool) -> bytes:
-    """Return the screen of an object, or its JSON: on one line, but on a terminal. `hashed`: check a block's hash.
+def _drawn(given: ShowCommand, found: parts.Parts, service: Service) -> bytes:
+    """Return the screen of an object, or its JSON: on one line, but on a terminal.
 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
     """
@@ -111,6 +108,7 @@ def _drawn(given: ShowCommand, found: parts.Parts, held: Held, *, hashed: bool) 
 
         return indented(encoded.rstrip(b"\n"), color) + b"\n"
     from chainq.show.block_hash import hash_words
+    from chainq.show.next_commands import Held
     from chainq.show.screens import draw
     from chainq.text.humanize import now
     from chainq.text.width import terminal_width, width_is_stated
@@ -124,7 +122,9 @@ def _drawn(given: ShowCommand, found: parts.Parts, held: Held, *, hashed: bool) 
         abbreviate=not given.no_trunc and (terminal or width_is_stated()),
         spelled=spelled,
     )
-    return draw(found, spec, now(), _suffix(given), hash_words(found) if hashed else "", held)
+    held = Held(service.first_height, records=not service.lacks("records"))
+    checked = "" if service.url == "demo:" else hash_words(found)  # the built-in sample has made-up hashes
+    return draw(found, spec, now(), _suffix(given), checked, held)
 
 
 def _suffix(given: ShowCommand) -> str:
