@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import Method, Role, Shape
-from chainq.errors import NotFoundError
+from chainq.errors import ChainqError, IncompleteError, NotFoundError, Phrase, sentences
 from chainq.fetching.calls import Calls
 from chainq.fetching.single_rows import fetch_block, fetch_transaction
 from chainq.heights.range import HeightRange
@@ -22,15 +22,24 @@ Fetch = Callable[[Any], list[Raw] | None]
 
 
 def fetch_lookups(
-    calls: Calls, method: Method, keys: Iterable[Lookup | HeightRange | None], stored: Fetch = lambda _: None
+    calls: Calls,
+    method: Method,
+    keys: Iterable[Lookup | HeightRange | None],
+    stored: Fetch = lambda _: None,
+    *,
+    tip_height: Callable[[], int] = lambda: -1,
+    below_tip: Callable[[int, bool], Phrase] | None = None,
 ) -> Iterator[Batch]:
     """Yield one batch per existing height or ID, in input order. A batch for a height records that height.
 
     A range means each of its heights. A key of None means that the next one is not known yet. `stored` returns the rows
-    that need no request, or None if one is needed. Raises NotFoundError after the last batch if a key does not exist,
-    ResponseError or IncompleteError for rows that do not belong to their key, and the errors of calls.
+    that need no request, or None if one is needed. `tip_height` is called if a block does not come: up to the tip it
+    must exist; `below_tip`: what to advise then, if not lower heights. Raises NotFoundError after the last batch if a
+    key does not exist, at once IncompleteError if it must, ResponseError or IncompleteError for rows that do not belong
+    to their key, and the errors of calls.
     """
     missing: list[str] = []
+    tip: int | None = None
     fetch, expect = _fetcher(calls, method)
 
     def found_by(key: Lookup) -> tuple[Lookup, list[Raw] | None]:
@@ -43,12 +52,32 @@ def fetch_lookups(
         looked_up += 1
         if found is None:
             missing.append(str(key))
+            if isinstance(key, int):
+                tip = _tip(tip_height) if tip is None else tip
+                _check_above(key, tip, below_tip)
         else:
             yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None, lookups=looked_up)
             looked_up = 0
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
+
+
+def _tip(tip_height: Callable[[], int]) -> int:
+    """Return the tip, -1 if the service does not name it."""
+    try:
+        return tip_height()
+    except ChainqError:
+        return -1
+
+
+def _check_above(height: int, tip: int, below_tip: Callable[[int, bool], Phrase] | None) -> None:
+    """Raise IncompleteError for a block that does not come unless it is above the tip."""
+    if height <= tip:
+        from chainq.planning import exact_heights, facts
+
+        hints = facts.behind(height, tip + 1, height, below_tip or facts.below_tip)
+        raise IncompleteError(exact_heights.lacking([height], tip), sentences(*hints) if hints else "")
 
 
 def with_height(batch: Batch) -> Batch:

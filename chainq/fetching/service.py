@@ -11,7 +11,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, is_shared
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ChainqError, NotFoundError, ResponseError, ServiceError, UsageError
+from chainq.errors import ChainqError, NotFoundError, Phrase, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.calls import ROWS, Asked, Calls, MethodCall
 from chainq.fetching.tip import Tip, highest_block
@@ -470,14 +470,22 @@ class Service(Closing):
             arguments |= {Role.START: heights.start, Role.END: heights.end}
         yield Batch(self.calls.of(query.method)(arguments, decode_rows, str(heights or "")))
 
-    def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | HeightRange | None]) -> Iterator[Batch]:
+    def fetch_lookups(
+        self,
+        method: Method,
+        wanted: Iterable[Lookup | HeightRange | None],
+        below_tip: Callable[[int, bool], Phrase] | None = None,
+    ) -> Iterator[Batch]:
         """Yield the rows of each height or ID, in the order given; a range means all its heights, None a lookup that is
-        not known yet.
+        not known yet. `below_tip`: what to advise if servers lag, if not lower heights.
 
-        Raises NotFoundError after the last one if some do not exist.
+        Raises NotFoundError after the last one if some do not exist, IncompleteError for a block that must.
         """
         stored = self._lake.block if self._lake is not None and method.stored else lambda _: None
-        return self._explained(method, lookups.fetch_lookups(self.calls, method, wanted, stored))
+        found = lookups.fetch_lookups(
+            self.calls, method, wanted, stored, tip_height=self.tip_height, below_tip=below_tip
+        )
+        return self._explained(method, found)
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
         """Yield the summary of the tip. With `known`, reuse the summary of an earlier request, if there is one.

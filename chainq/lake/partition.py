@@ -175,7 +175,8 @@ class Worker(Closing):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             return _hashes_in(files.first, files.last), learned[-1]
         wanted = dict.fromkeys([spec.start, spec.end - 1])
-        found = [row for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
+        looked_up = self._service.fetch_lookups(BY_COMMAND["block"], wanted, lag)
+        found = [row for batch in looked_up for row in batch.rows]
         hashes = _hashes_in(found[0], found[-1])  # as the service returns them now
         if hashes.last != (before or ""):
             raise _ReorgError(

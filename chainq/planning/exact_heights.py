@@ -55,8 +55,13 @@ def _fault(page: Page, heights: HeightRange, reach: int, facts: Facts) -> str:
     missing = sorted(set(range(reach, heights.end)) - set(page.heights))
     said = [f"twice in one response: {listed(doubled)}"] if doubled else []
     if missing:
-        said.append(f"missing {listed(missing)}, though the tip is {(facts.top or 0) - 1}")
+        said.append(lacking(missing, (facts.top or 0) - 1))
     return "; ".join(said)
+
+
+def lacking(heights: list[int], tip: int) -> str:
+    """Return that blocks do not come which must exist, for they are not above the tip."""
+    return f"missing {listed(heights)}, though the tip is {tip}"
 
 
 def listed(heights: list[int]) -> str:

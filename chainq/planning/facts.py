@@ -34,6 +34,17 @@ def lag(blocks: int, _above: bool) -> Phrase:
     return Phrase("stay below the tip with {lag}", lag=blocks)
 
 
+def behind(first: int, top: int, start: int, below: Callable[[int, bool], Phrase]) -> list[str]:
+    """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip.
+
+    `top`: the height after the highest known block. `start`: of the run. `below`: `below_tip` or `lag`.
+    """
+    if top - first > tuning.NEAR_TIP:
+        return []
+    blocks = max(tuning.BELOW_TIP, top - first)
+    return ["if a server is behind, " + below(blocks, start >= top - blocks)]
+
+
 class WrongHashError(IncompleteError):
     """A block does not produce the hash, root or ID that it names. Another request would not help."""
 
@@ -94,11 +105,7 @@ class Facts:
 
     def behind(self, first: int) -> list[str]:
         """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip."""
-        top = self.top or 0
-        if top - first > tuning.NEAR_TIP:
-            return []
-        blocks = max(tuning.BELOW_TIP, top - first)
-        return ["if a server is behind, " + self.below_tip(blocks, self.start >= top - blocks)]
+        return behind(first, self.top or 0, self.start, self.below_tip)
 
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""

@@ -109,6 +109,13 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
         ran = chainq(*words, url=url)
         unchecked = "chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"
         said(ran, 6, "missing height", f"if a server is behind, {advice}; {unchecked}")
+    for words, advice in (
+        (("block", "latest"), later),
+        (("transactions", "194"), later),
+        (("export", "records", "--last", "10", "--to", "rows", "-w", "1", "-q"), "stay below the tip with --lag 10"),
+    ):
+        said(chainq(*words, url=url), 6, "missing height", f", though the tip is 195; if a server is behind, {advice}")
+    said(chainq("block", "196", url=url), 1, "block 196 not found; the tip is 195")
     ran = chainq("ownership", "150:196", url=server("--tip", "195", "--fault", "ownership-behind:20"))
     said(ran, 6, "height 176: ", "below the tip, such as 150:-20; resume with")
     url = server("--tip", "195", "--missing-height", "20")
@@ -120,5 +127,8 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
         "195; chainq blocks and chainq full-blocks read such rows unchecked with --no-verify",
     )
     assert "behind" not in ran.err
+    ran = chainq("block", "19", "20", "21", url=url)
+    said(ran, 6, "missing height 20, though the tip is 195; resume with 20 21")
+    assert len(ran.rows) == 1
     ran = chainq("records", "12000:12010", url=server("--tip", "13000", "--fault", "long-row-hides:500"))
     said(ran, 6, "rows do not come, by its full block; the service lacks them; resume with")
