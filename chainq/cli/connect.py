@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -106,15 +106,22 @@ def warn_of_belief(
     *,
     limited: bool = False,
     hint: str = "; --strict makes this an error",
+    behind: Callable[[int], Sequence[str]] = lambda _: (),
 ) -> None:
     """Say once a run which rows rest on belief: of which command, and at which heights or where in its list.
 
-    `limited`: the run ended at its limit, and claims no rows beyond.
+    `limited`: the run ended at its limit, and claims no rows beyond. `behind`: returns what to do if a server lacks
+    rows from a height on.
     """
     if believed:
         from chainq.fetching.unproved import unproved
+        from chainq.heights.height_set import HeightSet
 
-        reporter.warn(unproved(believed, limited=limited) + hint)
+        last = max(
+            (heights.start for one in believed.values() if isinstance(one, HeightSet) for heights in one), default=None
+        )
+        advice = () if last is None else behind(last)
+        reporter.warn(sentences(unproved(believed, limited=limited), *advice) + hint)
 
 
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:

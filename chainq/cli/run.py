@@ -81,7 +81,10 @@ def run(
         single = SingleRun(service, query, settings, reporter)
         stack.callback(
             lambda: connect.warn_of_belief(
-                {**service.believed, **service.believed_lists}, reporter, limited=single.limit == 0
+                {**service.believed, **service.believed_lists},
+                reporter,
+                limited=single.limit == 0,
+                behind=lambda first: _behind(first, single, incremental=resume is not None),
             )
         )
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
@@ -124,6 +127,15 @@ def _check_output(query: Query, file: Path | None, given: "MethodOptions", resum
         from chainq.cli import receipt
 
         receipt.check(file, resume)
+
+
+def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:
+    """Return what to do if a server is behind and lacks rows from `first` on."""
+    from chainq.planning import facts
+
+    tip = single.service.known_tip
+    below = facts.lag if incremental else partial(facts.below_tip, bounds=single.query.bounds)
+    return [] if tip is None else facts.behind(first, tip + 1, single.read.start, below)
 
 
 def _say_filtered(where: "Where", limit: int | None, reporter: Reporter) -> None:

@@ -147,6 +147,11 @@ class Service(Closing):
             dialect_detection.explain(error, self.url, dialect, stated=stated, shared=shared)
             raise
 
+    @property
+    def known_tip(self) -> int | None:
+        """The tip height, None if it was not requested yet."""
+        return None if self._tip is None else self._tip.height
+
     def tip_height(self) -> int:
         """Return the tip height, -1 for a chain without blocks; requested once and then cached."""
         return self.tip().height
@@ -416,7 +421,7 @@ class Service(Closing):
 
         if not len(heights):
             return iter(())  # nor is the dialect detected
-        tip = None if self._tip is None else self._tip.height
+        tip = self.known_tip
         batches = fetch_range(
             self.calls,
             self.calls.of(query.method),

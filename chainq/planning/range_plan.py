@@ -25,7 +25,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method
-from chainq.errors import IncompleteError, Phrase, TooHeavyError
+from chainq.errors import IncompleteError, Phrase, TooHeavyError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk_line import Chunk, ChunkLine
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
@@ -299,7 +299,7 @@ class RangePlan:
         if proved.grade is Grade.BELIEF and self.facts.strict:
             raise IncompleteError(
                 f"{proved.heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
-                Phrase("leave out {strict} to get them"),
+                sentences(*self.facts.behind(proved.heights.start), Phrase("leave out {strict} to get them")),
             )
         if proved.grade is Grade.WITNESS and proved.row_heights:  # in the order of the other method
             page = self._sort(proved.rows, proved.heights, verify=self._verify)

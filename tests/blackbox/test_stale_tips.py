@@ -85,6 +85,9 @@ def test_rows_that_all_replicas_lack_near_the_tip(chainq: Program, server: Serve
     """Nobody can prove that they are due; where most heights have rows, a warning says what is unlikely."""
     lagging = server("--tip", "195", "--lag-blocks", "5")
     said(ran := chainq("records", "--last", "100", url=lagging), 0, "records heights 191-195: nothing proves")
+    advice = "if a server is behind, end the range below the tip, such as --start -13 --end -10;"
+    said(chainq("records", "--last", "3", url=lagging), 0, f"{advice} --strict makes this an error")
+    said(chainq("records", "--last", "3", "--strict", url=lagging), 6, f"{advice} leave out --strict to get them")
     assert difference(ran.rows, truth.groups("records", 96, 191)) == ""
     for words in (("records", "--last", "100"), ("records", "--start", "0", "--end", "190")):
         assert chainq(*words, url=server("--tip", "195")).err == ""
