@@ -83,6 +83,19 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
     raise ServiceError(f"the server's dialect cannot be detected: {' and '.join(DIALECTS)} fit", hint)
 
 
+def explain_name(error: ServiceError, method: Method, names: Names, profile: str | None) -> bool:
+    """Return whether an error means that the server lacks the name that a profile gives a method, and say so in it."""
+    own = names.methods.get(method.name)
+    if own is None or error.code != "-32601":
+        return False
+    head = error.message.partition(": ")[0]
+    error.message = (
+        f"{head}: the server has no method {own}, the name that methods.{method.name} of profile {profile} gives it"
+    )
+    error.hint = Phrase("chainq doctor {profile} looks for its name", profile=profile)
+    return True
+
+
 def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, shared: bool) -> None:
     """Add to an error that the server has another dialect, if the error means that, and what to do.
 

@@ -144,7 +144,8 @@ class Service(Closing):
 
             dialect, stated = self.known_dialect(method) or self.published_dialect, self.dialect_name != AUTO
             shared = is_shared(method, self.names)
-            dialect_detection.explain(error, self.url, dialect, stated=stated, shared=shared)
+            if not dialect_detection.explain_name(error, method, self.names, self.options.profile):
+                dialect_detection.explain(error, self.url, dialect, stated=stated, shared=shared)
             raise
 
     @property

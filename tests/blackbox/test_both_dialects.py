@@ -223,6 +223,19 @@ def test_a_profile_names_methods_and_parameters_of_its_own(chainq: Program, serv
     assert chainq("transactions", "640").rows == truth.transactions(640)
 
 
+def test_3_a_name_of_a_profile_that_the_server_lacks(chainq: Program, server: Servers) -> None:
+    """The command and doctor name the profile's mistake, not the dialect."""
+    chainq.config.parent.mkdir(parents=True)
+    profile = '[profiles.x]\nurl = "{}"\n[profiles.x.methods]\ngetBlocks = "blockz"\n'
+    chainq.config.write_text(profile.format(speaks(server, "chain")))
+    ran = chainq("blocks", "5:7", "--profile", "x")
+    named = "the server has no method blockz, the name that methods.getBlocks of profile x gives it"
+    assert (ran.code, "dialect" in ran.err, named in ran.err) == (3, False, True)
+    ran = chainq("doctor", "--profile", "x")
+    assert (ran.code, b"10 of 11" in ran.out) == (3, True)
+    assert "the server has it as getBlocks: change methods.getBlocks in the profile" in ran.err
+
+
 def test_compressed_answers_are_read(chainq: Program, server: Servers, truth: Truth) -> None:
     """A server that compresses gives the same rows."""
     url = server("--gzip", "--dialect", "aleo")
