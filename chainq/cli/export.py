@@ -18,7 +18,7 @@ from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
-from chainq.heights.bounds import MINUS, Bounds, parse_height
+from chainq.heights.bounds import MINUS, Bounds, parse_count
 from chainq.lake.engine import Engine
 from chainq.lake.estimate import Estimate, estimates
 from chainq.lake.export import Export, ExportQuery
@@ -128,7 +128,7 @@ def _query(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"no command to export{only}", f"the commands are {', '.join(EXPORTED)}")
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
-    partition = None if given.partition is None else parse_height(given.partition)
+    partition = None if given.partition is None else parse_count(given.partition, "partition")
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
     return ExportQuery(

@@ -46,15 +46,17 @@ def parse_height(text: str) -> int:
     return value
 
 
-def parse_count(text: str) -> int:
-    """Return the value of `--last`, a number of blocks, written as heights are. Raises UsageError."""
+def parse_count(text: str, option: str = "last") -> int:
+    """Return the value of an option that is a number of blocks, written as heights are. Raises UsageError."""
     try:
         return parse_height(text)
     except UsageError:
         age = text.strip()
         raise UsageError(
-            Phrase("invalid {last} {}: expected a number of blocks such as 100 or 10K", quoted(text)),
-            Phrase("for a time use {since}", since=age) if re.fullmatch(r"[0-9.]+ ?(s|min|h|d|w|mo|y)", age) else "",
+            Phrase(f"invalid {{{option}}} {{}}: expected a number of blocks such as 100 or 10K", quoted(text)),
+            Phrase("for a time use {since}", since=age)
+            if option == "last" and re.fullmatch(r"[0-9.]+ ?(s|min|h|d|w|mo|y)", age)
+            else "",
         ) from None
 
 

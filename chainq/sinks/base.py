@@ -6,6 +6,7 @@ Each kind has its own module: `stdout`, `atomic_file`, `append_file`, `pager`; `
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from select import select
 from shlex import quote
@@ -111,7 +112,10 @@ class Sink:
             raise self._failure(error) from None
 
     def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
+        failure = OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
+        if error.errno in (ENOSPC, EDQUOT):
+            failure.hint, failure.again = "free space, or write elsewhere", False
+        return failure
 
 
 def unopened(failed: str, path: Path, error: OSError) -> OutputError:

@@ -402,6 +402,7 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
         (("records", "10:5", "--to", "lake"), "it starts after its end"),
         (("records", "1:2", "--last", "5", "--to", "lake"), "cannot be combined"),
         (("records", "--partition", "0", "--to", "lake"), "invalid --partition 0"),
+        (("records", "--partition", "abc", "--to", "lake"), "invalid --partition 'abc': expected a number of blocks"),
         (("records", "--to", ""), "invalid destination ''"),
         (("records", "--to", "ftp://host/x"), "invalid destination"),
         (
