@@ -264,9 +264,10 @@ class Client(Opened):
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
-        `plaintext`, `record_name` and `sender` too. `spent` and `unspent` yield only records that are, as of the block
-        `as_of`, by default the tip, with `spent_height` and `spent_transaction`; a range without an end ends there,
-        too. Both read every full block from the first owned record to there before the first row, which can take hours.
+        `plaintext`, `plaintext_json`, `record_name` and `sender` too. `spent` and `unspent` yield only records that
+        are, as of the block `as_of`, by default the tip, with `spent_height` and `spent_transaction`; a range without
+        an end ends there, too. Both read every full block from the first owned record to there before the first row,
+        which can take hours.
         `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (`pip install
         'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and IncompleteError
         after the last row if rows are malformed or records are not genuine.
@@ -290,6 +291,8 @@ class Client(Opened):
         query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         # The limit is one of owned rows, and not of those that are compared.
         compared, heights = self._found(query._replace(limit=None))
+        with boundary():
+            wanted.check(heights, self._service)
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count, self._progress.now) as wallet:
@@ -298,7 +301,7 @@ class Client(Opened):
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
-        rows = self._progress.follow(batches(), heights)
+        rows = self._progress.follow(batches(), len(heights))
         return Rows(method, rows, typed=self._typed, of=self._of(range_of(query)))
 
     def balance(

@@ -21,6 +21,7 @@ from chainq.errors import UsageError
 from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
+from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.query import Batch, Query, limited
 from chainq.rows.where import Where
@@ -149,17 +150,18 @@ class Opened(Closing):
         return Rows(query.method, rows, typed=self._typed, of=of)
 
     def _batches(self, query: Query) -> Iterator[Batch]:
-        return self._progress.follow(*self._found(query))
+        batches, heights = self._found(query)
+        return self._progress.follow(batches, len(heights))
 
-    def _found(self, query: Query) -> tuple[Iterator[Batch], int]:
-        """Return the batches of a range, and how many heights it has."""
+    def _found(self, query: Query) -> tuple[Iterator[Batch], HeightRange]:
+        """Return the batches of a range, and its heights."""
         with boundary():
             if self._fill:
                 self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         rows = self._service.fetch_range(query, heights)
         found = short(rows, self._service, query, heights, to_tip=query.reverse)
-        return filtered(found, query.where), len(heights)
+        return filtered(found, query.where), heights
 
     def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
         with boundary():

@@ -1,7 +1,7 @@
 """`Wallet`: selects the rows that view keys own from batches of ownership rows; `OwnedService` yields only those."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -58,6 +58,21 @@ class Wanted(NamedTuple):
         """Return the bounds of a range of rows; without an end they end with `as_of` if spends are needed."""
         return bounds.through(self.as_of) if self.spends else bounds
 
+    def last(self, service: Service) -> int:
+        """Return the height of the last block whose spends count. Raises ChainqError."""
+        return self.as_of if self.as_of >= 0 else service.tip_height() + 1 + self.as_of
+
+    def check(self, heights: HeightRange, service: Service) -> None:
+        """Raise UsageError if the block `as_of` is below the heights of the rows, or above the tip."""
+        if self.as_of == -1 or not len(heights):
+            return
+        tip, last = service.tip_height(), self.last(service)
+        if last > tip:
+            raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=self.as_of))
+        if last + 1 < heights.end:
+            message = Phrase("{as_of} is below the end of the range, height {}", heights.end - 1, as_of=self.as_of)
+            raise UsageError(message, f"end the range before height {last + 1}")
+
 
 def block_of(as_of: int | None, *, spends: bool) -> int:
     """Return the block as of which records are spent, by default the tip. Raises UsageError if spends are not needed,
@@ -76,7 +91,7 @@ class Wallet(Closing):
     """
 
     def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
-        self._keys, self._wanted, self._progress = list(keys), wanted, progress
+        self._keys, self.wanted, self._progress = list(keys), wanted, progress
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.malformed: dict[Key, None] = {}  # as a set that keeps their order
         self.amounts: dict[Key, Amount] = {}
@@ -92,15 +107,6 @@ class Wallet(Closing):
         """End the processes and drop the keys."""
         self._scanner.close()
         self._keys.clear()
-
-    def bounded(self, bounds: Bounds) -> Bounds:
-        """Return the bounds of a range of rows, as the wanted rows need them."""
-        return self._wanted.bounded(bounds)
-
-    @property
-    def needs_records(self) -> bool:
-        """Return whether the wanted rows need the record rows of what is owned."""
-        return self._wanted.records
 
     @property
     def owns(self) -> bool:
@@ -122,11 +128,11 @@ class Wallet(Closing):
         full blocks are read. Raises the errors of `batches`, and IncompleteError for an owned row without a record that
         decrypts.
         """
-        finder = RecordFinder(service) if self._wanted.records else None
-        if self._wanted.plaintext and self._examiner is None:
+        finder = RecordFinder(service) if self.wanted.records else None
+        if self.wanted.plaintext and self._examiner is None:
             self._examiner = Examiner(service, warn)
         owned = self._owned(batches, finder, warn, service.connection.check_open)
-        return self._with_spends(owned, service, warn) if self._wanted.spends else owned
+        return self._with_spends(owned, service, warn) if self.wanted.spends else owned
 
     def _owned(
         self,
@@ -141,7 +147,7 @@ class Wallet(Closing):
             if heights := scanned.batch.heights:
                 known = self.read or heights
                 self.read = HeightRange(min(known.start, heights.start), max(known.end, heights.end))
-                if self._wanted.spends:
+                if self.wanted.spends:
                     self._listed.add(heights, scanned.batch.rows)
             self._owners.update(key for _, key in scanned.findings.owned)
             confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
@@ -159,9 +165,8 @@ class Wallet(Closing):
         spends = Spends(self._keys, owners)
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
-            self.check_as_of(HeightRange(first, max(_ends(found))), service)
-            heights = HeightRange(first, max(first, self._last(service) + 1))
-            wanted_of = {name: True for name in ("unspent", "spent") if getattr(self._wanted, name)}
+            heights = HeightRange(first, max(first, self.wanted.last(service) + 1))
+            wanted_of = {name: True for name in ("unspent", "spent") if getattr(self.wanted, name)}
             reader = Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of)
             announce(reader, heights, service, warn, Phrase("{as_of} reads fewer", as_of="HEIGHT"))
             self._progress.begin(len(heights), "full blocks")
@@ -179,7 +184,7 @@ class Wallet(Closing):
                 by = spends.of(key_of(row))
                 if by:
                     self.spent.add(key_of(row))
-                if self._wanted.spent if by else self._wanted.unspent:
+                if self.wanted.spent if by else self.wanted.unspent:
                     wanted.append(_with(row, _spent(by)))
                 else:
                     self.amounts.pop(key_of(row), None)
@@ -189,23 +194,6 @@ class Wallet(Closing):
         """Note a block of the range with records that the service does not list."""
         if self.read and block.height is not None and block.height in self.read and self._listed.lacks(block):
             self._lacking.append(block.height)
-
-    def check_as_of(self, heights: HeightRange, service: Service) -> None:
-        """Raise UsageError if the block `as_of` is below these heights or above the tip."""
-        as_of = self._wanted.as_of
-        if as_of == -1 or not len(heights):
-            return
-        tip, last = service.tip_height(), self._last(service)
-        if last > tip:
-            raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=as_of))
-        if last + 1 < heights.end:
-            message = Phrase("{as_of} is below the end of the range, height {}", heights.end - 1, as_of=as_of)
-            raise UsageError(message, f"end the range before height {last + 1}")
-
-    def _last(self, service: Service) -> int:
-        """Return the height of the last block whose spends count."""
-        as_of = self._wanted.as_of
-        return as_of if as_of >= 0 else service.tip_height() + 1 + as_of
 
     def check(self) -> None:
         """Raise IncompleteError if owned rows may be missing or if records are not genuine.
@@ -258,7 +246,7 @@ class Wallet(Closing):
             for record, members, one, more in zip(records, joined, opened, examined, strict=True):
                 program = fields.text_of(members.get("program_id"))
                 added, amount = shown_plaintext(
-                    str(one.plaintext), program, self._wanted.style, amounts=self._wanted.amounts
+                    str(one.plaintext), program, self.wanted.style, amounts=self.wanted.amounts
                 )
                 members |= added | more
                 self.amounts[key_of(record)] = amount
@@ -269,11 +257,6 @@ class Wallet(Closing):
         """Return one row of the output; values stay as the server sent them."""
         first = {OWNER.path: Raw(msgspec.json.encode(key.address))}
         return _with(row, joined, first)
-
-
-def _ends(batches: Iterable[Batch]) -> Iterator[int]:
-    """Yield where batches with rows end, of those that know their heights."""
-    return (batch.heights.end for batch in batches if batch.rows and batch.heights)
 
 
 def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:
@@ -309,7 +292,7 @@ class OwnedService(Service):
 
     def height_range(self, requested: Bounds, *, to_tip: bool = False) -> HeightRange:
         """Return the heights that bounds resolve to; without an end these are the ones up to the block of `as_of`."""
-        return super().height_range(self._wallet.bounded(requested), to_tip=to_tip)
+        return super().height_range(self._wallet.wanted.bounded(requested), to_tip=to_tip)
 
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.
@@ -322,8 +305,8 @@ class OwnedService(Service):
         if self._network and len(heights):
             check_network(self, self._network)
             self._network = None  # once a run
-        self._wallet.check_as_of(heights, self)
-        if self._stored is not None and self._wallet.needs_records:  # the whole range, not the first part that is read
+        self._wallet.wanted.check(heights, self)
+        if self._stored is not None and self._wallet.wanted.records:  # the whole range, not the first part that is read
             for method in (_OWNERSHIP, _RECORDS):
                 self._stored.reader.check(method.command, heights)
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)

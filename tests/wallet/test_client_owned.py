@@ -106,3 +106,11 @@ def test_a_block_without_spends_is_refused() -> None:
     """As by the command: the rows would not depend on it, even if it is the tip."""
     with Client("demo:") as client, pytest.raises(UsageError, match="as_of needs spent=True or unspent=True"):
         client.owned(PUBLISHED.text, 0, 5, as_of=-1)
+
+
+@pytest.mark.parametrize(("end", "block"), [(110, 50), (28, 5), (2000, 100)])
+def test_a_block_below_the_range_is_refused_at_once(end: int, block: int) -> None:
+    """By the range, whatever rows it has."""
+    last = f"as_of={block} is below the end of the range, height {end - 1}; end the range before height {block + 1}"
+    with Client("demo:") as client, pytest.raises(UsageError, match=last):
+        client.owned(PUBLISHED.text, 0, end, unspent=True, as_of=block)
