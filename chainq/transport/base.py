@@ -82,6 +82,10 @@ class BrokenResponseError(ExchangeError):
     """The response ended early, or is not HTTP."""
 
 
+class DamagedBodyError(BrokenResponseError):
+    """The body is not what its content coding says."""
+
+
 class NotHttpError(BrokenResponseError):
     """The server speaks another protocol. `tls`: it is TLS."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from chainq.errors import ResponseError
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import BrokenResponseError
+from chainq.transport.base import BrokenResponseError, DamagedBodyError
 from chainq.transport.memory import Reservation
 
 PIECE_BYTES = 2**20  # that decompression may add at a time, however little there was to decompress
@@ -68,7 +68,7 @@ def decompress(stream: Iterable[bytes]) -> Iterator[bytes]:
                 else:
                     rest = member.unconsumed_tail  # what does not fit is kept until the trailer, which always follows
     except zlib.error as error:
-        raise BrokenResponseError(f"the compressed body is damaged: {error}") from None
+        raise DamagedBodyError(f"the compressed body is damaged: {error}") from None
     if member is not None:
         raise BrokenResponseError("the compressed body ends early")
 

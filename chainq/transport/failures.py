@@ -32,6 +32,7 @@ from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import (
     TRANSIENT,
     BrokenResponseError,
+    DamagedBodyError,
     DeadlineError,
     ExchangeError,
     NoResponseError,
@@ -212,7 +213,8 @@ def of_exchange(error: ExchangeError, options: ServiceOptions, *, first: bool) -
     if isinstance(error, NoResponseError):
         return TransientFailure(GatewayError(reason, _PORT_OR_LOG))
     if isinstance(error, BrokenResponseError):
-        return TransientFailure(BrokenBodyError(f"response ended early: {reason}", _LOG))
+        early = "" if isinstance(error, DamagedBodyError) else "response ended early: "
+        return TransientFailure(BrokenBodyError(f"{early}{reason}", _LOG))
     if isinstance(error, DeadlineError):
         slow = GatewayError(
             f"no complete response within {options.seconds:g} s",

@@ -15,6 +15,7 @@ from chainq.errors import (
 )
 from chainq.transport.base import (
     BrokenResponseError,
+    DamagedBodyError,
     DeadlineError,
     NoConnectionError,
     Response,
@@ -55,6 +56,8 @@ def test_a_body_that_ends_early_is_asked_for_again(connect: Connect, clock: Fake
         call(connect(FakeTransport(Response(200, b"")), retries=0))
     with pytest.raises(BrokenBodyError, match="response ended early: peer closed"):
         call(connect(FakeTransport(BrokenResponseError("peer closed connection")), retries=0))
+    with pytest.raises(BrokenBodyError, match="8545/: the compressed body"):
+        call(connect(FakeTransport(DamagedBodyError("the compressed body is damaged")), retries=0))
 
 
 @pytest.mark.parametrize(
