@@ -107,13 +107,15 @@ class Audit:
             if not here and (single := self._source.single(command, height)):  # a truncated response, no missing block
                 rows[command] = single, doubt
                 self.singles[command] += height >= self._first
-        if height >= self._first:
-            counts.update({command: len(here) for command, (here, _) in rows.items()})
         for command in sorted(self._commands, key="full-blocks".__ne__):  # first: it explains the others
+            if command == "ownership":
+                rows[command] = self._placed(height, *rows[command])
             here, doubt = rows[command]
             found = list((self._block if command in BLOCKS else self._explained)(command, height, here))
             for one in [Contradiction("unproved", None, doubt)] if doubt else found:
                 yield self._repair.finding(height, command, one)
+        if height >= self._first:
+            counts.update({command: len(here) for command, (here, _) in rows.items()})
         for lost in self._lost:
             missing = Contradiction("missing", label("transitions", lost.key), None)
             yield self._repair.finding(lost.height, "transitions", missing)
@@ -123,6 +125,15 @@ class Audit:
             self._witness.forget(height)
         self._source.forget(height)
 
+    def _placed(self, height: int, rows: list[Raw], doubt: str) -> tuple[list[Raw], str]:
+        """Return ownership rows as a request for their height alone lists them, unless they are those of its full
+        block: in responses for several heights, other methods tell where one ends, and these may have a wrong row."""
+        facts = self._source.facts.get(height)
+        if facts and by_identity("ownership", list(map(texts, rows))).keys() != facts.due["ownership"].keys():
+            single = self._source.single("ownership", height)
+            return (rows, doubt) if single is None else (single, "")
+        return rows, doubt
+
     def _differences(
         self, witness: ServiceRows, height: int, rows: dict[str, tuple[list[Raw], str]]
     ) -> Iterator[Finding]:
@@ -131,8 +142,10 @@ class Audit:
             theirs, other_doubt = witness.take(command, height)
             if doubt or other_doubt:
                 continue
-            if command == "full-blocks" and list(map(bytes, here)) != list(map(bytes, theirs)):  # by their hashes
-                here, theirs = (side.single(command, height) for side in (self._source, witness))
+            # Full blocks are known by their hashes; ownership rows may have been placed at another height.
+            if command in ("full-blocks", "ownership") and sorted(map(bytes, here)) != sorted(map(bytes, theirs)):
+                sides = [side.single(command, height) for side in (self._source, witness)]
+                here, theirs = (rows if one is None else one for rows, one in zip((here, theirs), sides, strict=True))
             due = self._contained(command, height)
             for one in differences(command, height, theirs, here):
                 finding = self._repair.finding(height, command, one)

@@ -221,9 +221,10 @@ class ServiceRows:
         self.facts.pop(height, None)
         self.row_ids.pop(height, None)
 
-    def single(self, command: str, height: int) -> list[Raw]:
-        """Return the rows of a height from one response."""
-        return [row for _, row in self._ranged[command].single(height).rows]
+    def single(self, command: str, height: int) -> list[Raw] | None:
+        """Return the rows of a height from one response, None if it was truncated."""
+        part = self._ranged[command].single(height, "truncated")
+        return None if part.doubt else [row for _, row in part.rows]
 
     def learn(self, height: int, row: Raw) -> BlockFacts:
         """Return the facts of a full block, and keep them."""

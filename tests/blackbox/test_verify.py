@@ -90,6 +90,16 @@ def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Progr
     assert {int(row["height"]) for row in found} <= near
 
 
+@pytest.mark.parametrize(("height", "seed"), [(669, 0), (678, 6)])
+def test_a_misplaced_record_is_no_fault_of_its_ownership_row(height: int, seed: int, program: Program) -> None:
+    """With these seeds, `records` ends a response of `ownership` before a row of the height that the record lacks."""
+    plant = Plant("misplaced-record", height)
+    with serving(Service(Chain(tip=900), Faults(plant=(plant,), fault_seed=seed), DIALECT)) as url:
+        args = (f"{height - 2}:{height + 6}", "--commands", "ownership", "--jsonl", "-j", "1", "--dialect", DIALECT)
+        ran = program("verify", *args, url=url)
+    assert (ran.code, ran.out) == (0, b"")
+
+
 HEIGHTS = int(os.environ.get("CHAINQ_TEST_HEIGHTS", "30"))
 
 
