@@ -186,6 +186,8 @@ def _instead(command: str, option: str) -> str:
     if command == "owned" and option in _FILTERS:
         columns = "chainq owned --columns height,amount,program_id --jsonl"
         return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"
+    if command == "balance" and option == "--as-of":
+        return "for a balance as of block H use --end H+1"
     if command == "program-transactions" and option in _BY_TIME | _BY_RANGE - {"--last", "--tail"}:
         given = f"{option} TIME" if option in _BY_TIME else "RANGE"
         return f"it takes no range; use chainq full-blocks {given} --program PROGRAM --function FUNCTION"

@@ -62,15 +62,21 @@ def _none_owned(wallet: Wallet, read: HeightRange) -> str:
     """Return which keys own no row of the heights that were read, and what else to look at."""
     without = wallet.without_rows
     more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
-    rest = " (--start 0 reads those before)" if read.start else ""
-    text = f"compared {counted(wallet.compared, 'row')} of {read}{rest}: none is of {', '.join(without[:NAMED])}{more}"
+    text = f"compared {counted(wallet.compared, 'row')} of {_read(read)}: none is of {', '.join(without[:NAMED])}{more}"
     return text if wallet.owns else f"{text}; {MISTYPED}"
 
 
+def _read(heights: HeightRange) -> str:
+    """Return which heights were read, and how to read those before."""
+    return f"{heights} (--start 0 reads those before)" if heights.start else str(heights)
+
+
 def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
-    """Return the lines below a table."""
+    """Return the lines below a table. A sum of part of the chain says so: it could pass for what a key owns."""
     spent = wallet.spent if wanted.spent and wanted.unspent else None
-    return [printable(line) for line in totals(wallet.amounts, spent)]
+    lines = totals(wallet.amounts, spent)
+    part = [f"of {_read(wallet.read)}"] if lines and wallet.read and wallet.read.start else []
+    return [printable(line) for line in (*lines, *part)]
 
 
 def _key_files(given: OwnedOptions) -> list[str]:
@@ -94,7 +100,8 @@ def _wanted(given: OwnedOptions) -> Wanted:
     named = needed(requested)
     if named.spends and not (given.spent or given.unspent):
         raise UsageError(
-            "columns spent_height and spent_transaction need --spent or --unspent", "both print all records"
+            "columns spent_height and spent_transaction need --spent or --unspent",
+            "for all records use --spent --unspent",
         )
     height = None if given.as_of is None else parse_start(given.as_of)
     as_of = block_of(height, spends=given.spent or given.unspent)

@@ -23,7 +23,7 @@ from chainq.wallet.genuine import Opened
 from chainq.wallet.keys import ViewKey
 
 Key = tuple[str, int | None]
-MISTYPED = "check that this is your address and the right network"
+MISTYPED = "check that this is your address (a mistyped key has another one) and the right network"
 """The hint if keys own nothing: a mistyped key may be a valid one, and its address shows that."""
 NAMED = 5  # findings that get their own warning and are named in the error
 

@@ -396,5 +396,6 @@ def test_a_key_without_records(chainq: Program) -> None:
     ran = chainq("balance", key_file(chainq.home, key), "--end", "50", url="demo:")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.decode().startswith(
-        f"no records of {key.address}; check that this is your address and the right network\nas of block 49, "
+        f"no records of {key.address}; check that this is your address (a mistyped key has another one) and the right "
+        "network\nas of block 49, "
     )

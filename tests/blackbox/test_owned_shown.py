@@ -21,18 +21,19 @@ FEW = ("owned", "100:130")  # one planted record, at 116, which is spent
 def test_a_table_shows_what_records_hold_and_the_totals(chainq: Program) -> None:
     """Height, time, program, name, amount in credits, sender, plaintext on one line; no nonces."""
     ran = chainq(*FEW, "--table", url="demo:", env=ENV)
-    header, row, count, *_, totals = ran.out.decode().splitlines()
+    header, row, count, *_, totals, heights = ran.out.decode().splitlines()
     assert header.split()[:6] == ["height", "timestamp", "amount", "program_id", "record_name", "sender"]
     assert row.split()[:3] == ["116", "2023-06-01", "00:19:21Z"]
     assert "  2.000000 credits  credits.aleo  credits      aleo1" in row
     assert "{ owner: aleo1" in row
     assert count == "1 row"
     assert totals == "credits.aleo: 1 record, 2.000000 credits"
+    assert heights == "of heights 100-129 (--start 0 reads those before)"
     assert (ran.code, ran.err) == (0, "")
     narrow = chainq(*FEW, "--table", url="demo:", env={**ENV, "COLUMNS": "60"}).out.decode()
     for more in ("--table", "--jsonl"):  # a mistyped key is often a valid one: whose it is shows that
         none = chainq("owned", "0:1", more, url="demo:", env=ENV)
-        advice = "check that this is your address and the right network"
+        advice = "check that this is your address (a mistyped key has another one) and the right network"
         owner = re.escape(f"of height 0: none is of {PUBLISHED.address}; {advice}\n")
         assert re.fullmatch(rf"chainq: compared [0-9]+ rows? {owner}", none.err), none.err
     assert chainq("owned", "0:1", "-q", url="demo:", env=ENV).err == ""
