@@ -104,7 +104,8 @@ def run(given: VerifyCommand) -> None:
     repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     shuffled = "sort the rows by height, or write the file again with -o FILE" if verdict.findings[ORDER] else ""
-    conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if verdict.repairable else shuffled))))
+    mended = verdict.repairable or (single and verdict.findings["invalid"])
+    conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if mended else shuffled))))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
@@ -115,7 +116,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     name = given.range or ""
     if Path(name).is_file():
         filtered = "missing" in verdict.findings and not counted
-        repairs = LISTED if settings.format == "table" else ""
+        repairs = LISTED if settings.format == "table" and verdict.repairable else ""
         told = counted and not given.full  # by `files.unseen`
         whole = "" if told else "to make the file whole, write it again with -o FILE"
         return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs, whole)))

@@ -22,6 +22,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.verify.file_rows import BATCH, Damaged, RowsFile, json_texts, nothing
 
+_NO_END = "the last line has no end"
 WIDE = 256  # rows of full blocks converted together; the transactions of one may take megabytes
 
 
@@ -66,21 +67,25 @@ class CsvRows(TextRows):
             yield from csv.reader(file, delimiter=self._delimiter)
 
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
-        places = [self.names.index(name) for name in names]
+        places, wrong = [self.names.index(name) for name in names], ""
         for number, row in enumerate(self._cells(), 1):
+            if wrong:
+                damaged(wrong)
+            wrong = ""
             if number == 1 or not row:
                 continue
             if len(row) != len(self.names):
-                damaged(f"row {number}: {counted(len(row), 'column')}, expected {len(self.names)}")
+                wrong = f"row {number}: {counted(len(row), 'column')}, expected {len(self.names)}"
             elif not _is_text("".join(row)):
-                damaged(f"row {number}: not UTF-8")
+                wrong = f"row {number}: not UTF-8"
             elif row == self.names:
-                damaged(f"row {number}: the header again; another file may have been appended")
+                wrong = f"row {number}: the header again; another file may have been appended"
             else:
                 yield [row[place] for place in places]
         with self.path.open("rb") as file:
-            if file.seek(0, 2) and file.seek(-1, 2) and file.read(1) != b"\n":
-                damaged("the last line has no end")
+            cut = bool(file.seek(0, 2) and file.seek(-1, 2) and file.read(1) != b"\n")
+        if wrong or cut:
+            damaged(_with_end(wrong, _NO_END if cut else ""))
 
 
 class JsonlRows(TextRows):
@@ -123,14 +128,20 @@ class JsonlRows(TextRows):
             yield tuple(map(text_of, picked(row))), json_texts(dict(zip(names, values(row), strict=True)))
 
     def _values(self, names: Sequence[str], damaged: Damaged) -> Iterator[Sequence[Raw | str | None]]:
-        pick = Picker(names)
-        for number, line in self._lines(damaged):
+        pick, wrong = Picker(names), ""
+        ends: list[str] = []
+        for number, line in self._lines(ends.append):
+            if wrong:
+                damaged(wrong)
+            wrong = ""
             try:
                 line.decode()  # msgspec does not check what it only passes on
                 fields = members(line)
                 yield [fields.get(name) for name in names] if self._flat else pick(line)
             except ValueError:
-                damaged(f"line {number}: {excerpt(line.decode(errors='replace').strip(), 60)}")
+                wrong = f"line {number}: {excerpt(line.decode(errors='replace').strip(), 60)}"
+        if wrong or ends:
+            damaged(_with_end(wrong, *ends))
 
     def _lines(self, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
         """Yield the lines with rows, and their numbers."""
@@ -139,7 +150,7 @@ class JsonlRows(TextRows):
             for number, line in enumerate(file, 1):
                 yield number, line
         if not line.endswith(b"\n"):
-            damaged("the last line has no end")
+            damaged(_NO_END)
 
 
 class JsonRows(JsonlRows):
@@ -165,6 +176,11 @@ class JsonRows(JsonlRows):
                 yield number, row
             if comma or not whole or line.rstrip() != b"]" or file.read(1):
                 damaged("not a whole JSON array")
+
+
+def _with_end(wrong: str, end: str = "") -> str:
+    """Return what is wrong with the last row and with the end of a file as one damage: a cut does both."""
+    return "; ".join(filter(None, (wrong, end)))
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[Raw | str | None]]) -> Any:

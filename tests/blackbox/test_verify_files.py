@@ -338,7 +338,9 @@ def test_a_file_that_was_cut(kind: str, files: dict[tuple[str, str], Path], prog
     ran = program("verify", str(path), "--jsonl")
     assert ran.code == 6, ran.err
     last = json.loads(ran.rows[-1])
+    assert [json.loads(row)["check"] for row in ran.rows].count("invalid") == 1, "one damage"
     assert last["check"] == "invalid"
+    assert ran.err.endswith("; to make the file whole, write it again with -o FILE\n")
     assert kind != "parquet" or "rows.parquet is not a whole Parquet file" in last["found"]
 
 
