@@ -22,8 +22,9 @@ from chainq.verify.service_rows import BLOCKS
 LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
 NEWEST, MANY = 10, 5
-"""Heights at the end of a range that a server may not have filled yet, and heights with findings that show a habit."""
-SHOWN = 5  # kinds of rows that a server does not list
+"""Heights at the end of a range that a server may not have filled yet, and heights with one kind of finding that show
+a habit."""
+SHOWN = 5  # kinds of rows that a server does not list, and heights that differ from the witness
 
 
 class Verdict:
@@ -41,7 +42,7 @@ class Verdict:
         self.exported = False  # it is one that does not remove files
         self.unwitnessed = False  # there is a witness, and no height was compared with it
         self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
-        self.wrong: set[int] = set()  # heights with findings
+        self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
 
     def read(self) -> tuple[int, int] | None:
         """Return the height range that is verified, None if it is not known."""
@@ -137,7 +138,9 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
                 journal.expect_rows()
             writer.write([finding.encode() for finding in step.findings])
         verdict.findings.update(finding.check for finding in step.findings)
-        verdict.wrong.update(finding.height for finding in step.findings if finding.height is not None)
+        for finding in step.findings:
+            if finding.height is not None:
+                verdict.wrong.setdefault(finding.check, set()).add(finding.height)
         repairs = [finding.repair for finding in step.findings if finding.repair]
         verdict.repairable |= bool(repairs)
         verdict.exported |= not all(repair.startswith(REMOVES) for repair in repairs)
@@ -164,10 +167,15 @@ def witnessed(heights: HeightRange, verdict: Verdict) -> str:
     """Return what the verdict says of the witness, which was compared at `heights` and may lack rows."""
     if not len(heights):
         return "; not compared with the witness, whose chain ends before these heights"
-    agrees = "differs from the witness" if verdict.findings["differs"] else "the same as the witness"
     rest = HeightRange(heights.end, verdict.heights.end)
     lacked = f": it lacks {counted(verdict.lacked, 'row')} that the full blocks here contain" if verdict.lacked else ""
-    return f"; {agrees} at {heights}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
+    agrees = f"the same as the witness at {heights}"
+    if verdict.findings["differs"]:
+        differing = sorted(verdict.wrong.get("differs", ()))
+        more = f" and {len(differing) - SHOWN:,} more" if len(differing) > SHOWN else ""
+        named = f"height{'s' * (len(differing) > 1)} {', '.join(map(str, differing[:SHOWN]))}{more}"
+        agrees = f"compared with the witness at {heights}, differs at {named}"
+    return f"; {agrees}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 
 def next_step(verdict: Verdict, again: str) -> str:
@@ -177,12 +185,14 @@ def next_step(verdict: Verdict, again: str) -> str:
         return ""
     if verdict.lacked == verdict.findings.total():
         return "report these findings to the operator of the witness"
-    lowest = min(verdict.wrong, default=0)
+    lowest = min(set().union(*verdict.wrong.values()), default=0)
     if found == {"missing"} and verdict.heights.start < lowest and last - lowest < NEWEST:
         return f"if the server is still adding these rows, they come later: end the range at height {lowest}"
-    if 2 * len(verdict.wrong) >= len(verdict.heights) and len(verdict.wrong) >= MANY:
-        return f"most heights have findings: chainq doctor{again} shows how the lists of this server behave"
-    return "report these findings to the operator of the server"
+    report = "report these findings to the operator of the server"
+    most = max(map(len, verdict.wrong.values()), default=0)
+    if 2 * most > len(verdict.heights) and most >= MANY:
+        return f"most heights have findings: chainq doctor{again} shows how the lists of this server behave; {report}"
+    return report
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
 MADE_UP = "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
-UNCHECKED = "the values in full blocks were not checked (--witness URL or --hashes checks them)"
+UNCHECKED = "the values in full blocks were not checked ({} checks them)"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -125,7 +125,7 @@ def run(given: VerifyCommand) -> None:
                 _end(journal, verdict, tip)
     left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
-    _compared_further(audit, verdict, hashes, reporter, witness=witness is not None)
+    _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
     advice = next_step(verdict, _same_server(given))
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
@@ -140,7 +140,13 @@ def _needs_blocks(service: Service) -> None:
 
 
 def _compared_further(
-    audit: Audit, verdict: Verdict, hashes: "BlockHashes | None", reporter: Reporter, *, witness: bool
+    audit: Audit,
+    verdict: Verdict,
+    hashes: "BlockHashes | None",
+    reporter: Reporter,
+    *,
+    service: Service,
+    witness: bool,
 ) -> None:
     """Add to the verdict what the full blocks were compared with."""
     if hashes is not None:
@@ -150,7 +156,8 @@ def _compared_further(
         verdict.compared += witnessed(audit.witnessed, verdict)
         verdict.unwitnessed = len(verdict.heights) > len(audit.witnessed) == 0
     elif hashes is None and verdict.rows:
-        verdict.compared += f"; {UNCHECKED}"
+        checks = "--witness URL" if service.url == "demo:" else "--witness URL or --hashes"  # its hashes are made up
+        verdict.compared += f"; {UNCHECKED.format(checks)}"
     if verdict.made_up:
         reporter.warn(MADE_UP)
 

@@ -111,11 +111,12 @@ def test_a_clean_chain_has_no_finding(start: int, end: int, program: Program, se
     assert ran.err.startswith(f"chainq: heights {start}-{end - 1}: no findings in ")
 
 
-def test_a_table_without_a_finding_is_empty(program: Program, server: Servers) -> None:
+def test_a_table_without_a_finding_is_empty(program: Program) -> None:
     """The verdict says that all is well; that there are no rows would look as if nothing was verified."""
-    ran = program("verify", "660:670", "--table", url=server())
+    ran = program("verify", "660:670", "--table", url="demo:")
     assert (ran.code, ran.out) == (0, b"")
     assert "no findings in 10 blocks" in one_line(ran, 0)
+    assert ran.err.endswith(" (--witness URL checks them)\n"), "the hashes of the sample chain are made up"
 
 
 def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -> None:
@@ -296,19 +297,26 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
     assert (ran.code, "reorg" in ran.err) == (6, False), ran.err
 
 
+SEVERAL = tuple(
+    word for at in range(300, 318) for word in ("--plant", f"{('link', 'round', 'count', 'lost-block')[at % 4]}:{at}")
+)
+"""Findings of four kinds at most heights."""
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
         (
             ("--fault", "shift-up"),
-            " shows how the lists of this server behave\n",
+            " shows how the lists of this server behave; report these findings to the operator of the server\n",
         ),
         (("--plant", "lost-record:305"), "; report these findings to the operator of the server\n"),
         (("--plant", "lost-record:329"), "end the range at height 329\n"),
+        (SEVERAL, "(--witness URL or --hashes checks them); report these findings to the operator of the server\n"),
     ],
 )
-def test_the_verdict_says_what_to_do(fault: tuple[str, str], said: str, program: Program, server: Servers) -> None:
-    """By where the findings are: everywhere, at the newest blocks only, or at single heights."""
+def test_the_verdict_says_what_to_do(fault: tuple[str, ...], said: str, program: Program, server: Servers) -> None:
+    """By where findings of one kind are: everywhere, at the newest blocks only, or at single heights."""
     ran = program("verify", "300:330", "--jsonl", url=server("--tip", "330", *fault))
     assert ran.code == 6
     assert ran.err.endswith(said), ran.err
