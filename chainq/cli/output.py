@@ -174,7 +174,7 @@ def settings(
     shown = columns(method, requested, no_check)
     file = file_of(given)
     stated = _stated_format(given)
-    name = _default_format(file) if stated is None else stated
+    name = format_name(given)
     if stated is None and file is not None and _unwritable(file):
         raise UsageError(_writes_no(file), _instead(file, name, binary=False))
     make = registry.load(name)
@@ -256,6 +256,12 @@ def check_name(option: str, name: str) -> None:
         stores = "chainq export --to takes the URL of an object store" if url[1].lower() in STORES else ""
         masked = mask_url(re.sub(":/+", "://", name, count=1))
         raise UsageError(f"invalid {option} {quoted(masked)}: expected the name of a file", stores)
+
+
+def format_name(given: "OutputOptions") -> str:
+    """Return the name of the format of the output. Raises UsageError."""
+    stated = _stated_format(given)
+    return _default_format(file_of(given)) if stated is None else stated
 
 
 def _stated_format(given: "OutputOptions") -> str | None:

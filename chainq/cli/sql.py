@@ -160,7 +160,8 @@ def _query(words: list[str]) -> str | None:
 
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
-    charted = any(column.path == "height" for column in columns) or given.format == "chart"  # which draws others, too
+    # A chart draws other columns, too.
+    charted = any(column.path == "height" for column in columns) or output.format_name(given) == "chart"
     method = Method("sql", "sql", "", "", columns, height="height" if charted else None)
     return output.settings(method, given)
 

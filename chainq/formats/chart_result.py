@@ -16,7 +16,7 @@ from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, DIM, paint
-from chainq.text.width import truncate, width_of
+from chainq.text.width import BOTH_ENDS, truncate, width_of
 
 TIME = "time"
 """The type of a column of dates or times; they are written by ISO 8601."""
@@ -83,14 +83,15 @@ class ResultChart:
         label, times = Counter(label for label, _ in self._found).most_common(1)[0]
         if times > 1:
             name = printable(self._label.path)
+            kind = " (not a number)" if self._label is self._spec.columns[1] else ""
             raise UsageError(
-                f"chart draws one bar for each {name}, but {times:,} rows have {printable(label)!r}",
+                f"chart draws one bar for each {name}{kind}, but {times:,} rows have {printable(label)!r}",
                 f"group by {name}",
             )
 
     def _bars(self) -> Iterator[str]:
         room = max(self._spec.width, NARROWEST)
-        labels = [truncate(printable(label) or "-", room // 3) for label, _ in self._found]
+        labels = [truncate(printable(label) or "-", room // 3, BOTH_ENDS) for label, _ in self._found]
         margin, digits = max(map(width_of, labels)), max(map(len, self._digits))
         width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
@@ -117,7 +118,10 @@ class ResultChart:
         def mark(number: int) -> str:
             return datetime.fromtimestamp(first + number * step, UTC).strftime(form)
 
-        yield from draw(bins, self._spec, self._title, "", axis=Axis("UTC", mark, lambda steps: _long(steps * step)))
+        def words(number: float) -> str:
+            return _long(number * step) if steps else "one time"
+
+        yield from draw(bins, self._spec, self._title, "", axis=Axis("UTC", mark, words))
         yield from without(self._rows - len(known), "a time and a number")
 
     @property

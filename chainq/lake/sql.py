@@ -66,8 +66,8 @@ class Database(Closing):
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
-        self._begun: set[str] = set()  # tables of the data set without a whole partition
-        self._writes: Callable[[], str] = str  # returns what writes these
+        self._begun: list[str] = []  # tables of the data set without a whole partition
+        self._writes: Callable[[list[str], str], str]  # returns what writes tables of it, with such words at its end
         self._files: list[Files] = []
         self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
         self._uneven = ""  # tables of the last query that end at different heights
@@ -109,9 +109,9 @@ class Database(Closing):
             self._add_view(command, self._files[-1].table(), shown)
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
-        due = (last_run.begun(store) or span(every)) if begun else None
-        self._begun = {view_name(command) for command in begun}
-        self._writes = lambda: last_run.what_writes(store, [table for table in TABLES if table in begun], due)
+        due = (last_run.begun(store) if begun else None) or span(every)
+        self._begun = [table for table in TABLES if table in begun]
+        self._writes = lambda tables, does: last_run.what_writes(store, tables, due, does)
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names, and prepare to run it.
@@ -127,13 +127,19 @@ class Database(Closing):
             if Path(unknown[0]).suffix in EXTENSIONS:
                 file = next(iter(re.findall(re.escape(unknown[0]), query, re.IGNORECASE)), unknown[0])
                 raise UsageError(f"the query names the file {quoted(file)}: expected tables", single_file(query))
-            if unknown[0] in self._begun:
-                raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", self._writes())
+            table = next((table for table in TABLES if view_name(table) == unknown[0]), None)
+            if table in self._begun:
+                writes = self._writes(self._begun, "writes them")
+                raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", writes)
             where = "tables are" if self._held is None else "data set has"
-            exported = unknown[0] in {*map(view_name, TABLES)} and self._held is None
-            writes = f"; chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it"
-            more = f"{writes} (recipes: docs/tables.md)" if exported else ""
-            near = [] if exported else [name for name in alike(unknown[0], known) if name not in named]
+            if table is None:
+                more = ""
+            elif self._held is None:
+                writes = f"chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it"
+                more = f"; {writes} (recipes: docs/tables.md)"
+            else:
+                more = f"; {self._writes([table], 'writes it')}"
+            near = [name for name in alike(unknown[0], known) if name not in named] if table is None else []
             meant = f" (did you mean {near[0]}?)" if near else ""
             raise UsageError(f"no table {quoted(unknown[0])}{meant}", f"the {where} {', '.join(known)}{more}")
         commands = [command for view, command in known.items() if view in named]

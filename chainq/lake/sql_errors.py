@@ -11,10 +11,14 @@ from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, quoted
 from chainq.text.width import width_of
 
+_LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
+
 
 def invalid(error: Exception, query: str) -> UsageError:
     """Return an error of DuckDB about a query. What its caret points to is given as a column of the line as typed."""
     shown = re.sub(r"(?m)^LINE ([0-9]+): (.*)\n( *)\^+ *$", lambda found: _located(found, query), str(error))
+    if len(shown) > _LONGEST:
+        shown = re.sub(r"\n\s*Candidate (functions|macros):(\n\t.*)*", "", shown)
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables", single_file(query))
     hint = "the table is full_blocks" if re.search(r"\bfull-blocks\b", query) else ""
@@ -22,7 +26,7 @@ def invalid(error: Exception, query: str) -> UsageError:
         name = column[1] or column[2] or ""
         text = f"text is in single quotes: {quoted(name)}" if column[1] and f'"{name}"' in query else ""
         hint = _column_by_end(name, query) or text or hint
-    return UsageError(f"the query failed: {excerpt(shown, 300)}", hint)
+    return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}", hint)
 
 
 def _column_by_end(name: str, query: str) -> str:

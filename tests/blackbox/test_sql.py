@@ -487,10 +487,14 @@ def test_errors_of_a_query_are_one_line(exported: Program) -> None:
         ("select 'ä語', \t nonsense from blocks", "(column 16: nonsense)"),
         ("select timestamp from blocks where height = 'x'", "(column 45: 'x')"),
         ("select height, foo(height) from blocks", "(column 16: foo)"),
+        ("select abs('a') from blocks", "(column 8: abs)"),  # with many candidates, which the message leaves out
     ):
         line = one_line(exported("sql", "lake", query), 2)
         assert f"LINE 1: {' '.join(query.splitlines()[0].split())} {place}" in line
         assert "^" not in line
+        assert "…" not in line
+    line = one_line(exported("sql", "lake", "select starts_with(1) from blocks"), 2)
+    assert "Candidate functions: starts_with(" in line
 
 
 @pytest.mark.parametrize(
@@ -691,7 +695,10 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     swapped = one_line(exported("sql", "select count(*) from blocks", "lake"), 2)
     assert "the query comes last; chainq sql lake 'select count(*) from blocks'" in swapped
     line = one_line(exported("sql", "lake", "select * from transitions"), 2)
-    assert line.endswith("no table 'transitions'; the data set has blocks, full_blocks, records\n")
+    writes = "chainq export transitions 2400:2500 --to lake writes it"
+    assert line.endswith(f"no table 'transitions'; the data set has blocks, full_blocks, records; {writes}\n")
+    line = one_line(exported("sql", "lake", "select * from nonsense"), 2)
+    assert line.endswith("no table 'nonsense'; the data set has blocks, full_blocks, records\n")
     words = ("sql", "--last", "5", "select 1 from records")
     assert "unknown format 'nope'" in one_line(chainq(*words, "--format", "nope", url=nowhere), 2)
     for place in (words[1:3], ("lake",)):  # before any request
@@ -750,7 +757,7 @@ def test_a_range_before_the_query(chainq: Program, exported: Program) -> None:
 def test_a_chart_has_a_bar_for_each_label(exported: Program) -> None:
     """Many bars with the same label show nothing, nor do more than fit on some screens."""
     line = one_line(exported("sql", "lake", "select height, program_id from records", "--format", "chart"), 2)
-    assert "chart draws one bar for each program_id, but " in line
+    assert "chart draws one bar for each program_id (not a number), but " in line
     assert "group by program_id" in line
     many = "select format('block {}', n) b, n from range(501) t(n) where exists (from blocks)"
     assert "draws at most 500 bars, not 501; add LIMIT" in one_line(
@@ -775,11 +782,17 @@ def test_charts_of_a_result(exported: Program) -> None:
     assert lengths[0] > 50
     assert abs(lengths[1] * 2 - lengths[0]) <= 1
     assert bars[2].count("░") > 10
+    stated = exported("sql", "lake", query, env={"CHAINQ_FORMAT": "chart"})
+    assert stated.out.decode().splitlines() == [title, *bars, left_out], stated.err
     exact = "select * from (values (2, 18741942424705933850::uhugeint), (1, 3)) t(round, n)"
     assert [bar.split()[:2] for bar in chart(exact)[1:]] == [["2", "18,741,942,424,705,933,850"], ["1", "3"]]
     rounded = "select * from (values ('a', 1162 / 3), ('b', 12345678.9), ('c', 1e20)) t(label, n)"
     assert [bar.split()[:2] for bar in chart(rounded)[1:]] == [["a", "387.333"], ["b", "12,345,679"], ["c", "1e+20"]]
     assert chart("select * from (values (null, 1)) t(label, n)")[1].split()[:2] == ["-", "1"]
+    long = chart("select repeat('long', 20) || n as label, n from range(2) t(n)")
+    assert [bar.split()[0][-5:] for bar in long[1:]] == ["long0", "long1"]
+    same = chart("select timestamp '2024-01-01' as t, height from blocks")
+    assert "each column is the mean of the rows of one time, " in " ".join(same)
     *_, said, means, left_out = chart("""
         select timestamp '2023-06-02 03:00' + to_seconds(3 * n) as t, n from range(900) s(n) union all select null, 3
     """)
