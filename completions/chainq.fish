@@ -138,12 +138,12 @@ _chainq_row --checkpoint path 'Resume the last run; a first run starts at height
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
 _chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks block full-blocks transactions records transitions owned sql verify
-_chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
+_chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights; sql also draws a number over a text or a time. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet '' chart ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned sql verify
 _chainq_row --table flag 'Human-readable table'
 _chainq_row --jsonl flag 'One JSON object per line. Rows of the service are as it sent them'
 _chainq_row --json flag 'A JSON array, or an object if the result is one'
-_chainq_row --csv flag 'CSV with a header (RFC 4180)'
+_chainq_row --csv flag 'CSV with a header (RFC 4180). A null is an empty field, as an empty text is'
 _chainq_row --text flag 'Values only, separated by tabs, one row per line'
 _chainq_row --no-header flag 'csv or tsv without its header'
 _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the terminal, each row is lines of fields'
@@ -394,11 +394,11 @@ _chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FIL
 _chainq_row --max-age flag 'Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed.'
 _chainq_row --follow flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty.'
 _chainq_row --interval flag 'Seconds between polls.'
-_chainq_row --format flag 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.'
+_chainq_row --format flag 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights; sql also draws a number over a text or a time. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.'
 _chainq_row --table flag 'Human-readable table.'
 _chainq_row --jsonl flag 'One JSON object per line. Rows of the service are as it sent them.'
 _chainq_row --json flag 'JSON instead of a table. A table is the default in a pipe, too.'
-_chainq_row --csv flag 'CSV with a header (RFC 4180).'
+_chainq_row --csv flag 'CSV with a header (RFC 4180). A null is an empty field, as an empty text is.'
 _chainq_row --text flag 'Values only, separated by tabs, one row per line.'
 _chainq_row --no-header flag 'csv or tsv without its header.'
 _chainq_row --columns flag 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`.'

@@ -237,7 +237,7 @@ def output_format(*, chart: bool) -> Any:
     return option(
         "NAME",
         f"table, jsonl, json, csv, tsv, text, parquet{', chart' * chart}. Default: table, or jsonl in a pipe.\f"
-        f"{'A chart needs rows with heights. ' * chart}"
+        f"{'A chart needs rows with heights; sql also draws a number over a text or a time. ' * chart}"
         "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
         names="--format",
         heading=OUTPUT,
@@ -251,7 +251,7 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
     table: bool = switch("Human-readable table.")
     jsonl: bool = switch("One JSON object per line.\fRows of the service are as it sent them.")
     json: bool = switch("A JSON array, or an object if the result is one.")
-    csv: bool = switch("CSV with a header (RFC 4180).")
+    csv: bool = switch("CSV with a header (RFC 4180).\fA null is an empty field, as an empty text is.")
     text: bool = switch("Values only, separated by tabs, one row per line.")
     no_header: bool = switch("csv or tsv without its header.")
     columns: list[str] | None = option(
