@@ -16,11 +16,13 @@ from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
-from chainq.verify.findings import RECOMPUTED, Step
+from chainq.verify.findings import ANCHOR, RECOMPUTED, Step
 from chainq.verify.service_rows import BLOCKS
 
 LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
+WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, may be of another chain or above the tip"
+"""What helps if the blocks are right by themselves, but do not lead to the anchor."""
 NEWEST, MANY = 10, 5
 """Heights at the end of a range that a server may not have filled yet, and heights with one kind of finding that show
 a habit."""
@@ -181,6 +183,8 @@ def witnessed(heights: HeightRange, verdict: Verdict) -> str:
 def next_step(verdict: Verdict, again: str) -> str:
     """Return what to do about findings in the rows of a service. `again`: the options that name it to a command."""
     found, last = verdict.findings.keys(), verdict.heights.end - 1
+    if found == {ANCHOR}:
+        return WRONG_ANCHOR
     if not found or found <= RECOMPUTED:
         return ""
     if verdict.lacked == verdict.findings.total():

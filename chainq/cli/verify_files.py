@@ -127,7 +127,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"
     first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
     export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
-    altered = "content" in verdict.findings and not given.full
+    altered = not given.full and not verdict.findings.keys().isdisjoint(("content", "receipt"))
     named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
     return named + f"to write these partitions again: {first}{export}"
 

@@ -98,6 +98,7 @@ def test_another_anchor_is_not_repaired(program: Program, url: str) -> None:
     ran = program("verify", "15:20", *HASHES, "--anchor", f"22:{OTHER}", "--jsonl", url=url)
     assert ran.code == 6
     assert {row["check"]: row["repair"] for row in map(json.loads, ran.rows)} == {"anchor": None}
+    assert "; compare the anchor with a second source" in ran.err
 
 
 def test_another_history_is_found_by_the_anchor_only(program: Program, chain: SealedChain) -> None:
