@@ -184,7 +184,8 @@ def where(condition: str) -> Any:
         "EXPRESSION",
         f"Rows that meet it: '{condition}'. "
         "Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes.\f"
-        "FIELD = null finds rows without a value, FIELD != null the others. (?i) before the text ignores case. "
+        "FIELD = null finds rows without a value, FIELD != null the others; of a[].b, neither finds an empty a, but "
+        "a = [] does. (?i) before the text ignores case. "
         "!~ is the opposite of ~. A text with spaces or ( ) needs quotes: "
         'FIELD ~ "(?i)text". Conditions on a[].b and a[].c may be met by different items of a; '
         "for one item use jq, or sql on an export. If repeated, rows must meet all.",
