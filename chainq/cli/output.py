@@ -333,8 +333,8 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
         raise _unknown(unknown, method.selectable, NO_CHECK if no_check is False else "")
     for name in names:
         some = method.columns if name in ALL else (found(name) or Column(name, "unknown"),)
-        if any(column in chosen for column in some):
-            raise UsageError(f"column {name} is given twice")
+        if twice := [column.path for column in some if column in chosen]:
+            raise UsageError(f"column {twice[0]} is given twice" + (": all has it, too" if {*ALL} & {*names} else ""))
         chosen += some
     return tuple(chosen)
 

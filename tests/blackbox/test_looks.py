@@ -320,7 +320,9 @@ def test_columns_add_up(chainq: Program) -> None:
     """--columns given twice selects the columns of both, and `all` with others is every column before or after."""
     ran = chainq("block", "5", "--columns", "height", "--columns", "round,id", "--csv", url="demo:")
     assert ran.out.startswith(b"height,round,id\r\n")
-    assert chainq("block", "5", "--columns", "height,height", url="demo:").code == 2
+    for columns, why in (("height,height", ""), ("height,all", ": all has it, too"), ("*,height", ": all has it, too")):
+        refused = one_line(chainq("block", "5", "--columns", columns, url="demo:"), 2)
+        assert refused == f"chainq block: column height is given twice{why}\n"
 
 
 def test_columns_lead_through_arrays(chainq: Program, truth: Truth) -> None:
