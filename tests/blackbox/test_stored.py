@@ -241,15 +241,16 @@ def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
 
 def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server: Servers) -> None:
     """The error says which heights the export has, and the whole range that is missing; also that of `verify`."""
-    assert chainq("export", "blocks", "200:250", "--partition", "50", "--to", "lake", "-q", url=server(*TIP)).code == 0
+    export = ("export", "blocks", "full-blocks", "200:250", "--partition", "50", "--to", "lake", "-q")
+    assert chainq(*export, url=server(*TIP)).code == 0
     for words, table, below in (
         (("blocks", "100:210"), "blocks", "100-199"),
         (("records", "110:120"), "records", "110-119"),
         (("verify", "100:210"), "full-blocks", "100-199"),
     ):
         line = one_line(chainq(*words, url="lake"), 6)
-        export = f"chainq export {table} 100:{200 if below == '100-199' else 150} --to lake writes them"
-        assert f"lake has heights 200-249, not heights {below}; {export}" in line
+        writes = f"chainq export {table} 100:{200 if below == '100-199' else 150} --to lake writes them"
+        assert f"lake has heights 200-249, not heights {below}; {writes}" in line
 
 
 def test_times_are_searched_in_the_heights_of_an_export(chainq: Program, server: Servers) -> None:
@@ -275,7 +276,7 @@ def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server:
 
     for words in (("block", "25"), ("blocks", "25:45")):
         assert said_by(*words) == "blocks; chainq export blocks 0:50 --to lake writes it\n"
-    assert said_by("transactions", "25") == "transactions; chainq export transactions 0:50 --to lake writes it\n"
+    assert said_by("transactions", "25") == "full-blocks; chainq export full-blocks 0:50 --to lake writes it\n"
     found = said_by("transaction", "at1" + "q" * 58, "--no-check")
     assert found == "transactions; chainq export transactions full-blocks 0:50 --to lake writes it\n"
     listed = said_by("program-transactions", "credits.aleo", "mint")
