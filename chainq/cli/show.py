@@ -4,10 +4,11 @@ import os
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from chainq.catalog.kinds import TextKind, kind_of
 from chainq.cli import connect
 from chainq.cli.output import on_terminal, use_color
 from chainq.cli.tool_options import ShowCommand
-from chainq.errors import NotFoundError, UsageError
+from chainq.errors import LackingError, NotFoundError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
@@ -20,6 +21,8 @@ from chainq.text.spelling import spelled
 
 NAMED = 5  # objects that were not found, in the error
 
+_SCANNED = (TextKind.PROGRAM, TextKind.TRANSITION, TextKind.RECORD)
+"""What is looked for in rows that a folder may have in other tables."""
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
 
@@ -50,6 +53,9 @@ def run(given: ShowCommand) -> None:
             except NotFoundError as error:
                 missing.append(error)
                 continue
+            except LackingError as error:
+                error.hint = _elsewhere(name, error)
+                raise
             output = _drawn(given, found, service)
             with signals_deferred():
                 sink.write(output if given.json or number == len(missing) else b"\n" + output)
@@ -69,6 +75,21 @@ def _not_found(missing: Sequence[NotFoundError]) -> NotFoundError | None:
     more = f"; {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
     names = [name for error in missing for name in error.missing or ("",)]
     return NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more, missing=names)
+
+
+def _elsewhere(name: str, error: LackingError) -> str:
+    """Return what to do if a served export lacks what the object was looked for in, where the user named no heights."""
+    from chainq.transport.failures import NO_TABLE
+
+    kind = kind_of(name)
+    if error.code == str(NO_TABLE):
+        more = Phrase("{}, or read the export itself with {url}: other tables may show it", error.hint, url="FOLDER")
+        return more if kind in _SCANNED else error.hint
+    if kind in _SCANNED or kind in (TextKind.ADDRESS, TextKind.BLOCK_HASH):
+        return Phrase(
+            "look only at blocks that it has with {last}, or read the export itself with {url}", last="N", url="FOLDER"
+        )
+    return Phrase("read the export itself with {url}", url="FOLDER") if "/" in name else error.hint
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:

@@ -219,6 +219,15 @@ def test_a_block_of_an_export_without_records(chainq: Program, server: Servers) 
     with mirror(chainq, chainq.home / "lake") as url:
         assert chainq("show", "2440", "--json", *CHAIN, url=url).out == shown.out
         assert "has no table records" in one_line(chainq("records", "2440", *CHAIN, url=url), 6)
+        block_hash = json.loads(shown.out)["summary"]["block_hash"]
+        for name, advice in (
+            (block_hash, "with --last N, or read the export itself with --url FOLDER"),
+            ("credits.aleo", "exported there, or read the export itself with --url FOLDER: other tables may show it"),
+            ("credits.aleo/split", "not heights 0-2399; read the export itself with --url FOLDER"),
+            ("17", "; pass heights that it has, or have the others exported there"),
+        ):
+            said(chainq("show", name, *CHAIN, url=url), 6, advice)
+        assert chainq("show", block_hash, "--last", "50", "--json", *CHAIN, url=url).out == shown.out
 
 
 def test_usage_errors(chainq: Program, lake: Path) -> None:
