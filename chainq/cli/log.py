@@ -48,8 +48,8 @@ def rendered(level: str, text: str, **fields: object) -> str:
     """Return a message as text, which a terminal gets wrapped, or as an object with `time`, `level`, `run`, `message`,
     and fields that have a value. Keys are masked.
     """
-    text = mask_keys(text)
     if not _Log.json:
+        text = mask_keys(text)
         if not os.isatty(2):
             return text
         from chainq.text.prose import wrapped
@@ -59,7 +59,8 @@ def rendered(level: str, text: str, **fields: object) -> str:
 
     message = text.removeprefix("chainq: ").removeprefix("warning: ")
     known = {name: value for name, value in fields.items() if value not in (None, "")}
-    return msgspec.json.encode({"time": _now(), "level": level, "run": RUN, "message": message, **known}).decode()
+    line = msgspec.json.encode({"time": _now(), "level": level, "run": RUN, "message": message, **known})
+    return mask_keys(line.decode())
 
 
 def write(level: str, text: str) -> None:

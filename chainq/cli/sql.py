@@ -126,7 +126,7 @@ def _check_words(words: list[str], query: str | None, url: str) -> None:
         named = query if query and place in query else whole
         raise UsageError(f"{quoted(place)} is a file: expected the folder or URL of an export", single_file(named))
     typed = words[0] if query is None and words else query or ""
-    if typed.split(" ")[0] in DOTTED and not os.path.exists(typed):  # noqa: PTH110
+    if typed.split(" ")[0].rstrip(";") in DOTTED and not os.path.exists(typed):  # noqa: PTH110
         table = typed.partition(" ")[2] or "blocks"
         hint = f"the query 'describe {table}' lists columns, and 'show tables' the tables of an export"
         raise UsageError(f"{quoted(typed)} is for the prompt: expected one SELECT in quotes", hint)

@@ -16,7 +16,7 @@ from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import is_misunderstood, retry_after
+from chainq.transport.failures import is_misunderstood, is_unknown_method, retry_after
 from chainq.transport.jsonrpc import decode_result, items_of
 
 MAX_CALLS = 39
@@ -67,8 +67,8 @@ class Outcome:
 
     @property
     def unknown_method(self) -> bool:
-        """Whether the service has no method of that name (JSON-RPC 2.0, section 5.1)."""
-        return self.code.strip('"') == "-32601"
+        """Whether the service has no method of that name."""
+        return is_unknown_method(self.code)
 
 
 class Refusal(NamedTuple):

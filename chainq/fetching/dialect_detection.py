@@ -23,7 +23,7 @@ from chainq.errors import (
     TooHeavyError,
 )
 from chainq.rows import fields
-from chainq.transport.failures import is_misunderstood
+from chainq.transport.failures import is_misunderstood, is_unknown_method
 
 Call = Callable[[str, Any], Sequence[Raw]]
 """Makes a call with a method name and `params` as they are sent; returns the items of its `result`. Raises
@@ -86,7 +86,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
 def explain_name(error: ServiceError, method: Method, names: Names, profile: str | None) -> bool:
     """Return whether an error means that the server lacks the name that a profile gives a method, and say so in it."""
     own = names.methods.get(method.name)
-    if own is None or error.code != "-32601":
+    if own is None or not is_unknown_method(error.code):
         return False
     head = error.message.partition(": ")[0]
     error.message = (

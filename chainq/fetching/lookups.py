@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import Method, Role, Shape
-from chainq.errors import ChainqError, IncompleteError, NotFoundError, Phrase, sentences
+from chainq.errors import IncompleteError, NotFoundError, Phrase, ServiceError, sentences
 from chainq.fetching.calls import Calls
 from chainq.fetching.single_rows import fetch_block, fetch_transaction
 from chainq.heights.range import HeightRange
@@ -53,7 +53,7 @@ def fetch_lookups(
         if found is None:
             missing.append(str(key))
             if isinstance(key, int):
-                tip = _tip(tip_height) if tip is None else tip
+                tip = _known(tip_height) if tip is None else tip
                 _check_above(key, tip, below_tip)
         else:
             yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None, lookups=looked_up)
@@ -63,11 +63,11 @@ def fetch_lookups(
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
 
 
-def _tip(tip_height: Callable[[], int]) -> int:
-    """Return the tip, -1 if the service does not name it."""
+def _known(tip_height: Callable[[], int]) -> int:
+    """Return the tip, -1 if the service does not name it, or has none. Raises the other errors of a request."""
     try:
         return tip_height()
-    except ChainqError:
+    except (ServiceError, NotFoundError):
         return -1
 
 

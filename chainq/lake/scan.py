@@ -206,16 +206,16 @@ class Files:
         The footer tells which row groups have anything there; most files have nothing, and are not read for it.
         """
         groups = [number for number in range(footer.num_row_groups) if _has_extra(footer.row_group(number))]
-        if not groups:
-            return
         named = {*columns, *re.findall(r"[\w.]+", str(where))} - {EXTRA, PARTITION_COLUMN, *self.unfit}
         wanted = sorted(named & {*self._schema.names})
+        if not groups or not wanted:
+            return
         stored = [name for name in (EXTRA, self._height) if name]
         with (
             checked(self._store, entry.spec.name),
             self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
         ):
-            for number in groups if wanted else ():
+            for number in groups:
                 rows = file.read_row_group(number, columns=stored)
                 for name in wanted:
                     if name not in self.unfit and self._has_unfit(rows, name, where):

@@ -228,14 +228,13 @@ class Database(Closing):
                 empty.execute(setting)
             yield empty
 
-    def add_rows(self, command: str, batches: Iterator[list[Raw]], warn: Callable[[str], None]) -> int:
-        """Add a view of rows in memory; return their number. `warn` is called for paths whose values go to `extra`."""
+    def add_rows(self, command: str, batches: Iterator[list[Raw]], warn: Callable[[str], None]) -> None:
+        """Add a view of rows in memory. `warn` is called for paths whose values go to `extra`."""
         method, note = TABLES[command], few(warn, f"{command}: {MORE}")
         unlisted = [column.path for column in method.unlisted]
         rows = ArrowRows(method.columns, self._arrow, lambda text: note(f"{command}: {text}"), unlisted)
         table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
         self._add_view(command, table, f"*{_derived(command)}")
-        return int(table.num_rows)
 
     def run(self, query: str) -> Result:
         """Run one SELECT. Raises UsageError for anything else, and if it fails. May be called again."""

@@ -23,11 +23,8 @@ MOST = 3  # objects of one kind
 class Held(NamedTuple):
     """What there is to read: the lowest height, and whether records can be listed. An export may lack some."""
 
-    first: int = 0
-    records: bool = True
-
-
-ALL = Held()
+    first: int
+    records: bool
 
 
 def next_commands(parts: Parts, held: Held) -> list[str]:

@@ -23,7 +23,7 @@ from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
-from chainq.show.next_commands import ALL, Held, next_commands, title
+from chainq.show.next_commands import Held, next_commands, title
 from chainq.show.parts import (
     AddressParts,
     BlockParts,
@@ -56,7 +56,7 @@ _WORDS = {
 """What a screen calls the fields of a transaction; unknown ones keep their names."""
 
 
-def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str = "", held: Held = ALL) -> bytes:
+def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str, held: Held) -> bytes:
     """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands;
     `checked`: what is known of the hash of a block, empty for nothing; `held`: what the service has."""
     width = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS

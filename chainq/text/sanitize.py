@@ -91,8 +91,8 @@ def mask_keys(text: str) -> str:
 
 
 def holds_key(text: str) -> bool:
-    """Return whether a private or view key is in the text, or one with a few characters that are wrong."""
-    return re.search(rf"({'|'.join(KEYS)})\w{{40}}", text) is not None
+    """Return whether a private or view key is in the text, or a large part of one."""
+    return re.search(rf"({'|'.join(KEYS)})\w{{20}}", text) is not None
 
 
 def keep_secret(url: str, headers: Mapping[str, str]) -> None:

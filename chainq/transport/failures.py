@@ -160,12 +160,17 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     return ServiceError(text, _NAMES if is_misunderstood(code, message) else "", code=code)
 
 
+def is_unknown_method(code: str) -> bool:
+    """Return whether the code of a JSON-RPC error is that of a missing method (JSON-RPC 2.0, section 5.1)."""
+    return code.strip('"') == "-32601"
+
+
 def is_misunderstood(code: str, message: str) -> bool:
     """Return whether a JSON-RPC error means that the server has other names for methods or parameters.
 
-    -32601 is an unknown method (JSON-RPC 2.0, section 5.1); the messages are those of docs/protocol.md, "Dialects".
+    The messages are those of docs/protocol.md, "Dialects".
     """
-    return code == "-32601" or any(words in message.lower() for words in _OTHER_DIALECT)
+    return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
 def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool) -> ChainqError | TransientFailure:

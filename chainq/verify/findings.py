@@ -17,8 +17,9 @@ class Finding(NamedTuple):
     `height`: of the wrong row, None if unknown. `command`: whose row it is, None if the file does not show that;
     several commands are separated by commas.
     `check`: the broken rule, one of CHECKS. `expected` and `found`: the correct and the actual value; None for nothing.
-    `repair`: the command that fetches the rows of that height again, None if unknown. `end`: the height after the last
-    one, if the finding is about several heights, or about one of them that is not known.
+    `repair`: the command that fetches the rows of that height again, or removes a misplaced file; None if unknown.
+    `end`: the height after the last one, if the finding is about several heights, or about one of them that is not
+    known.
     """
 
     height: int | None
@@ -133,7 +134,7 @@ FINDINGS = Method(
         Column("check", "string", "broken rule", brief=True),
         Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
-        Column("repair", "null or string", "command that fetches the row again"),
+        Column("repair", "null or string", "command that fetches the row again, or removes the file"),
         Column(
             "end",
             "null or number",

@@ -20,10 +20,12 @@ class Alone:
     def take(self, steps: Iterator[Step]) -> Iterator[Step]:
         """Yield the steps of the files, without rows at unknown heights."""
         for step in steps:
-            held = [one for one in step.findings if _is_row(one) and one.end is not None]
+            own: list[Finding] = []
+            held: list[Finding] = []
+            for one in step.findings:
+                (held if _is_row(one) and one.end is not None else own).append(one)
             if held:
                 self._held.append(Step(step.heights, held, {}))
-            own = [one for one in step.findings if one not in held]
             self._written.update(filter(_is_row, own))
             yield step._replace(findings=own)
 

@@ -11,7 +11,7 @@ from chainq.formats.drawing import ENDLESS
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.show.as_json import encode
-from chainq.show.next_commands import ALL, next_commands
+from chainq.show.next_commands import Held, next_commands
 from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
 from chainq.show.screens import draw
 from chainq.show.summary import (
@@ -37,6 +37,8 @@ ROWS: list[Any] = [
     {"status": "\ud800", "transaction": {"id": "\ud800"}, "\ud800": "\ud800", "function_name": "\ud800"},
 ]
 
+ALL = Held(0, records=True)
+
 
 def raw(value: Any) -> Raw:
     return Raw(json.dumps(value).encode())
@@ -59,7 +61,7 @@ def test_any_row_is_drawn_and_written(row: Any) -> None:
     for kind, parts in zip(
         ("block", "transaction", "address", "program", "function"), all_parts(raw(row)), strict=True
     ):
-        screen = draw(parts, OutputSpec("show", (), width=80), 1_780_000_000.0, "").decode()
+        screen = draw(parts, OutputSpec("show", (), width=80), 1_780_000_000.0, "", "", ALL).decode()
         assert screen.split()[0] == kind
         found = next_commands(parts, ALL)
         assert screen.endswith("".join(f"  {command}\n" for command in found))
@@ -72,7 +74,7 @@ def test_any_row_is_drawn_and_written(row: Any) -> None:
 def test_lines_without_an_end_are_not_filled(parts: Parts) -> None:
     """A screen in a pipe needs the room of its text, not of lines as wide as they may be."""
     tracemalloc.start()
-    draw(parts, OutputSpec("show", (), abbreviate=False), 1_780_000_000.0, "")
+    draw(parts, OutputSpec("show", (), abbreviate=False), 1_780_000_000.0, "", "", ALL)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < ENDLESS
