@@ -17,7 +17,7 @@ from chainq.errors import ChainqError, NotFoundError, UsageError, sentences
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import mask_url, printable
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
@@ -91,6 +91,20 @@ def _ways_to_a_url(lake: str | None) -> str:
     if lake:
         parts.append(f"--url {shlex.quote(lake)} reads the export without a service")
     return sentences(*parts)
+
+
+def suffix(given: "ServiceFlags") -> str:
+    """Return the options that lead other commands to the same service: those that are not in the environment.
+
+    A URL with secrets is left out.
+    """
+    url = given.url if given.url and mask_url(given.url) == given.url else None
+    options = (("url", url), ("profile", given.profile), ("dialect", given.dialect))
+    return "".join(
+        f" --{option} {shlex.quote(value)}"
+        for option, value in options
+        if value and value != os.environ.get(f"CHAINQ_{option.upper()}")
+    )
 
 
 def note_tip(error: NotFoundError, service: Service) -> None:

@@ -1,8 +1,6 @@
 """`chainq show X...`: each object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
-import os
 from collections.abc import Iterator, Sequence
-from shlex import quote
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.cli import connect
@@ -16,7 +14,6 @@ from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
 from chainq.sinks.open import open_sink
-from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
 
 NAMED = 5  # objects that were not found, in the error
@@ -145,13 +142,4 @@ def _drawn(given: ShowCommand, found: parts.Parts, service: Service) -> bytes:
     )
     held = Held(service.first_height, records=not service.lacks("records"))
     checked = "" if service.url == "demo:" else hash_words(found)  # the built-in sample has made-up hashes
-    return draw(found, spec, now(), _suffix(given), checked, held)
-
-
-def _suffix(given: ShowCommand) -> str:
-    """Return the options of the next commands: those that led to this service and are not in the environment."""
-    suffix = ""
-    for option, value in (("url", given.url), ("profile", given.profile), ("dialect", given.dialect)):
-        if value and value != os.environ.get(f"CHAINQ_{option.upper()}") and mask_url(value) == value:
-            suffix += f" --{option} {quote(value)}"
-    return suffix
+    return draw(found, spec, now(), connect.suffix(given), checked, held)

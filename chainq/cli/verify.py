@@ -126,7 +126,7 @@ def run(given: VerifyCommand) -> None:
     left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
-    advice = next_step(verdict, _same_server(given))
+    advice = next_step(verdict, connect.suffix(given))
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 
@@ -237,16 +237,6 @@ def _sampled(listed: frozenset[int] | None) -> str:
     if listed is None:
         return ""
     return f"; the transactions are those of {counted(len(listed), 'random height')} (--full: of all)"
-
-
-def _same_server(given: VerifyCommand) -> str:
-    """Return the option that names the service to another command, unless the environment does."""
-    named = (("url", given.url and mask_url(given.url)), ("profile", given.profile))
-    return "".join(
-        f" --{name} {shlex.quote(value)}"
-        for name, value in named
-        if value and value != os.environ.get(f"CHAINQ_{name.upper()}")
-    )
 
 
 def _identity(
