@@ -58,6 +58,50 @@ TERMS = {
         "One call of a function of a program, with its inputs and outputs. A transaction consists of transitions; one "
         "of them pays its fee. See chainq help transitions.",
     ),
+    "inputs": (
+        "outputs transition-input transition-output transaction-input transaction-output",
+        "What the call of a function takes and returns: public and private values, records and futures. chainq show ID "
+        "prints those of a transaction, and the tables inputs and outputs of an export have a row for each. See chainq "
+        "help private, and chainq help tables.",
+    ),
+    "future": (
+        "futures",
+        "An output that tells the validators what to run after a call: a program, a function and its public "
+        "arguments. See chainq help finalize.",
+    ),
+    "private": (
+        "public ciphertext1",
+        "A public input or output is plain text. A private one is encrypted: its ciphertext (ciphertext1...) is "
+        "public, and the view key of the account that signed the transaction decrypts it. chainq decrypts records "
+        "only. See chainq help record.",
+    ),
+    "fee-public": (
+        "fee-private",
+        "The functions of credits.aleo that pay the fee of a transaction: fee_public from the public balance of an "
+        "account, fee_private with a record. See chainq help fees.",
+    ),
+    "zk-proof": (
+        "zkp snark zero-knowledge proof1",
+        "What shows the validators that the calls of a transaction follow their programs, without the private "
+        "values (proof1...). chainq does not check it. See chainq help execution.",
+    ),
+    "tpk": (
+        "tcm scm",
+        "Values of each transition. From tpk, its public key, the view key of the signer computes a secret that "
+        "decrypts private inputs and outputs. tcm is a hash of this secret. scm is a hash that stands for the signer "
+        "and does not show the address.",
+    ),
+    "field": (
+        "field-element group-element scalar",
+        "Of a row: a column, see chainq help columns. As the type of a value: a number modulo a large prime, such as a "
+        "hash or an ID (5field). A group is a point on an elliptic curve, written as its x-coordinate (5group).",
+    ),
+    "prefix": (
+        "prefixes ab1 at1 au1 sr1 aleo1 record1 bech32",
+        "The beginning of an ID says what it is: ab1 a block, at1 a transaction, au1 a transition, sr1 a state root, "
+        "aleo1 an address, record1 a record, ciphertext1 a private value, proof1 a proof. chainq show ID looks up "
+        "blocks, transactions and addresses.",
+    ),
     "view-key": (
         "view-keys viewkey",
         "The key of an account that decrypts its records and cannot spend them (AViewKey1...). chainq uses it on "
@@ -70,7 +114,7 @@ TERMS = {
     ),
     "tip": ("", "The newest block of the chain. A range without an end ends with it. See chainq help range."),
     "reorg": (
-        "reorgs fork forks rollback finality confirmations",
+        "reorgs reorganization fork forks rollback finality confirmations",
         "A reorganization: other blocks replace the newest blocks of the chain. If a run with --checkpoint has read "
         "the replaced blocks, chainq exits with code 6. --rewind N reads the last N blocks again. See chainq help "
         "resume.",

@@ -11,7 +11,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Role
 from chainq.catalog.tables import DERIVED
 from chainq.cli.help import PlainGroup
 from chainq.cli.topic_words import PLACES, WORDS, by_word
-from chainq.cli.topics import TOPICS, topic_of
+from chainq.cli.topics import TOPICS, VARIABLES, as_name, topic_of
 from chainq.formats import registry
 from chainq.text.alike import alike
 
@@ -52,6 +52,7 @@ _OPTIONS = {
     "--outfile": ("--output", "-o"),
     "--output-file": ("--output", "-o"),
     "--file": ("--output", "-o"),
+    "--field": ("--columns",),
     "--filter": ("--where",),
     "-L": ("--limit",),
     "--reverse": ("--newest",),
@@ -96,14 +97,16 @@ def guess(word: str, commands: Collection[str]) -> str:
 
 
 def guess_topic(word: str) -> str:
-    """Return the command, option or topic of help that is most likely meant; empty if none is near."""
+    """Return the command, option, variable or topic of help that is most likely meant; empty if none is near."""
     commands = PlainGroup.catalogue
     params = [param for one in commands.values() for param in one[2]().params if param.param_type_name == "option"]
     options = {name for param in params for name in param.opts}
     if word.startswith("-"):
         return _nearest(word, options)
-    words = [*commands, *TOPICS, *(option.lstrip("-") for option in options)]
-    return _meant(word, commands) or next(iter(alike(word, words)), "")
+    words = {as_name(name).lstrip("-"): name for name in (*VARIABLES, *commands, *TOPICS)}
+    words = {**{option.lstrip("-"): option.lstrip("-") for option in options}, **words}
+    near = [words[name] for name in alike(as_name(word), words)]
+    return _meant(word, commands) or next(iter(near), "")
 
 
 def _meant(word: str, commands: Collection[str]) -> str | None:

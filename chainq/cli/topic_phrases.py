@@ -19,10 +19,12 @@ COMMON = frozenset(_COMMON.split())
 """Words, without the s of a plural, that tell little beside others."""
 _FILLERS = """
 a an and the of to in on at by for per with i do does can my is are it me how what where which why use using only all
-each get make want need please one another other change see write read
+each get make want need please one two three five ten
+another other change see write read mean meaning
 """
 FILLERS = frozenset(_FILLERS.split())
 """Words that do not tell what is asked."""
+_OWN = {"my"}  # tells something only in a name: `my-records` are those of a view key
 
 
 def found(text: str) -> str:
@@ -38,8 +40,8 @@ def found(text: str) -> str:
                 return command
             if is_known(one):
                 return (topic_of(one) or one) if re.search(r"[\s_-]\b", one) else one
-    phrase = _phrase(rest)
-    if phrase and len(rest) == len(phrase.strip("-").split("-")):
+    phrase = _phrase([*rest, *(word for word in words if word.lower() in _OWN)])
+    if phrase and len(rest) == len([part for part in phrase.strip("-").split("-") if part not in _OWN]):
         return found(phrase)
     if len(words) > 1 and (one := _certain(rest, phrase)):
         return found(one)
@@ -55,7 +57,9 @@ def _phrase(words: Sequence[str]) -> str:
     folded = {_folded(word) for word in words}
     options = (name for _, param, _ in options_of_all() for name in param.opts)
     known = (*PlainGroup.catalogue, *TOPICS, *WORDS, *PLACE_OF, *options)
-    parts = {name: {_folded(part) for part in name.strip("-").split("-") if part not in FILLERS} for name in known}
+    parts = {
+        name: {_folded(part) for part in name.strip("-").split("-") if part not in FILLERS - _OWN} for name in known
+    }
     names = [name for name, some in parts.items() if len(some) > 1 and some <= folded]
     return max(names, key=lambda name: (len(parts[name]), -len(parts[name] & COMMON)), default="")
 

@@ -16,7 +16,7 @@ WORDS = by_word(
         "filter": "filters filtering condition conditions expression expressions regex regexp jq grep",
         "resume": "resuming checkpoints following incremental daemon state continue poll stream live append watch "
         "keep-up keeping-up new-blocks new-rows keep-up-date up-date update-file",
-        "output": "outputs formats files tsv pipe pipes redirect ndjson txt excel xlsx yaml plugin "
+        "output": "formats files tsv pipe pipes redirect ndjson txt excel xlsx yaml plugin "
         "plugins plug-in file stdout template print pretty indent compact",
         "service": "server servers connection network endpoint node connect http https api",
         "chart": "charts plot graph histogram",
@@ -26,9 +26,12 @@ WORDS = by_word(
         "topics": "topic list",
         "latest": "newest-block latest-block last-block current-block newest-height latest-height last-height "
         "current-height highest-block tip-height",
+        "balance": "private-balance public-balance",
+        "owned": "my-records own-records records-view-key",
+        "sql": "ask-sql query-sql",
         "--color": "colors colour colours ansi theme",
         "HTTPS_PROXY": "proxy proxies",
-        "--columns": "column fields field cols select nested array arrays",
+        "--columns": "column fields cols select nested array arrays",
         "--concurrency": "parallel threads jobs",
         "--end": "stop until-height",
         "--hashes": "hash",
@@ -92,7 +95,7 @@ PLACES = {
     "aggregate": (
         "aggregates count counts group group-by sum total totals average avg join distinct unique statistics stats",
         "Count, group and join rows with SQL: chainq sql --last 1000 'select program_id, count(*) from records group "
-        "by 1'. See chainq help sql.",
+        "by 1'. See chainq help sql. For values that end in group see chainq help field.",
     ),
     "units": (
         "unit credit credits microcredits microcredit decimals supply",
@@ -102,13 +105,13 @@ PLACES = {
     "fees": (
         "fee daily-fees fees-chart fees-day fees-block fees-sum total-fees average-fee gas",
         "In microcredits: 1 credit is 1,000,000 microcredits. chainq show ID prints the fee of a transaction. For "
-        "sums, query an export with SQL, also with --format chart: see Examples in docs/tables.md, and chainq help "
-        "sql.\n"
+        "sums, query an export with SQL: see Examples in docs/tables.md, and chainq help sql. An export begins at a "
+        "multiple of --partition: the query leaves out the part of a day before --since.\n"
         "Fees by day, in credits:\n"
-        "  chainq export chain --to DEST --last 10K --partition 1K\n"
+        "  chainq export chain --to DEST --since 2024-05-11 --until 2024-05-13 --partition 1K\n"
         "  chainq sql DEST \"select date_trunc('day', b.timestamp) as day, sum(i.value_number) / 1e6 as credits from "
         "inputs i join calls c using (transition_id) join blocks b on b.height = c.height where c.kind = 'fee' and "
-        "i.value_type = 'u64' group by 1 order by 1\"",
+        "i.value_type = 'u64' and b.timestamp >= '2024-05-11' group by 1 order by 1\" --format chart",
     ),
     "cron": (
         "crontab schedule scheduled timer systemd every-minute every-hour every-day hourly daily nightly periodically",
@@ -121,14 +124,15 @@ PLACES = {
     "copy": (
         "mirror backup archive sync synchronize download dump snapshot replicate whole-chain entire-chain "
         "complete-chain",
-        "chainq export chain --to DEST writes all tables of a chain, as Parquet files, into a folder or a bucket, and "
-        "the next run adds what is new. --url DEST and chainq sql read them, chainq serve --lake DEST serves "
+        "chainq export chain records ownership transitions --to DEST copies a chain as Parquet files into a folder or "
+        "a bucket, and the next run adds what is new. chain alone writes the tables that full blocks fill, without "
+        "records, ownership and transitions. --url DEST and chainq sql read them, chainq serve --lake DEST serves "
         "them, and chainq verify DEST checks them. See chainq help export.",
     ),
     "chain": (
         "blockchain aleo snarkvm",
-        "chainq reads the Aleo chain from a service, which --url, CHAINQ_URL or a profile names. chainq export chain "
-        "--to DEST writes all of its tables: see chainq help export.",
+        "chainq reads the Aleo chain from a service, which --url, CHAINQ_URL or a profile names. To copy all of it "
+        "see chainq help copy.",
     ),
     "compare": (
         "comparing diff duplicate duplicates dedup deduplicate validate validation "
@@ -167,7 +171,7 @@ PLACES = {
         "- input xargs batch standard-input ids",
         "block, transactions and transaction read heights or IDs from standard input, one per line, if their "
         "argument is -. A line can also be a row as jsonl: chainq blocks --last 5 --jsonl | chainq transactions -. See "
-        "chainq help block.",
+        "chainq help block. For the inputs of transitions see chainq help inputs.",
     ),
     "parquet": (
         "parquet-file",

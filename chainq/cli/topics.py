@@ -102,14 +102,14 @@ def write(word: str, formatter: "HelpFormatter") -> None:
     from chainq.catalog.kinds import shown
     from chainq.cli.guesses import guess_topic
 
-    near = "" if " " in word else guess_topic(as_name(word))
+    near = guess_topic(as_name(word))
     named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
     raise UsageError(named, "expected a command, an option or a column; chainq help topics lists the topics")
 
 
 def as_name(word: str) -> str:
     """Return a word as topics and options are written."""
-    return re.sub(r"[_\s]+", "-", word.strip().lower())
+    return re.sub(r"[_\s]+", "-", word.strip().rstrip(".…").lower())
 
 
 def is_known(word: str) -> bool:

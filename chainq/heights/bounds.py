@@ -76,9 +76,11 @@ def _hint(text: str) -> str:
 
 
 def meant_height(text: str) -> str:
-    """Return which height a text was meant to be, as a question; empty if it is not near one."""
+    """Return which height or range a text was meant to be; empty if it is not near one."""
     if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
         return f"did you mean {text.replace(',', '')}?"
+    if back := re.fullmatch(rf"({'|'.join((LATEST, *_NEWEST))}) ?- ?([0-9]+)", text.lower()):
+        return f"for the last {back[2]} blocks use -{back[2]}:"
     from chainq.text.alike import alike
 
     near = text != LATEST and (text.lower() in _NEWEST or alike(text, [LATEST]))
@@ -88,9 +90,11 @@ def meant_height(text: str) -> str:
 def as_range(first: str, last: str) -> str:
     """Return how to write a range that was given by its first and its last height, as messages write it (`10-19`).
 
-    >>> as_range("10", "19"), as_range("1.2.3", "")
-    ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B')
+    >>> as_range("10", "19"), as_range("1.2.3", ""), as_range("last", "5")
+    ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B', 'use --last 5')
     """
+    if first.lower() == "last" and last.isdecimal():
+        return f"use --last {last}"
     form = "a range is A:B, and ends before B"
     try:
         start, end = parse_height(first), parse_height(last) + 1

@@ -173,7 +173,19 @@ def test_help_for_topics(chainq: Program) -> None:
         ("tag", "What an input that spends a record reveals"),
         ("serial_number", "The ID of an input that spends a record"),
         ("receipt", "of each partition"),
-        ("mirror backup archive sync download", "chainq export chain --to DEST"),
+        ("mirror backup archive sync download", "chainq export chain records ownership transitions --to DEST"),
+        ("future", "a program, a function and its public arguments"),
+        ("private public ciphertext1...", "A private one is encrypted"),
+        ("fee_public fee_private", "pay the fee of a transaction"),
+        ("au1 at1", "au1 a transition"),
+        ("zk-proof", "without the private values"),
+        ("group", "see chainq help field"),
+        ("field", "A group is a point"),
+        ("inputs outputs", "have a row for each"),
+        ("input", "chainq help inputs"),
+        ("tpk tcm scm", "stands for the signer"),
+        ("reorganization", "--rewind N"),
+        ("daily-fees", "--format chart"),
         ("compare", "chainq verify"),
         ("row rows", "a line of jsonl"),
         ("unproved", "cannot be proved complete"),
@@ -253,6 +265,17 @@ def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) ->
         ("http header", "header"),
         ("lost rows", "incomplete"),
         ("state root", "state-root"),
+        ("my records", "owned"),
+        ("list my records", "owned"),
+        ("own records", "owned"),
+        ("list records of my view key", "owned"),
+        ("my balance", "balance"),
+        ("what does exit code 6 mean", "6"),
+        ("meaning of tag", "tag"),
+        ("every five minutes", "cron"),
+        ("query sql", "sql"),
+        ("outputs of a transition", "inputs"),
+        ("inputs of a transaction", "inputs"),
     ],
 )
 def test_help_for_words_that_are_joined(words: str, one: str, chainq: Program) -> None:
@@ -292,7 +315,7 @@ def test_help_topics_lists_the_topics(chainq: Program) -> None:
     """Each with its own help, and chainq --help names the list."""
     assert b"explain a command, option or topic; see help topics\n" in chainq("--help").out
     said = _help(chainq, "topics")
-    assert "exit-codes what each exit code means" in said and "width. Any command" in said
+    assert "exit-codes what each exit code means" in said and "zk-proof. Any command" in said
 
 
 def test_the_words_of_help_and_what_is_said_of_them() -> None:
@@ -372,6 +395,8 @@ def test_help_for_other_words(chainq: Program) -> None:
         ("exit-cods", "exit-codes"),
         ("--wher", "--where"),
         ("wher", "where"),
+        ("serial numbr", "serial-number"),
+        ("CHAINQ_ULR", "CHAINQ_URL"),
         ("tx", "transaction"),
         ("get", "show"),
         ("dest", ""),

@@ -25,6 +25,8 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "--last", "-5"], "invalid --last '-5': expected a number of blocks such as 100 or 10K"),
     (["blocks", "5", "8"], "unexpected argument 8; a range is A:B, and ends before B: 5:9\n"),
     (["records", "12_345", "12346"], "unexpected argument 12346; a range is A:B, and ends before B: 12345:12347\n"),
+    (["records", "last", "5"], "unexpected argument 5; use --last 5\n"),
+    (["blocks", "latest-5"], "or 1.5M; for the last 5 blocks use -5:\n"),
     (["blocks", "8", "5"], "unexpected argument 5; a range is A:B, and ends before B\n"),
     (["blocks", "8-5"], "or 1.5M; a range is A:B, and ends before B\n"),
     (["address-transactions", ADDRESS, "5", "latest"], "a range is one argument, 5:latest"),
