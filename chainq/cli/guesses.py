@@ -189,7 +189,7 @@ def _instead(command: str, option: str) -> str:
     if command == "owned" and option in _FILTERS:
         columns = "chainq owned --columns height,amount,program_id --jsonl"
         return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"
-    if command == "balance" and option == "--as-of":
+    if command == "balance" and option in ("--as-of", "--at"):
         return "for a balance as of block H use --end H+1"
     if command == "program-transactions" and option in _BY_TIME | _BY_RANGE - {"--last", "--tail"}:
         given = f"{option} TIME" if option in _BY_TIME else "RANGE"

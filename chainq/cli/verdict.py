@@ -24,7 +24,7 @@ LISTED = "--jsonl lists the commands that fetch these rows again"
 WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, may be of another chain or above the tip"
 """What helps if the blocks are right by themselves, but do not lead to the anchor."""
 NEWEST, MANY = 10, 5
-"""Heights at the end of a range that a server may not have filled yet, and heights with one kind of finding that show
+"""Heights at the tip that a server may not have filled yet, and heights with one kind of finding that show
 a habit."""
 SHOWN = 5  # kinds of rows that a server does not list, and heights that differ from the witness
 
@@ -180,9 +180,9 @@ def witnessed(heights: HeightRange, verdict: Verdict) -> str:
     return f"; {agrees}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 
-def next_step(verdict: Verdict, again: str) -> str:
+def next_step(verdict: Verdict, again: str, tip: int) -> str:
     """Return what to do about findings in the rows of a service. `again`: the options that name it to a command."""
-    found, last = verdict.findings.keys(), verdict.heights.end - 1
+    found = verdict.findings.keys()
     if found == {ANCHOR}:
         return WRONG_ANCHOR
     if not found or found <= RECOMPUTED:
@@ -190,8 +190,8 @@ def next_step(verdict: Verdict, again: str) -> str:
     if verdict.lacked == verdict.findings.total():
         return "report these findings to the operator of the witness"
     lowest = min(set().union(*verdict.wrong.values()), default=0)
-    if found == {"missing"} and verdict.heights.start < lowest and last - lowest < NEWEST:
-        return f"if the server is still adding these rows, they come later: end the range at height {lowest}"
+    if found == {"missing"} and verdict.heights.start < lowest and tip - lowest < NEWEST:
+        return f"if the server is still adding these rows, they come later: end the range before height {lowest}"
     report = "report these findings to the operator of the server"
     most = max(map(len, verdict.wrong.values()), default=0)
     if 2 * most > len(verdict.heights) and most >= MANY:

@@ -126,7 +126,7 @@ def run(given: VerifyCommand) -> None:
     left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
-    advice = next_step(verdict, connect.suffix(given))
+    advice = next_step(verdict, connect.suffix(given), service.tip_height())
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 

@@ -175,7 +175,8 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     command = ",".join(given.commands) if given.commands else None
     if command is not None and command not in COMMANDS:
         raise UsageError(f"cannot verify {command!r}", f"expected one of {', '.join(COMMANDS)}")
-    return RowsCheck(path, Repair(), command, heights, progress=reporter)
+    repair = Repair(given.url if given.url and mask_url(given.url) == given.url else "")
+    return RowsCheck(path, repair, command, heights, progress=reporter)
 
 
 def _there(asked: Callable[[], bool]) -> bool:

@@ -112,7 +112,11 @@ def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, sh
     error.hint = Phrase("{dialect} detects it; chainq doctor examines the server", dialect="auto")
     if not stated:
         forget(url)
-        error.hint = "what was detected earlier is forgotten: run the command again, or chainq doctor"
+        error.message = f"{head}: this server speaks another dialect than {dialect.name}, or lacks the method: {tail}"
+        error.hint = (
+            "run the command again, which detects the dialect anew; if it fails again, chainq doctor shows which "
+            "methods the server has"
+        )
 
 
 def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[Refusal]) -> bool:

@@ -91,10 +91,10 @@ def as_range(first: str, last: str) -> str:
     """Return how to write a range that was given by its first and its last height, as messages write it (`10-19`).
 
     >>> as_range("10", "19"), as_range("1.2.3", ""), as_range("last", "5")
-    ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B', 'use --last 5')
+    ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B', 'use last=5')
     """
     if first.lower() == "last" and last.isdecimal():
-        return f"use --last {last}"
+        return Phrase("use {last}", last=int(last))
     form = "a range is A:B, and ends before B"
     try:
         start, end = parse_height(first), parse_height(last) + 1

@@ -311,7 +311,7 @@ SEVERAL = tuple(
             " shows how the lists of this server behave; report these findings to the operator of the server\n",
         ),
         (("--plant", "lost-record:305"), "; report these findings to the operator of the server\n"),
-        (("--plant", "lost-record:329"), "end the range at height 329\n"),
+        (("--plant", "lost-record:329"), "end the range before height 329\n"),
         (SEVERAL, "(--witness URL or --hashes checks them); report these findings to the operator of the server\n"),
     ],
 )
