@@ -114,7 +114,7 @@ class Sink:
     def _failure(self, error: OSError) -> OutputError:
         failure = OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
         if error.errno in (ENOSPC, EDQUOT):
-            failure.hint, failure.again = "free space, or write elsewhere", False
+            failure.hint = "free space, or write elsewhere"
         return failure
 
 

@@ -7,7 +7,7 @@ from chainq.catalog.methods import BY_NAME, METHODS, Method, Role
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.demo.wire import DIALECTS as SERVED
-from harness.sample import answered
+from harness.sample import result_of
 
 SAMPLES: dict[Role, Value] = {
     Role.START: 5,
@@ -31,7 +31,7 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
     wire, params = DIALECTS[name].call(method, SAMPLES)
     served = SERVED[name][wire]
     assert all(param in {sent for one in served.params for sent in one.sent} for param in params or {})
-    answered(Service(Chain(tip=50), dialect=name))(wire, params)
+    result_of(Service(Chain(tip=50), dialect=name), wire, params)
 
 
 @each_method

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Raw
-
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.errors import ServiceError
@@ -96,11 +94,13 @@ def texts(value: Any) -> Iterator[str]:
 def answered(service: Service) -> dialect_detection.Call:
     """Calls a sample service without a socket."""
 
-    def call(method: str, params: Any) -> list[Raw]:
-        body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
-        answer = json.loads(service.respond(json.dumps(body).encode()).body)
-        if "error" in answer:
-            raise ServiceError(f"{method}: {answer['error']['message']}", code=str(answer["error"]["code"]))
-        return raw_json.items(json.dumps(answer["result"]).encode())
+    return lambda method, params: raw_json.items(json.dumps(result_of(service, method, params)).encode())
 
-    return call
+
+def result_of(service: Service, method: str, params: Any) -> Any:
+    """Return the result of a call of a sample service, made without a socket. Raises ServiceError."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
+    answer = json.loads(service.respond(json.dumps(body).encode()).body)
+    if "error" in answer:
+        raise ServiceError(f"{method}: {answer['error']['message']}", code=str(answer["error"]["code"]))
+    return answer["result"]
