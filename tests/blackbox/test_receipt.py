@@ -133,7 +133,7 @@ def test_transactions_of_a_range_are_compared(kind: str, chainq: Program, server
     found = [json.loads(row) for row in chainq("verify", str(path), "--full", "--jsonl", url=url).rows]
     (lost,) = (row for row in found if row["check"] == "missing")
     assert lost["expected"].removeprefix("transaction ").encode() in lines[4]
-    assert lost["repair"] == f"chainq transactions {lost['height']}"
+    assert lost["repair"] == f"chainq transactions {lost['height']} --url {url}"
     shown = chainq("verify", str(path), "--full", "--table", url=url).out.decode()
     assert shown.count("expected") == 1 and lost["expected"][-20:] in "".join(shown.split())
     beside(path).unlink()

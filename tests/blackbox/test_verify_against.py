@@ -96,7 +96,8 @@ def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, 
         True,
         "program_id=other.aleo",
     )
-    assert altered["repair"] == f"chainq records --start {altered['height']} --end {altered['height'] + 1}"
+    span = f"--start {altered['height']} --end {altered['height'] + 1}"
+    assert altered["repair"] == f"chainq records {span} --url {url}"
 
 
 CHANGES = {
