@@ -329,7 +329,7 @@ TOOLS = {
     ),
     "export": Tool(
         ExportCommand,
-        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:12K\n"
+        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
         "chainq verify chain",
         declared=_exported,
     ),
