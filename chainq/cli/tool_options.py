@@ -340,7 +340,8 @@ TOOLS = {
     ),
     "verify": Tool(
         VerifyCommand,
-        "chainq verify --last 100 --url http://127.0.0.1:8545\nchainq verify DEST\nchainq verify records.csv --full",
+        "chainq verify --last 100 --url http://127.0.0.1:8545\n"
+        "chainq records 500:600 -o records.csv\nchainq verify records.csv --full",
         listed=_findings,
     ),
     "sql": Tool(
