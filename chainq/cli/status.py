@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -71,6 +71,18 @@ class Status(NamedTuple):
     unfinished: bool | None = None
 
 
+class Group(NamedTuple):
+    """A checkpoint, or the tables of a data set.
+
+    `lost`: what to do if `chainq.json` is lost or damaged. `unreceipted`: how many partitions have a file, but no
+    receipt.
+    """
+
+    tables: list[Status]
+    lost: str = ""
+    unreceipted: int = 0
+
+
 METRICS = {
     "next": ("chainq_next_height", "First height that is not written yet."),
     "tip": ("chainq_tip_height", "Height of the tip at the last success."),
@@ -95,7 +107,7 @@ def run(given: "StatusCommand") -> None:
         raise UsageError(f"{' and '.join(forms)} cannot be combined")
     now = time.time()
     groups, unread = _read(given.targets, now)
-    found = [status for group in groups.values() for status in group]
+    found = [status for group in groups.values() for status in group.tables]
     if given.prometheus:
         text = _prometheus(found)
     elif given.json:
@@ -111,9 +123,9 @@ def run(given: "StatusCommand") -> None:
         alone = len(given.targets) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
         text = msgspec.json.encode(tables[0] if alone else tables).decode() + "\n"
     else:
-        texts = [
-            _line(group[0]) if Path(target).is_file() else _table(group, target) for target, group in groups.items()
-        ]
+        texts = (
+            _line(group.tables[0]) if Path(target).is_file() else _table(group) for target, group in groups.items()
+        )
         text = "".join(texts)
     if not given.quiet:
         with open_sink(None) as sink:
@@ -131,9 +143,9 @@ def run(given: "StatusCommand") -> None:
             raise IncompleteError(f"{status.target}: {_unfinished([status])}", "run it again")
 
 
-def _read(targets: Sequence[str], now: float) -> tuple[dict[str, list[Status]], ChainqError | None]:
+def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqError | None]:
     """Return the statuses of the targets that can be read, and one error for all others; raise it if there are none."""
-    groups: dict[str, list[Status]] = {}
+    groups: dict[str, Group] = {}
     unread: ChainqError | None = None
     for target in dict.fromkeys(targets):
         try:
@@ -148,22 +160,22 @@ def _read(targets: Sequence[str], now: float) -> tuple[dict[str, list[Status]], 
     return groups, unread
 
 
-def statuses(target: str, now: float) -> list[Status]:
+def statuses(target: str, now: float) -> Group:
     """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
     if (path := Path(target)).is_file():
         if path.stat().st_size and not is_checkpoint(path):
             others = [str(other) for other in sorted(path.parent.iterdir()) if _is_of(other, path)]
             hint = f"chainq status {shlex.quote(others[0])}" if others else "pass its --checkpoint FILE or an export"
             raise UsageError(f"{printable(target)} is not a checkpoint", printable(hint))
-        return [_of_checkpoint(target, now)._replace(running=in_use(path))]
+        return Group([_of_checkpoint(target, now)._replace(running=in_use(path))])
     if not path.exists() and in_use(path):
         raise UsageError(f"no checkpoint {printable(target)} yet", f"{IN_PROGRESS}, and has recorded nothing so far")
     from chainq.stored.data_set import inside
     from chainq.stored.open import open_store
 
     store = open_store(target)
-    found = list(_of_data_set(store, now))
-    if not found:
+    found = _of_data_set(store, now)
+    if not found.tables:
         raise UsageError(f"no checkpoint and no data set at {store.label}", inside(store))
     return found
 
@@ -212,8 +224,8 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
     )
 
 
-def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
-    """Yield the status of each table, up to its first gap; tables of full blocks come first, unknown ones last.
+def _of_data_set(store: "Store", now: float) -> Group:
+    """Return the status of each table, up to its first gap; tables of full blocks come first, unknown ones last.
 
     A table that an export began and that has no partition yet has no rows, so that monitoring sees it.
     """
@@ -229,11 +241,14 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     named: dict[str, list[PartitionSpec]] = {}  # also those whose files are gone
     for entry in known.entries.values() if known else ():
         named.setdefault(entry.spec.command, []).append(entry.spec)
-    valid = take_inventory(listed).valid.values()
+    inventory = take_inventory(listed)
+    valid = inventory.valid.values()
     begun = HeightRange(*last.begun) if last.begun else span(entry.spec for entry in valid)
-    tables: dict[str, list[Entry]] = {command: [] for command in _begun(store)}
+    described, lost = _described(store)
+    tables: dict[str, list[Entry]] = {command: [] for command in described}
     for entry in valid:
         tables.setdefault(entry.spec.command, []).append(entry)
+    found = []
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)]) if one in tables):
         entries = in_order(tables[command], store.label)
         heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
@@ -247,7 +262,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
         success = last.success_of(command) or None
         whole = [entry for entry in entries if entry.spec.end <= end]
-        yield Status(
+        status = Status(
             target=store.label,
             command=command,
             next=end,
@@ -266,31 +281,23 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
             running=running,
             unfinished=unfinished,
         )
+        found.append(status)
+    return Group(found, lost, sum(not names for names in inventory.damaged.values()))
 
 
-def _begun(store: "Store") -> Sequence[str]:
-    """Return the tables that exports have begun to write into a data set."""
+def _described(store: "Store") -> tuple[Sequence[str], str]:
+    """Return the tables that exports have begun to write into a data set, and what to do if its description is lost,
+    damaged or of a later version; receipts show what is there then."""
     from chainq.stored import data_set
 
     try:
         found = data_set.read(store)
-    except UsageError:  # it is damaged, or of a later version; receipts show what is there
-        return ()
-    return [] if found is None else [*found.schemas]
-
-
-def _described(store: "Store") -> list[str]:
-    """Return what to do if the description of a data set is lost or damaged."""
-    from chainq.stored import data_set
-
-    try:
-        lost = data_set.missing(store, "") if data_set.read(store) is None else None
     except UsageError as error:
-        lost = error
-    return _wrapped(str(lost)) if lost else []
+        return (), str(error)
+    return ((), str(data_set.missing(store, ""))) if found is None else ([*found.schemas], "")
 
 
-def _table(found: Sequence[Status], target: str) -> str:
+def _table(group: Group) -> str:
     """Return a table of the tables of a data set, then gaps and the error, which all have in common.
 
     With short numbers it fits 60 character cells. `from` is the first height, `through` the last height up to the first
@@ -298,18 +305,17 @@ def _table(found: Sequence[Status], target: str) -> str:
     """
     from chainq.formats.cells import plain
     from chainq.formats.drawing import ENDLESS, Lane, grid, render
-    from chainq.stored.open import open_store
 
-    store = open_store(target)
+    found, described = group.tables, _wrapped(group.lost) if group.lost else []
     if not any(one.bytes for one in found):
         every = found[0]._replace(command=" ".join(one.command for one in found))
         ended = "no run went well yet" if every.failure else "no run has ended"
         rest = f"; {_missing(every)}" if every.missing else ""
         ended = RUNNING if every.running else ended
         reached = f"no partition yet, {ended}"
-        if not every.running and (files := _unreceipted(store)):
-            reached = f"{counted(files, 'file')} without receipts (copy the folder _chainq, too)"
-        printed = [f"{every.target}: {reached}{rest}", *_failure(found), *_described(store)]
+        if not every.running and group.unreceipted:
+            reached = f"{counted(group.unreceipted, 'file')} without receipts (copy the folder _chainq, too)"
+        printed = [f"{every.target}: {reached}{rest}", *_failure(found), *described]
         return "".join(f"{line}\n" for line in printed)
     lines = [("table", "from", "through", "lag", "rows", "size", "age")]
     for one in found:
@@ -330,16 +336,9 @@ def _table(found: Sequence[Status], target: str) -> str:
         drawn.decode().rstrip("\n"),
         *notes,
         *(_failure(found) or (_wrapped(_unfinished(left)) if left else ())),
-        *_described(store),
+        *described,
     ]
     return "".join(f"{line}\n" for line in printed)
-
-
-def _unreceipted(store: "Store") -> int:
-    """Return how many partitions have a file, but no receipt."""
-    from chainq.stored.inventory import take_inventory
-
-    return sum(not names for names in take_inventory(store.listing()).damaged.values())
 
 
 def _alike(found: Sequence[Status]) -> list[Status]:
