@@ -34,7 +34,7 @@ SPELLED = [
      "m: by headers (after 3 {attempts})"),
     (Phrase("{}; {details} omits them", UsageError("m", Phrase("{rate}", rate=2)), details=False),
      "m; --rate 2; --no-details omits them", "m; rate=2; details=False omits them"),
-    (below_tip(10, False), "end the range below the tip, such as --end -10",
+    (below_tip(10, None, above=False), "end the range below the tip, such as --end -10",
      "end the range below the tip, such as end=client.tip_height()-9"),
     (NO_VERIFY, "chainq blocks and chainq full-blocks read such rows unchecked with --no-verify",
      "blocks() and full_blocks() read such rows unchecked with verify=False"),

@@ -134,8 +134,9 @@ def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:
     from chainq.planning import facts
 
     tip = single.service.known_tip
-    below = facts.lag if incremental else partial(facts.below_tip, bounds=single.query.bounds)
-    return [] if tip is None else facts.behind(first, tip + 1, single.read.start, below)
+    if tip is None:
+        return []
+    return facts.behind(first, tip + 1, single.read.start, single.query.bounds, incremental=incremental)
 
 
 def _say_filtered(where: "Where", limit: int | None, reporter: Reporter) -> None:

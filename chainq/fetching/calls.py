@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import Method, Role
-from chainq.errors import Phrase
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection, Decode
@@ -71,8 +70,8 @@ class Asked(NamedTuple):
     same method; `learned` is called at the end with the value for the next range. `hashes`: returns the block hashes
     by height that rows must match; called once the first requests are sent. `compared`: heights whose rows must match
     their full blocks, if the service has these. `edges`: heights that no batch spans. `notes`: warn about faults that
-    rows are passed on with, for callers that do not look for them. `below_tip`: what errors advise if servers lag,
-    if not an end below the tip.
+    rows are passed on with, for callers that do not look for them. `incremental`: later runs go on from the
+    end, so that errors advise more distance to the tip, and not another range.
     """
 
     concurrency: int | None = None
@@ -82,7 +81,7 @@ class Asked(NamedTuple):
     compared: HeightRange = HeightRange(0, 0)
     edges: Sequence[int] = ()
     notes: bool = True
-    below_tip: Callable[[int, bool], Phrase] | None = None
+    incremental: bool = False
 
 
 ROWS = Asked()

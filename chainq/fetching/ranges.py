@@ -23,7 +23,6 @@ from chainq.planning.exchange import (
     RowsRequest,
     TipRequest,
 )
-from chainq.planning.facts import below_tip
 from chainq.planning.range_plan import RangePlan
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
@@ -62,7 +61,7 @@ def fetch_range(
         witness=witness is not None,
         strict=calls.options.strict,
         edges=asked.edges,
-        below_tip=asked.below_tip or partial(below_tip, bounds=query.bounds),
+        incremental=asked.incremental,
     )
 
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.

@@ -11,7 +11,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES, Dialect, is_shared
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ChainqError, NotFoundError, Phrase, ResponseError, ServiceError, UsageError
+from chainq.errors import ChainqError, NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.calls import ROWS, Asked, Calls, MethodCall
 from chainq.fetching.tip import Tip, highest_block
@@ -480,16 +480,17 @@ class Service(Closing):
         self,
         method: Method,
         wanted: Iterable[Lookup | HeightRange | None],
-        below_tip: Callable[[int, bool], Phrase] | None = None,
+        *,
+        incremental: bool = False,
     ) -> Iterator[Batch]:
         """Yield the rows of each height or ID, in the order given; a range means all its heights, None a lookup that is
-        not known yet. `below_tip`: what to advise if servers lag, if not lower heights.
+        not known yet. `incremental`: as in `Asked`.
 
         Raises NotFoundError after the last one if some do not exist, IncompleteError for a block that must.
         """
         stored = self._lake.block if self._lake is not None and method.stored else lambda _: None
         found = lookups.fetch_lookups(
-            self.calls, method, wanted, stored, tip_height=self.tip_height, below_tip=below_tip
+            self.calls, method, wanted, stored, tip_height=self.tip_height, incremental=incremental
         )
         return self._explained(method, found)
 

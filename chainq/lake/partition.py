@@ -23,7 +23,7 @@ from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Advance, Done, Hold, Job, Task
 from chainq.lake.reads import Files, read_method
 from chainq.planning.exchange import Known
-from chainq.planning.facts import BehindError, lag
+from chainq.planning.facts import BehindError
 from chainq.process import Closing
 from chainq.query import Query
 from chainq.rows.fields import Picker
@@ -162,7 +162,7 @@ class Worker(Closing):
         workers = int(self._hashed(method))  # no more: each partition already has a process
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
         batches = self._service.fetch_range(
-            query, spec.heights, Asked(known=task.known, learned=learned.append, below_tip=lag)
+            query, spec.heights, Asked(known=task.known, learned=learned.append, incremental=True)
         )
         before = None if method.linked else self._service.block_hash(spec.end - 1)
         for batch in batches:
@@ -175,7 +175,7 @@ class Worker(Closing):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             return _hashes_in(files.first, files.last), learned[-1]
         wanted = dict.fromkeys([spec.start, spec.end - 1])
-        looked_up = self._service.fetch_lookups(BY_COMMAND["block"], wanted, lag)
+        looked_up = self._service.fetch_lookups(BY_COMMAND["block"], wanted, incremental=True)
         found = [row for batch in looked_up for row in batch.rows]
         hashes = _hashes_in(found[0], found[-1])  # as the service returns them now
         if hashes.last != (before or ""):

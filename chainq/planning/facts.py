@@ -1,6 +1,5 @@
 """The state that the questions of a run share, and the request that all of them make."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chainq import tuning
@@ -15,10 +14,11 @@ from chainq.rows.sorting import Page
 NO_HEIGHTS = HeightRange(0, 0)
 
 
-def below_tip(blocks: int, above: bool, *, bounds: Bounds | None = None) -> Phrase:
+def below_tip(blocks: int, bounds: Bounds | None, *, above: bool) -> Phrase:
     """Return a hint for lagging servers: request the heights that all of them have, so many blocks below the tip.
 
-    A range that is counted from the tip moves down. `above`: whether the whole range is above these heights.
+    A range that is counted from the tip moves down. `bounds`: None without a range. `above`: whether the whole range is
+    above these heights.
     """
     last = 0 if bounds is None else bounds.counted
     if above and not last:
@@ -29,20 +29,18 @@ def below_tip(blocks: int, above: bool, *, bounds: Bounds | None = None) -> Phra
     return Phrase("end the range below the tip, such as {}", example)
 
 
-def lag(blocks: int, _above: bool) -> Phrase:
-    """Return the same for incremental runs, which have no end."""
-    return Phrase("stay below the tip with {lag}", lag=blocks)
-
-
-def behind(first: int, top: int, start: int, below: Callable[[int, bool], Phrase]) -> list[str]:
+def behind(first: int, top: int, start: int, bounds: Bounds | None, *, incremental: bool) -> list[str]:
     """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip.
 
-    `top`: the height after the highest known block. `start`: of the run. `below`: `below_tip` or `lag`.
+    `top`: the height after the highest known block. `start`, `bounds`: of the run. `incremental`: as in
+    `Asked`.
     """
     if top - first > tuning.NEAR_TIP:
         return []
     blocks = max(tuning.BELOW_TIP, top - first)
-    return ["if a server is behind, " + below(blocks, start >= top - blocks)]
+    lag = Phrase("stay below the tip with {lag}", lag=blocks)
+    below = lag if incremental else below_tip(blocks, bounds, above=start >= top - blocks)
+    return ["if a server is behind, " + below]
 
 
 class WrongHashError(IncompleteError):
@@ -69,8 +67,8 @@ class Facts:
     once such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response.
     `named`: the heights last requested from another method; `empty`: how many heights without rows it has named since
     the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts of a stretch were
-    requested before any row was seen; `misses`: whether these parts had rows that the stretch lacked. `below_tip`: what
-    to do if servers lag.
+    requested before any row was seen; `misses`: whether these parts had rows that the stretch lacked. `bounds`,
+    `incremental`: of the run, for what to do if servers lag.
     """
 
     evidence: Evidence
@@ -79,7 +77,8 @@ class Facts:
     size: int | None
     start: int
     tip: int | None
-    below_tip: Callable[[int, bool], Phrase]
+    bounds: Bounds | None
+    incremental: bool
     highest: int = -1
     blocks: bool = False
     locate: bool = False
@@ -105,7 +104,7 @@ class Facts:
 
     def behind(self, first: int) -> list[str]:
         """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip."""
-        return behind(first, self.top or 0, self.start, self.below_tip)
+        return behind(first, self.top or 0, self.start, self.bounds, incremental=self.incremental)
 
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""

@@ -46,7 +46,7 @@ from chainq.planning.exchange import (
     TipRequest,
     Wait,
 )
-from chainq.planning.facts import BehindError, Facts, below_tip
+from chainq.planning.facts import BehindError, Facts
 from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
@@ -61,8 +61,8 @@ class RangePlan:
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
     requests. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
-    raise an error for rows that rest on belief. `edges`: heights that no result spans. `below_tip`: what errors advise
-    if servers lag.
+    raise an error for rows that rest on belief. `edges`: heights that no result spans. `incremental`: as in
+    `Asked`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class RangePlan:
         witness: bool = True,
         strict: bool = False,
         edges: Sequence[int] = (),
-        below_tip: Callable[[int, bool], Phrase] = below_tip,
+        incremental: bool = False,
     ) -> None:
         method = query.method
         self._method, self._reverse, self._verify = method, query.reverse, query.verify
@@ -106,7 +106,8 @@ class RangePlan:
             size=size,
             start=heights.start,
             tip=tip,
-            below_tip=below_tip,
+            bounds=query.bounds,
+            incremental=incremental,
             blocks=identified,
             locate=identified and method.height is None,
             spot_checked=query.limit is not None,

@@ -25,7 +25,7 @@ from chainq.formats.protocol import Writer
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Known
-from chainq.planning.facts import BehindError, WrongHashError, lag
+from chainq.planning.facts import BehindError, WrongHashError
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
 from chainq.process.threads import Later
@@ -438,7 +438,7 @@ class Rounds:
             if self.density is not None:  # the first of these rows by themselves: what is to be asked of them waits
                 (upto, later), self.density = self.density, None
                 known, edges = later.result(), (*edges, upto)
-            asked = Asked(known=known, hashes=self.reorg.hashes, compared=compared, edges=edges, below_tip=lag)
+            asked = Asked(known=known, hashes=self.reorg.hashes, compared=compared, edges=edges, incremental=True)
             yield from self.service.fetch_range(query, heights, asked=asked)
         except (BehindError, WrongHashError):
             raise
