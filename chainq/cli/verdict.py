@@ -11,6 +11,7 @@ from chainq.cli.report import Reporter
 from chainq.errors import IncompleteError, UsageError
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
+from chainq.planning import exact_heights
 from chainq.process.signals import signals_deferred
 from chainq.resume.history import Position
 from chainq.resume.journal import Journal
@@ -26,7 +27,7 @@ WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, ma
 NEWEST, MANY = 10, 5
 """Heights at the tip that a server may not have filled yet, and heights with one kind of finding that show
 a habit."""
-SHOWN = 5  # kinds of rows that a server does not list, and heights that differ from the witness
+SHOWN = 5  # kinds of rows that a server does not list
 
 
 class Verdict:
@@ -173,10 +174,8 @@ def witnessed(heights: HeightRange, verdict: Verdict) -> str:
     lacked = f": it lacks {counted(verdict.lacked, 'row')} that the full blocks here contain" if verdict.lacked else ""
     agrees = f"the same as the witness at {heights}"
     if verdict.findings["differs"]:
-        differing = sorted(verdict.wrong.get("differs", ()))
-        more = f" and {len(differing) - SHOWN:,} more" if len(differing) > SHOWN else ""
-        named = f"height{'s' * (len(differing) > 1)} {', '.join(map(str, differing[:SHOWN]))}{more}"
-        agrees = f"compared with the witness at {heights}, differs at {named}"
+        differing = exact_heights.listed(sorted(verdict.wrong["differs"]))
+        agrees = f"compared with the witness at {heights}, differs at {differing}"
     return f"; {agrees}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 

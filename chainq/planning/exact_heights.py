@@ -67,5 +67,5 @@ def lacking(heights: list[int], tip: int) -> str:
 def listed(heights: list[int]) -> str:
     """Return heights as text: `height 5`, `heights 5, 7, 9 and 40 more`."""
     shown = ", ".join(map(str, heights[:5]))
-    more = f" and {len(heights) - 5} more" if len(heights) > 5 else ""
+    more = f" and {len(heights) - 5:,} more" if len(heights) > 5 else ""
     return f"{'height' if len(heights) == 1 else 'heights'} {shown}{more}"

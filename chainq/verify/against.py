@@ -81,5 +81,5 @@ def compare(
 
 def _had(names: Sequence[str], rows: Iterable[tuple[int | None, Raw]]) -> set[str]:
     """Return the columns that have a value in any of these rows of a service."""
-    values = zip(*(map(text_of, picked) for picked in map(Picker(names), (row for _, row in rows))), strict=True)
-    return {name for name, column in zip(names, values, strict=False) if any(column)} if names else set()
+    pick = Picker(names)
+    return {name for _, row in rows for name, value in zip(names, pick(row), strict=True) if text_of(value)}
