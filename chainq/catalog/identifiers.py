@@ -133,7 +133,7 @@ def url(text: str) -> str:
 
 
 def _fault(text: str, wrong: str) -> str:
-    """Return which part of an invalid URL is at fault; empty if it is no URL at all. `wrong`: a character in it."""
+    """Return what is wrong with an invalid URL; empty if it does not look like a URL. `wrong`: a character in it."""
     if os.path.isfile(text):  # noqa: PTH113  # as above
         return "it is a file"
     if re.match(r"(~|\.{1,2})?/", text):
@@ -177,12 +177,16 @@ def is_loopback(host: str | None) -> bool:
     return name in ("localhost", "::1") or (name.startswith("127.") and name.replace(".", "").isdecimal())
 
 
-def place(text: str) -> tuple[object, ...]:
-    """Return what two spellings of the URL of a service have in common.
+def is_same_service(one: str, other: str) -> bool:
+    """Return whether two URLs are spellings of the same one, apart from credentials.
 
-    >>> place("http://H:80/") == place("http://h")
-    True
+    >>> is_same_service("http://H:80/", "http://h"), is_same_service("http://h/a", "http://h/b")
+    (True, False)
     """
-    parts = urlsplit(text)
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
+
+    def plain(text: str) -> tuple[object, ...]:
+        parts = urlsplit(text)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
+
+    return plain(one) == plain(other)

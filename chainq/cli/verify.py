@@ -311,10 +311,9 @@ def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: 
     if given.witness is None:
         return None
     url = identifiers.url(given.witness)
-    witness = connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
-    if identifiers.place(witness.url) == identifiers.place(own):
+    if identifiers.is_same_service(url, own):
         raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
-    return witness
+    return connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
 
 
 def _commands(given: list[str] | None) -> tuple[str, ...]:

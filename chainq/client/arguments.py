@@ -295,7 +295,7 @@ def _seconds(name: str, value: Time) -> float:
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     if value != value or (number is None and not isinstance(value, date | timedelta)) or abs(number or 0) >= _MOST:
         scaled = 0 if number is None else number / 1000
-        raise UsageError(  # also for pandas.NaT, a datetime that is no time
+        raise UsageError(  # also for pandas.NaT, a datetime without a time
             f"invalid {name} {values.shown(value)}: expected a datetime, a date, a timedelta (an age), seconds since"
             " 1970 or a text",
             f"if it is in milliseconds, use {name}={scaled:.0f}" if _MOST / 1000 <= abs(scaled) < _MOST else "",

@@ -81,7 +81,7 @@ def in_use(path: Path) -> bool:
 
 
 def _lock_of(path: Path) -> Path:
-    """Return the lock file of a checkpoint; a path without a name, which is no file, as it is."""
+    """Return the lock file of a checkpoint; a path without a name as it is, because it cannot be a file."""
     return path.with_name(path.name + ".lock") if path.name else path
 
 
