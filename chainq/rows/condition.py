@@ -9,7 +9,6 @@ Rejected: libraries for expressions. None compares the strings of digits that se
 start of a program with one takes longer than this takes to read most ranges.
 """
 
-import operator
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +20,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Kind
 from chainq.errors import Phrase, UsageError
 from chainq.heights.bounds import meant_height
-from chainq.rows.fields import text_of
+from chainq.rows.comparison import LONGEST_MEANT, NUMBER, ORDERS, Equals, Matches, Numeric, is_null
 from chainq.text.sanitize import quoted
 
 Values = Sequence[Raw | None]
@@ -42,22 +41,11 @@ class Field(NamedTuple):
     other: str = ""
 
 
-MOST_SEEN = 200  # values of a field that are kept, for a hint
-FEW_SEEN = 5  # of them that are named, if none is like what was sought
-LONGEST_NAME = 40  # characters of values of which there are more, for some to be named
-LONGEST_MEANT = 80  # characters of such a value that count
 DEEPEST = 50  # nested conditions; Python's stack allows a few hundred
 _TOKEN = re.compile(
     r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~,&;]+))"""
 )
 _LITERAL = re.compile(r"([-+]?[0-9][0-9_]*(?:\.[0-9]+)?)(?:[eE]([-+]?[0-9]{1,6})|([KkMm]))?")
-_NUMBER = re.compile(rb'"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"?')
-_ORDERS: dict[str, Callable[[Decimal, Decimal], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "==": "==", "!=": "!="}
 _MEANT = {"=>": ">=", "=<": "<=", "<>": "!=", "=~": "~", "~=": "~", "===": "="}
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
@@ -101,117 +89,6 @@ def parse(expression: str, field: Callable[[str, int], Field], sought: "list[Equ
     `sought` gets each comparison with a text. Raises UsageError, with the place of the mistake.
     """
     return _Parser(expression, field, sought).parse()
-
-
-class Equals:
-    """Tests whether the value of a field equals a text, and suggests other texts if no value did."""
-
-    def __init__(self, name: str, text: str) -> None:
-        self._name, self._text = name, text
-        self._found, self._seen = False, set[str]()
-
-    def __call__(self, value: Raw | None) -> bool:
-        """Return whether a value is that text."""
-        if is_null(value):
-            return False
-        text = text_of(value)
-        return self._met(text, met=text == self._text)
-
-    def _met(self, text: str, *, met: bool) -> bool:
-        """Return whether a text met the test, and keep it for a hint if not."""
-        if met:
-            self._found = True
-        elif len(self._seen) < MOST_SEEN:
-            self._seen.add(text)
-        return met
-
-    def hint(self) -> str:
-        """Return a note that no value was the text, with similar or all values; empty if one was."""
-        from difflib import get_close_matches
-
-        if self._found or not self._seen:
-            return ""
-        folded = {text[:LONGEST_MEANT].lower(): text for text in sorted(self._seen)}
-        sought = self._text[:LONGEST_MEANT].lower()
-        near = get_close_matches(sought, folded, 1 if sought in folded else 2, 0.7)
-        near = near or [text for text in folded if sought in text][:FEW_SEEN]
-        alike = [folded[found] for found in near]
-        hint = f"no {self._name} is {quoted(self._text, LONGEST_MEANT)}"
-        if alike:
-            return f"{hint}: did you mean {' or '.join(quoted(text, LONGEST_MEANT) for text in alike)}?"
-        return hint + self._only()
-
-    def _only(self) -> str:
-        """Return some of the texts that did not meet the test; empty if they are long, as IDs are."""
-        if len(self._seen) > FEW_SEEN and max(map(len, self._seen)) > LONGEST_NAME:
-            return ""
-        named = [quoted(text, LONGEST_MEANT) for text in sorted(self._seen)[:FEW_SEEN]]
-        return f", only {' or '.join(named + ['others'] * (len(self._seen) > FEW_SEEN))}"
-
-
-class Matches(Equals):
-    """Tests whether a regular expression is found in a value, and suggests to ignore case if that would find one."""
-
-    def __init__(self, name: str, text: str, pattern: re.Pattern[str]) -> None:
-        super().__init__(name, text)
-        self._pattern = pattern
-
-    def __call__(self, value: Raw | None) -> bool:
-        """Return whether the expression is found in a value."""
-        if is_null(value):
-            return False
-        text = text_of(value)
-        return self._met(text, met=self._pattern.search(text) is not None)
-
-    def hint(self) -> str:
-        """Return that no value matched, and what would; empty if one did."""
-        if self._found or not self._seen:
-            return ""
-        hint = f"no {self._name} matches {quoted(self._text, LONGEST_MEANT)}"
-        any_case = re.compile(self._pattern.pattern, self._pattern.flags | re.IGNORECASE)
-        if len(self._text) > LONGEST_MEANT or not any(map(any_case.search, self._seen)):
-            return hint + self._only()
-        mark = '"' if "'" in self._text else "'"
-        return f"{hint}: case matters; did you mean {self._name} ~ {mark}(?i){self._text}{mark}?"
-
-
-class Numeric(Equals):
-    """Tells whether the value of a field is above, below or equal to a number, and, if none was one, what it is."""
-
-    def __init__(self, name: str, sign: str, number: Decimal, text: str) -> None:
-        super().__init__(name, text)
-        self._sign, self._compare = sign, _compared(_ORDERS.get(sign, operator.eq), number)
-
-    def __call__(self, value: Raw | None) -> bool:
-        """Return whether a value is a number that compares so."""
-        if not self._found and not is_null(value):
-            self._found = number_of(value) is not None
-            self._seen = self._seen or {text_of(value)}
-        return self._compare(value)
-
-    def hint(self) -> str:
-        """Return that no value was a number; empty if one was, or there was none."""
-        if self._found or not self._seen:
-            return ""
-        hint = f"no {self._name} is a number"
-        suffix = re.fullmatch("[0-9]+([a-z][a-z0-9]*)", next(iter(self._seen)))
-        if suffix and self._sign not in _ORDERS:
-            return f"{hint}: did you mean {quoted(self._text + suffix[1], LONGEST_MEANT)}?"
-        return hint + (f", and {self._sign} compares numbers" if self._sign in _ORDERS else "")
-
-
-def is_null(value: Raw | None) -> bool:
-    """Return whether a value is null, or its field is missing."""
-    return value is None or bytes(value) == b"null"
-
-
-def number_of(value: Raw | None) -> Decimal | None:
-    """Return the number in a value, sent as a number or as a string, with every digit; None if there is none."""
-    found = None if value is None else _NUMBER.fullmatch(bytes(value))
-    try:
-        return Decimal(found[1].decode()) if found else None
-    except ArithmeticError:  # an exponent beyond any use
-        return None
 
 
 class _Parser:
@@ -389,8 +266,8 @@ class _Parser:
         if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
             raise self._expected("a value")
         text = token.text[1:-1] if token.kind == "text" else token.text
-        _check_single(field, numeric=sign in _ORDERS or (number is not None and not matching))
-        if sign in _ORDERS:
+        _check_single(field, numeric=sign in ORDERS or (number is not None and not matching))
+        if sign in ORDERS:
             if number is None:
                 raise self._expected_number(sign, field)
             self._take()
@@ -406,7 +283,7 @@ class _Parser:
             token.keyword != "null"
             and number is None
             and field.kind in _NUMBERS
-            and not _NUMBER.fullmatch(text.encode())
+            and not NUMBER.fullmatch(text.encode())
         ):
             raise self._expected_number(f"{field.name} {sign}", field)
         self._take()
@@ -451,14 +328,6 @@ def _check_single(field: Field, *, numeric: bool) -> None:
 
 def _not(test: Test) -> Test:
     return lambda values: not test(values)
-
-
-def _compared(compare: Callable[[Decimal, Decimal], bool], number: Decimal) -> Callable[[Raw | None], bool]:
-    def test(value: Raw | None) -> bool:
-        found = number_of(value)
-        return found is not None and compare(found, number)
-
-    return test
 
 
 def _wrong(what: str) -> UsageError:

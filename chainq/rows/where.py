@@ -11,7 +11,8 @@ from chainq.catalog.columns import column_by_end, known_column, meant
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.nested import AMOUNT, INTEGER, SHAPES
 from chainq.errors import Phrase, UsageError
-from chainq.rows.condition import Equals, Field, Read, Test, Values, parse
+from chainq.rows.comparison import Equals
+from chainq.rows.condition import Field, Read, Test, Values, parse
 from chainq.rows.fields import Picker
 from chainq.rows.raw_json import items
 from chainq.rows.transaction import program_id
