@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
 
 _OWN = "CHAINQ_"
-MOST_NAMED = 5  # profiles
+_MOST_NAMED = 5  # profiles
 
 
 def service_options(
@@ -83,7 +83,7 @@ def _ways_to_a_url(lake: str | None) -> str:
     ]
     names = [shlex.quote(printable(name)) for name, one in profiles.read().profiles.items() if one.url]
     if names:
-        others = f" ({', '.join(names[:MOST_NAMED])}{', …' * (len(names) > MOST_NAMED)})"
+        others = f" ({', '.join(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)})"
         named = f"--profile {f'NAME{others}' if len(names) > 1 else names[0]}"
         parts.append(f"pass --url URL or {named}, or set CHAINQ_URL")
     else:

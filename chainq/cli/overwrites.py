@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _WORDS = ("range", "url", "lake")
 _LISTS = ("words", "keys", "view_key_file")
-ANOTHER = "name another file for the output"
+_ANOTHER = "name another file for the output"
 
 
 def check(file: Path, given: "OutputOptions") -> None:
@@ -25,9 +25,9 @@ def check(file: Path, given: "OutputOptions") -> None:
     for name in _read(given):
         with suppress(OSError, ValueError):  # no such file, or a name that is too long
             if _part_of_export(file, Path(name)):
-                raise UsageError(f"the output {printable(str(file))} is inside the export that is read", ANOTHER)
+                raise UsageError(f"the output {printable(str(file))} is inside the export that is read", _ANOTHER)
             if file.is_file() and any(map(file.samefile, _files(Path(name)))):
-                raise UsageError(f"the output {printable(str(file))} is a file that this command reads", ANOTHER)
+                raise UsageError(f"the output {printable(str(file))} is a file that this command reads", _ANOTHER)
 
 
 def _read(given: "OutputOptions") -> Iterator[str]:

@@ -24,7 +24,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by_height
-from chainq.verify.once import Alone
+from chainq.verify.once import Once
 from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def run(given: VerifyCommand) -> None:
         offline = single and not compared
         writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:
-            alone = Alone()
-            write_findings(alone.take(files.steps()) if compared else files.steps(), writer, verdict)
+            once = Once()
+            write_findings(once.of_files(files.steps()) if compared else files.steps(), writer, verdict)
             if not (verdict.rows.total() or verdict.findings or files.counted):
                 reporter.warn(f"{given.range} has no rows")
             verdict.heights = files.heights if compared else files.reached
@@ -80,7 +80,7 @@ def run(given: VerifyCommand) -> None:
                     known = Phrase("{start} and {end} bound them", start="H", end="H")
                     reporter.warn(f"{files.heights} are compared, as damaged rows name them; {spelled(known)}")
                 steps = _against(files, service, given.sample, verdict, reporter)
-                write_findings(alone.further(steps), writer, verdict)
+                write_findings(once.of_service(steps), writer, verdict)
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
             if not files.range_known:

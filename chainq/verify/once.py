@@ -9,15 +9,17 @@ from chainq.verify.findings import Finding, Step
 _ROWS = frozenset(("missing", "unexpected"))  # checks that name a row by its identity
 
 
-class Alone:
-    """The findings of a pass over files alone. A row whose height the files do not show is reported after the
-    comparison, unless that has found it with its height; so is a gap."""
+class Once:
+    """Passes on the findings of two passes: over files by themselves, then over the same files and a service.
+
+    A missing row whose height the files do not show is kept until the second pass, which may find it with its height.
+    """
 
     def __init__(self) -> None:
         self._written: set[Finding] = set()
         self._held: list[Step] = []
 
-    def take(self, steps: Iterator[Step]) -> Iterator[Step]:
+    def of_files(self, steps: Iterator[Step]) -> Iterator[Step]:
         """Yield the steps of the files, without rows at unknown heights."""
         for step in steps:
             own: list[Finding] = []
@@ -29,7 +31,7 @@ class Alone:
             self._written.update(filter(_is_row, own))
             yield step._replace(findings=own)
 
-    def further(self, steps: Iterator[Step]) -> Iterator[Step]:
+    def of_service(self, steps: Iterator[Step]) -> Iterator[Step]:
         """Yield the steps of the comparison, without the rows that were reported; then the rest of the others."""
         shown: set[Finding] = set()
         try:
@@ -48,7 +50,7 @@ class Alone:
 
 
 def _is_row(finding: Finding) -> bool:
-    """Return whether a finding is about a row, which it names by its identity; of several heights, it may be a gap."""
+    """Return whether a finding is about a row, which it names by its identity, or about missing heights."""
     return finding.check in _ROWS
 
 
