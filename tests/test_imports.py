@@ -47,8 +47,10 @@ ANSWERED = SHELL | {
     *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.single_run", "cli.stdin"),
     *(
         "fetching",
+        "fetching.blocks",
         "fetching.calls",
         "fetching.service",
+        "fetching.service_dialect",
         "fetching.tip",
         "formats",
         "formats.protocol",

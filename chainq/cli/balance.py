@@ -147,8 +147,8 @@ def _print_balances(
         while True:
             raise_if_ending()
             try:
-                tip = service.tip(refresh=shown is not None)
-                keeper.bring_up(book, tip, service.hash_of, end)
+                tip = service.blocks.tip(refresh=shown is not None)
+                keeper.bring_up(book, tip, service.blocks.hash_of, end)
                 kept.succeeded(tip.height, tip.time)
             except (ServiceError, UnreachableError, ResponseError) as error:
                 kept.failed(str(error))

@@ -111,7 +111,7 @@ def note_tip(error: NotFoundError, service: Service) -> None:
     """Add the tip to an error about a block that does not exist, if the service names it."""
     if error.missing and all(name.isdecimal() for name in error.missing):
         with suppress(ChainqError):
-            error.add_note(f"the tip is {service.tip_height()}")
+            error.add_note(f"the tip is {service.blocks.tip_height()}")
 
 
 def warn_of_belief(

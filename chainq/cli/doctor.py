@@ -46,8 +46,8 @@ def run(given: DoctorCommand) -> None:
         url, headers = service.url, service.options.headers
         with Prober(service.options, reporter.call, service.transport) as prober:
             # The dialect is detected anew; the given or remembered one applies only if that fails.
-            stated = DIALECTS.get(service.dialect_name, DIALECTS["chain"])
-            diagnosis = diagnose(prober, url, stated, service.names, int(time.time()))
+            stated = DIALECTS.get(service.dialect.name, DIALECTS["chain"])
+            diagnosis = diagnose(prober, url, stated, service.dialect.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None, pager=True) as sink:

@@ -77,7 +77,7 @@ def run(given: ExportCommand) -> None:
         if totals is None:
             heights = service.height_range(query.bounds)
             why = "" if len(heights) else reason(service, query.bounds, heights)
-            reporter.warn(why or f"no blocks in that range: {chain_end(service.tip_height())}")
+            reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} complete before by receipts and sizes" if totals.kept else ""

@@ -77,7 +77,7 @@ def run(
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
-            check_page_size(query, service.known_dialect(method) or service.published_dialect)
+            check_page_size(query, service.dialect.known(method) or service.dialect.published)
         single = SingleRun(service, query, settings, reporter)
         stack.callback(
             lambda: connect.warn_of_belief(
@@ -115,7 +115,7 @@ def run(
             _plan(service, query, reporter)
         else:
             if max_age is not None:
-                check_age(service.tip(), max_age)
+                check_age(service.blocks.tip(), max_age)
             single.write(receipt=given.receipt if method.command in BY_COMMAND else None)
 
 
@@ -133,7 +133,7 @@ def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:
     """Return what to do if a server is behind and lacks rows from `first` on."""
     from chainq.planning import facts
 
-    tip = single.service.known_tip
+    tip = single.service.blocks.known_tip
     if tip is None:
         return []
     return facts.behind(first, tip + 1, single.read.start, single.query.bounds, incremental=incremental)
@@ -155,7 +155,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),
         # As stated, and not as detected: a checkpoint is opened, and its place found writable, before any request.
-        "dialect": None if is_shared(method, service.names) else service.dialect_name,
+        "dialect": None if is_shared(method, service.dialect.names) else service.dialect.name,
         "format": settings.recorded_format,
         "columns": settings.requested,
         **({} if settings.spec.header else {"no-header": True}),
@@ -168,11 +168,11 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     """Print the requests that the query would send, one per line."""
     from chainq.cli import dry_run
 
-    dialect = service.known_dialect(query.method)
+    dialect = service.dialect.known(query.method)
     if dialect is None:
         reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
     with open_sink(None, pager=True) as sink:
         for line in dry_run.lines(
-            dialect or service.published_dialect, query, partial(service.requested, query), reporter.remark
+            dialect or service.dialect.published, query, partial(service.requested, query), reporter.remark
         ):
             sink.write(line)

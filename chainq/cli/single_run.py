@@ -175,7 +175,7 @@ class SingleRun:
             return self.service.fetch_lookups(query.method, self.asked.noted(self._keys()))
         if query.method.sized:
             return self.service.fetch_pages(query)
-        return self.service.fetch_latest(known=True)
+        return self.service.blocks.fetch_latest(known=True)
 
     def _keys(self) -> Iterator[Lookup | HeightRange | None]:
         """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
@@ -192,7 +192,7 @@ class SingleRun:
                     self.reporter.begin(len(heights))
                 yield heights
             else:
-                yield self.service.latest_height() if by_height and lookup == LATEST else lookup
+                yield self.service.blocks.latest_height() if by_height and lookup == LATEST else lookup
 
     def _copy(self, batches: Iterator[Batch], writer: Writer, sink: Sink) -> bool:
         """Write batches until they end, and return whether there was a row; a signal waits for the end of a batch.

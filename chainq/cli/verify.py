@@ -110,7 +110,7 @@ def run(given: VerifyCommand) -> None:
             )
             write_findings(audit.steps(), writer, verdict, journal)
             _after_reorg(audit, verdict, journal, reporter)
-            tip = journal and service.tip()
+            tip = journal and service.blocks.tip()
         except UsageError:
             raise
         except BaseException as error:
@@ -126,7 +126,7 @@ def run(given: VerifyCommand) -> None:
     left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
-    advice = next_step(verdict, connect.suffix(given), service.tip_height())
+    advice = next_step(verdict, connect.suffix(given), service.blocks.tip_height())
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 
@@ -276,10 +276,10 @@ def _heights(
     Raises IncompleteError if the last block that was verified was replaced.
     """
     start, end = service.height_range(bounds).edges
-    if end > start and (tip := service.tip_for(end)) < end - 1:
+    if end > start and (tip := service.blocks.tip_for(end)) < end - 1:
         reporter.warn(end_above(end, tip))
         end = max(start, tip + 1)
-    if witness is not None and end > start and (tip := witness.tip_for(end)) < end - 1:
+    if witness is not None and end > start and (tip := witness.blocks.tip_for(end)) < end - 1:
         reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
         end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
     known = journal.history.last if journal else None
@@ -287,7 +287,7 @@ def _heights(
         reporter.note(from_genesis(end))
     if known is not None:
         start = known.next
-        now = service.hash_of(start - 1) if known.hash else None
+        now = service.blocks.hash_of(start - 1) if known.hash else None
         if now is not None and (reorg := difference(known, now)):
             raise IncompleteError(reorg, "delete the checkpoint and verify again from below it")
     return HeightRange(start, max(start, end))

@@ -193,7 +193,7 @@ def _against(
     from chainq.verify.against import compare, odds
 
     start, end = files.heights.edges
-    if (tip := service.tip_for(end)) < end - 1:
+    if (tip := service.blocks.tip_for(end)) < end - 1:
         reporter.warn(f"the tip is {tip}: later heights are not compared")
         end = max(start, tip + 1)
     every = range(start, end)

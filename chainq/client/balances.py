@@ -49,7 +49,7 @@ def find_balance(
         progress.shown(None) as bar,
         Bookkeeper(ordered, service, workers, warn=progress.warn, progress=bar) as keeper,
     ):
-        keeper.bring_up(book, service.tip(refresh=True), service.hash_of, end)
+        keeper.bring_up(book, service.blocks.tip(refresh=True), service.blocks.hash_of, end)
         keeper.check()
     mark = book.as_of
     if mark is None:

@@ -73,7 +73,7 @@ class Client(Opened):
             3000000
         """
         with boundary():
-            return self._service.tip_height()
+            return self._service.blocks.tip_height()
 
     def blocks(
         self,
@@ -114,7 +114,7 @@ class Client(Opened):
         ...     client.latest()["height"]
         '3000000'
         """
-        rows: Rows[LatestRow] = Rows(BY_COMMAND["latest"], self._service.fetch_latest(), typed=self._typed)
+        rows: Rows[LatestRow] = Rows(BY_COMMAND["latest"], self._service.blocks.fetch_latest(), typed=self._typed)
         return next(rows)
 
     def full_blocks(

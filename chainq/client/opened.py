@@ -166,7 +166,7 @@ class Opened(Closing):
     def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
         with boundary():
             height = arguments.lookup(given, ranges)
-            return height if isinstance(height, int) else self._service.latest_height(known=False)
+            return height if isinstance(height, int) else self._service.blocks.latest_height(known=False)
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
         method = BY_COMMAND[command]

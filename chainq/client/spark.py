@@ -21,7 +21,7 @@ from chainq.client.boundary import boundary
 from chainq.client.client import Client
 from chainq.client.rows import Rows
 from chainq.errors import IncompleteError, UsageError, needed
-from chainq.fetching.service import hash_text
+from chainq.fetching.blocks import hash_text
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.job import Access
@@ -121,16 +121,16 @@ class SparkReader(DataSourceReader):
             size = -(-len(heights) // count) if len(heights) else 1
             parts = heights.split(range(heights.start, heights.end, size))
             edges = [part.end for part in parts[:-1]] if query.method.linked else []
-            hashes = {edge: service.block_hash(edge - 1) or "" for edge in edges}
-            shared = is_shared(query.method, service.names)
+            hashes = {edge: service.blocks.block_hash(edge - 1) or "" for edge in edges}
+            shared = is_shared(query.method, service.dialect.names)
             sent = options._replace(
                 url=absolute(options.url) if is_data_set(options.url) else options.url,
                 lake=options.lake and absolute(options.lake),
-                dialect=service.dialect_name if shared else service.dialect_for(query.method).name,
+                dialect=service.dialect.name if shared else service.dialect.of(query.method).name,
                 headers=arguments.headers(request.client.get("headers")),
                 names=None,
             )
-            access = Access(sent, service.tip()).shared(len(parts))
+            access = Access(sent, service.blocks.tip()).shared(len(parts))
         return [Part(access, one, hashes.get(one.start, ""), hashes.get(one.end, "")) for one in parts]
 
     def read(self, partition: Part) -> Iterator[Any]:

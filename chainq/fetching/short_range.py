@@ -25,19 +25,19 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
         return Phrase("no times from {} to {}: {until} is exclusive{}", utc(since), utc(until), later)
     if bounds.fixed:
         return ""
-    tip = service.tip()
+    tip = service.blocks.tip()
     if place > tip.height:
         time = "" if tip.time is None else f", of {utc(tip.time)}"
         return f"no blocks in that range: {chain_end(tip.height)}{time}"
     if since is None and until is None:
         return none_below(place, heights.end)
     if place == 0:
-        return f"no blocks in that range: block 0 is of {utc(service.time_of(0))}"
-    around = f"block {place - 1} is of {utc(service.time_of(place - 1))}, and block {place} of "
+        return f"no blocks in that range: block 0 is of {utc(service.blocks.time_of(0))}"
+    around = f"block {place - 1} is of {utc(service.blocks.time_of(place - 1))}, and block {place} of "
     missing = (
         "blocks in that range" if since is None or until is None else f"block between {utc(since)} and {utc(until)}"
     )
-    return f"no {missing}: {around}{utc(service.time_of(place))}"
+    return f"no {missing}: {around}{utc(service.blocks.time_of(place))}"
 
 
 def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
@@ -49,7 +49,7 @@ def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
     end = bounds.end
     if end is None or end <= max(0, read.end):
         return ""
-    tip = read.end - 1 if len(read) else service.tip_for(end)
+    tip = read.end - 1 if len(read) else service.blocks.tip_for(end)
     if bounds.one_word and bounds.start == end - 1:
         return f"block {bounds.start} does not exist: {chain_end(tip)}"
     if bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):

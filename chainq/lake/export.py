@@ -154,7 +154,7 @@ class Export:
         if self._query.repair:
             todo = plan.make_repair(specs, inventory)
         else:
-            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.tip_height(), self._look_up)
+            todo = plan.make_plan(specs, inventory, self._hash_at, self._service.blocks.tip_height(), self._look_up)
         self._tell_of_reorgs(todo)
         self._tell_of_gaps(specs, inventory)
         # Lowest heights first, so that all commands become complete evenly.
@@ -183,7 +183,7 @@ class Export:
             return self._new
         bounds = self._bounds(inventory, found)
         heights = self._heights(bounds)
-        if found is not None and (len(heights) or self._service.tip_height() >= found.chain.height):
+        if found is not None and (len(heights) or self._service.blocks.tip_height() >= found.chain.height):
             data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
         self._check_tip(bounds, inventory)
         if not len(heights):
@@ -197,7 +197,7 @@ class Export:
     def _check_tip(self, bounds: Bounds, inventory: Inventory) -> None:
         """Raise IncompleteError if a range ends at the tip of a network that is far behind what the data set has."""
         newest = max((entry.spec.end for entry in inventory.valid.values()), default=0) - 1
-        tip = self._service.tip_height() if newest >= 0 else 0
+        tip = self._service.blocks.tip_height() if newest >= 0 else 0
         if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and not self._service.origin:
             what = f"the service is behind: its tip is {tip}, but {self._store.label} has block {newest}"
             raise IncompleteError(what, "run the command again later")
@@ -248,7 +248,7 @@ class Export:
                 return None
         with ExitStack() as stack:
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
-            stack.enter_context(last_run.recorded(self._store, self._tables, self._service.tip_height))
+            stack.enter_context(last_run.recorded(self._store, self._tables, self._service.blocks.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
             made = self.plan(listed=not lock)
@@ -261,9 +261,10 @@ class Export:
             }
             self._begin(made)
             begin(made)
-            dialect = self._dialect() or self._service.dialect_name
+            dialect = self._dialect() or self._service.dialect.name
             known = in_extra(self._store, made.seen.inventory.valid.values(), [one.spec for one in made.todo])
-            job = Job(options._replace(dialect=dialect), self._service.tip(), destination, self._query.hashes, known)
+            tip = self._service.blocks.tip()
+            job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes, known)
             totals: Counter[str] = Counter(kept=made.kept)
             entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files
@@ -335,7 +336,7 @@ class Export:
     def _hash_at(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist, with one request at most."""
         if height not in self._hashes:
-            self._hashes[height] = self._service.hash_of(height)
+            self._hashes[height] = self._service.blocks.hash_of(height)
         return self._hashes[height]
 
     def _look_up(self, heights: Sequence[int]) -> None:
@@ -343,7 +344,7 @@ class Export:
         for _, group in groupby(heights, lambda height: height // NEAR):
             near = list(group)
             if len(near) >= MANY:
-                self._hashes |= self._service.block_hashes(HeightRange(near[0], near[-1] + 1))
+                self._hashes |= self._service.blocks.block_hashes(HeightRange(near[0], near[-1] + 1))
 
     def _rest(self, todo: Sequence[Todo], written: Mapping[Key, Entry]) -> str:
         """Return how to get what an export that fails has not written."""
@@ -371,7 +372,7 @@ class Export:
         heights = self._service.height_range(bounds)
         if self._query.unbounded:
             heights = HeightRange(min(self._service.first_height, heights.end), heights.end)
-        tip = self._service.tip_for(heights.end) if not self._query.lag else self._service.tip_height()
+        tip = self._service.blocks.tip_for(heights.end) if not self._query.lag else self._service.blocks.tip_height()
         top = max(0, tip + 1 - self._query.lag)
         if self._query.bounds.end is not None and heights.start <= tip < heights.end - 1:
             self._warn(end_above(heights.end, tip))
@@ -392,8 +393,8 @@ class Export:
         """Return the name of the dialect; None if no command depends on it."""
         for read in self._reads:
             method = read_method(read.name)
-            if not is_shared(method, self._service.names):
-                return self._service.dialect_for(method).name
+            if not is_shared(method, self._service.dialect.names):
+                return self._service.dialect.of(method).name
         return None
 
     def _origin(self, heights: HeightRange) -> Origin:
@@ -417,7 +418,7 @@ class Export:
         broken = plan.first_broken(one for one in entries if one.spec.command in self._tables)
         if broken is None:
             return
-        spec, hash_at = broken[1].spec, self._service.block_hash  # as they are now, after all rows
+        spec, hash_at = broken[1].spec, self._service.blocks.block_hash  # as they are now, after all rows
         if all(plan.on_chain(one, hash_at) for one in broken):  # another run would end in the same way
             height = spec.start
             raise IncompleteError(

@@ -52,7 +52,7 @@ def fill(
     heights = service.height_range(bounds, to_tip=True)
     wanted = HeightRange(heights.start - heights.start % size, heights.end)
     missing = service.requested(query._replace(reverse=False), wanted) if heights else []
-    heights = to_fill(missing, service.tip_height(), size) if missing else HeightRange(0, 0)
+    heights = to_fill(missing, service.blocks.tip_height(), size) if missing else HeightRange(0, 0)
     if not heights:
         return False
     lacking = ExportQuery((query.method.command,), Bounds(*heights.edges), apart=True)

@@ -45,7 +45,7 @@ class Access(msgspec.Struct, frozen=True):
     ) -> Service:
         """Return the service, which uses the coordinator's tip. Raises UsageError."""
         service = Service(completed(self.service), report=report, warn=warn, trace=trace)
-        service.know_tip(self.tip)
+        service.blocks.know_tip(self.tip)
         return service
 
 

@@ -15,9 +15,9 @@ from msgspec import Raw, structs
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import IncompleteError, OutputError, Phrase
+from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.hashed import TIERS
-from chainq.fetching.service import Service, hash_text
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Advance, Done, Hold, Job, Task
@@ -32,6 +32,7 @@ from chainq.stored.receipt import Receipt
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
+    from chainq.fetching.service import Service
     from chainq.stored.store import Store, Upload
 
 ATTEMPTS = 3  # if a reorg happens between the first and the last request
@@ -136,7 +137,7 @@ class Worker(Closing):
             proof=dict(files.proofs),
             calls=calls,
             tip=self._job.tip.height,
-            dialect=self._service.dialect_name,
+            dialect=self._service.dialect.name,
             version=__version__,
             source="" if read.command == spec.command else read.command,
             hashes=TIERS[read.command] if self._hashed(read) else "",
@@ -164,7 +165,7 @@ class Worker(Closing):
         batches = self._service.fetch_range(
             query, spec.heights, Asked(known=task.known, learned=learned.append, incremental=True)
         )
-        before = None if method.linked else self._service.block_hash(spec.end - 1)
+        before = None if method.linked else self._service.blocks.block_hash(spec.end - 1)
         for batch in batches:
             files.write(batch)
             if batch.heights is not None:

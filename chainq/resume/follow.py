@@ -281,7 +281,7 @@ class _Polls:
         try:
             if self.writer is None:
                 self.rounds.foresee()
-            self.tip = tip = self.rounds.service.tip(refresh=True)
+            self.tip = tip = self.rounds.service.blocks.tip(refresh=True)
             self.rounds.run(self._ready(begin, tip), tip)
         except FileChangedError:  # rotated in the middle of a round; the next one writes the rest
             if not self.rounds.settings.follow or self.writer is None:

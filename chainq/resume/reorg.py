@@ -16,7 +16,8 @@ from msgspec import UNSET
 
 from chainq import tuning
 from chainq.errors import IncompleteError, Phrase
-from chainq.fetching.service import Service, hash_text
+from chainq.fetching.blocks import hash_text
+from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
 from chainq.process.threads import Later
@@ -83,7 +84,7 @@ class ReorgCheck:
     def _hashes_below(self, end: int, blocks: int) -> Later[dict[int, str]]:
         """Request the hashes of the last `blocks` blocks below a height."""
         first = max(0, end - min(max(blocks, LEAST_HASHES), MOST_HASHES))
-        return Later(lambda: self.service.block_hashes(HeightRange(first, end)))
+        return Later(lambda: self.service.blocks.block_hashes(HeightRange(first, end)))
 
     def begin(self) -> Position:
         """Begin a round; return the last known block."""
@@ -100,7 +101,7 @@ class ReorgCheck:
         """
         if self.query.method.linked:  # its rows are blocks, and checked to link
             deep = tip is not None and end + tuning.NEAR_TIP <= tip.height
-            return deep or self.service.block_hash(end - 1) is not None
+            return deep or self.service.blocks.block_hash(end - 1) is not None
         named = {} if tip is None else {tip.height: tip.hash, tip.height - 1: tip.previous_hash}
         self.only_named = bool(named.get(end - 1))
         self._hashes = {height: found for height, found in named.items() if height < end and found}
@@ -129,7 +130,7 @@ class ReorgCheck:
 
     def hash_of(self, height: int) -> str | None:
         """Return the hash of a block of the chain that ends with `seen`; requested if it is not known yet."""
-        return self.hashes().get(height) or self.service.block_hash(height)
+        return self.hashes().get(height) or self.service.blocks.block_hash(height)
 
     def compared(self, heights: HeightRange) -> HeightRange:
         """Return the heights whose rows must be compared with full blocks: the last ones that were rewound.
@@ -151,14 +152,14 @@ class ReorgCheck:
         if not self.known.hash:
             return True
         known = self.known.next - 1
-        found = _look(hash_of, known) or self.service.block_hashes(HeightRange(known, known + 2)).get(known)
+        found = _look(hash_of, known) or self.service.blocks.block_hashes(HeightRange(known, known + 2)).get(known)
         if found is not None:
             self._check(self.known, found)
         return found is not None
 
     def check_seen(self) -> None:
         """Check that the last block of this round is still the same, after responses that contradict each other."""
-        if self.seen.hash and (found := self.service.block_hash(self.seen.next - 1)) is not None:
+        if self.seen.hash and (found := self.service.blocks.block_hash(self.seen.next - 1)) is not None:
             self._check(self.seen, found)
 
     def check_link(self, batch: Batch) -> None:
@@ -179,7 +180,7 @@ class ReorgCheck:
         the end of a round is requested; the others are empty.
         """
         if self.query.method.linked:
-            own = self._own_hash(batch, ends[-1]) or _look(self.service.hash_of, ends[-1] - 1)
+            own = self._own_hash(batch, ends[-1]) or _look(self.service.blocks.hash_of, ends[-1] - 1)
             return None if own is None else [own]
         hashes, same = [], batch.confirmed
         for end in ends:
@@ -190,14 +191,14 @@ class ReorgCheck:
                 hashes.append(known)  # `seen` links to it
             elif end == self.seen.next and batch.confirmed:
                 hashes.append(self.seen.hash)
-            elif (found := _look(self.service.block_hash, end - 1)) is None:
+            elif (found := _look(self.service.blocks.block_hash, end - 1)) is None:
                 return None
             else:
                 hashes.append(found)
                 same = False  # this hash is of a later request
         if hashes[-1] and not same:
             is_last = ends[-1] == self.seen.next and not batch.confirmed
-            last = hashes[-1] if is_last else _look(self.service.block_hash, self.seen.next - 1)
+            last = hashes[-1] if is_last else _look(self.service.blocks.block_hash, self.seen.next - 1)
             if last is None:
                 return None
             self._check(self.seen, last)
@@ -245,7 +246,7 @@ class ReorgCheck:
             return False
         if not position.hash:
             return True
-        return self.service.block_hash(position.next - 1) == position.hash
+        return self.service.blocks.block_hash(position.next - 1) == position.hash
 
 
 def _look(hash_of: Callable[[int], str | None], height: int) -> str | None:

@@ -119,7 +119,7 @@ class Rounds:
         method, bounds, last = self.query.method, self.query.bounds or Bounds(), self.journal.history.last
         start, end = last.next if last else bounds.start or 0, bounds.end or 0
         first = HeightRange(start, start + method.first_heights)
-        known = self.query.limit is None and not self.settings.rewind and self.service.known_dialect(method) is not None
+        known = self.query.limit is None and not self.settings.rewind and self.service.dialect.known(method) is not None
         if start < 0 or first.end + 1000 > end or not known:
             return
         if method.linked:
@@ -151,7 +151,7 @@ class Rounds:
         limit = self.query.bounds.end if self.query.bounds else None
         top = tip.height + 1
         if limit is not None and top < limit:  # one stale tip does not outrank --end
-            top = self.service.tip_for(limit) + 1
+            top = self.service.blocks.tip_for(limit) + 1
         end = top - self._lag
         if limit is not None:
             end = min(end, limit if limit >= 0 else top + limit)
@@ -166,7 +166,7 @@ class Rounds:
             except OnlyNamedError:
                 self.drop_pending()
                 self._write_up_to(writer, None, end, top, deep)
-        elif self.reorg.check_known(self.service.hash_of):
+        elif self.reorg.check_known(self.service.blocks.hash_of):
             self.behind = False
         else:
             self._lack_known(tip.height)
@@ -182,7 +182,7 @@ class Rounds:
         """
         linked, history = self.query.method.linked, self.journal.history
         there = self._existing(tip, end)
-        if not self.reorg.check_known(self.service.hash_of if linked else self.reorg.hash_of):
+        if not self.reorg.check_known(self.service.blocks.hash_of if linked else self.reorg.hash_of):
             self._lack_known(top - 1)
             return
         self.behind = False
@@ -218,7 +218,7 @@ class Rounds:
         """
         if there < end:
             if there != self.lacked:
-                more, height = self._raise_lag(self._lag + end - there), self.service.tip_height()
+                more, height = self._raise_lag(self._lag + end - there), self.service.blocks.tip_height()
                 if more or self.lacked is None:
                     self._warn_behind(f"it does not have block {end - 1}, although its tip is {height}{more}")
             self.lacked = there

@@ -135,14 +135,14 @@ def _newest_heights(service: Service, last: int | None) -> HeightRange:
 def _rows(service: Service, command: str, heights: HeightRange) -> Job:
     """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
     query = Query(BY_COMMAND[command])
-    service.dialect_for(query.method)
+    service.dialect.of(query.method)
     return partial(_all, service.fetch_known(query, heights))
 
 
 def _lookup(service: Service, command: str, *keys: int | str) -> Job:
     """Return a job that returns a row for each key, made as by `_rows`; it raises NotFoundError for a missing one."""
     method = BY_COMMAND[command]
-    service.dialect_for(method)
+    service.dialect.of(method)
     return partial(_all, service.fetch_lookups(method, keys))
 
 
@@ -155,8 +155,8 @@ def _side_by_side(*jobs: Job) -> list[list[Raw]]:
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
-    summary = service.tip_block() if height is None else None
-    at = service.tip_height() if height is None else height
+    summary = service.blocks.tip_block() if height is None else None
+    at = service.blocks.tip_height() if height is None else height
     heights = HeightRange(at, at + 1)
     own, lacks = _rows(service, "records", heights), False
 

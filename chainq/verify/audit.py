@@ -60,7 +60,7 @@ class Audit:
         self._progress = progress
         progress.begin(len(heights) * len(known), heights_of(len(known)))
         self._source = ServiceRows(service, heights, known, self._listed, progress=progress, hashes=hashes)
-        end = heights.start if witness is None else witness.tip_for(heights.end) + 1
+        end = heights.start if witness is None else witness.blocks.tip_for(heights.end) + 1
         self.witnessed = HeightRange(heights.start, max(heights.start, min(heights.end, end)))
         self._witness = None
         if witness is not None:
@@ -94,7 +94,7 @@ class Audit:
         if not self._last:
             return None
         try:
-            now = self._service.block_hashes(HeightRange(min(self._last), max(self._last) + 1))
+            now = self._service.blocks.block_hashes(HeightRange(min(self._last), max(self._last) + 1))
         except ChainqError:
             return None
         return min((at for at, found in now.items() if self._last.get(at, found) != found), default=None)

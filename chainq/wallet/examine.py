@@ -60,7 +60,7 @@ class Names:
 
     def _source(self, program: str, height: int | None) -> str:
         """Return the source text of a program; empty if the service does not return one."""
-        tip = self._service.tip_height()
+        tip = self._service.blocks.tip_height()
         newest = HeightRange(max(0, tip - NEWEST + 1), tip + 1)
         for heights in (newest,) if height is None else (HeightRange(height, height + 1), newest):
             try:

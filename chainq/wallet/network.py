@@ -10,7 +10,7 @@ NETWORKS = {"mainnet": (0,), "testnet": (1, 3)}
 
 def check_network(service: Service, name: str) -> None:
     """Raise UsageError for a service on a network that is not in `NETWORKS`."""
-    (latest,) = service.fetch_latest()
+    (latest,) = service.blocks.fetch_latest()
     number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
     if number not in NETWORKS[name]:
         raise UsageError(

@@ -60,13 +60,13 @@ class Wanted(NamedTuple):
 
     def last(self, service: Service) -> int:
         """Return the height of the last block whose spends count. Raises ChainqError."""
-        return self.as_of if self.as_of >= 0 else service.tip_height() + 1 + self.as_of
+        return self.as_of if self.as_of >= 0 else service.blocks.tip_height() + 1 + self.as_of
 
     def check(self, heights: HeightRange, service: Service) -> None:
         """Raise UsageError if the block `as_of` is below the heights of the rows, or above the tip."""
         if self.as_of == -1 or not len(heights):
             return
-        tip, last = service.tip_height(), self.last(service)
+        tip, last = service.blocks.tip_height(), self.last(service)
         if last > tip:
             raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=self.as_of))
         if last + 1 < heights.end:

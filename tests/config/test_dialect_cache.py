@@ -98,8 +98,8 @@ def test_without_the_variable_the_usual_folder_is_taken(tmp_path: Path, monkeypa
 def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
     """demo: is never remembered and leaves no file."""
     with Service(ServiceOptions("demo:")) as service:
-        assert service.dialect_for(BY_NAME["getBlocks"]).name == "chain"
-        assert service.tip_height() > 0
+        assert service.dialect.of(BY_NAME["getBlocks"]).name == "chain"
+        assert service.blocks.tip_height() > 0
     dialect_cache.remember("demo:", "aleo")
     assert dialect_cache.remembered("demo:") is None
     assert not cache.exists()
@@ -111,7 +111,7 @@ def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
     with Service(ServiceOptions("http://h.invalid/", dialect="auto", names=Names({"block": "b"}))) as service:
         for name, there in (("block", "b"), ("getBlocks", "blocks")):
             method = BY_NAME[name]
-            assert service.dialect_for(method).call(method, {Role.HEIGHT: 5})[0] == there
+            assert service.dialect.of(method).call(method, {Role.HEIGHT: 5})[0] == there
     assert cache.exists()
 
 

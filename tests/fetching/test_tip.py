@@ -11,5 +11,5 @@ def test_a_long_run_keeps_nothing_of_each_tip() -> None:
     moving = Moving(5)
     with serving(moving) as url, Service(ServiceOptions(url, dialect=DIALECT)) as service:
         for moving.tip in range(5, 200):
-            assert service.tip(refresh=True).height == moving.tip
-        assert len(service._times) == 1
+            assert service.blocks.tip(refresh=True).height == moving.tip
+        assert len(service.blocks._times) == 1

@@ -35,7 +35,7 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         polls.append(1)
         return Tip(0, "", "", None)
 
-    service = SimpleNamespace(tip=tip)
+    service = SimpleNamespace(blocks=SimpleNamespace(tip=tip))
     start = Position(0)
     journal = SimpleNamespace(
         position=start,

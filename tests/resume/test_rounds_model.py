@@ -53,6 +53,7 @@ class Chain:
     def __init__(self, rows: Rows, moves: list[tuple[int, int, int]], fork_at: int, late: int) -> None:
         self.rows, self.moves, self.fork_at, self.late = rows, moves, fork_at, late
         self.height, self.indexed, self.fork = 30, 30 - late, 0
+        self.blocks = self
 
     def step(self) -> int:
         """Count a call, move on, and return how far behind the server of this call is."""

@@ -114,7 +114,7 @@ def test_progress_has_two_phases_and_never_goes_back(monkeypatch: pytest.MonkeyP
     recorded: list[int] = []
     keys, record = checked([("key", PUBLISHED.text)]), lambda book: recorded.append(book.next)
     with service, Bookkeeper(keys, service, 1, progress=seen, recorded=record) as keeper:
-        keeper.bring_up(Book(30), service.tip(), service.hash_of, 300)
+        keeper.bring_up(Book(30), service.blocks.tip(), service.blocks.hash_of, 300)
     assert recorded == [106, 147, 227, 300]  # before the first record; after 40 heights, 80 more, and the rest
     units = [unit for unit, _ in seen.shown_as]
     assert [*dict.fromkeys(units)] == ["heights up to the first record", "full blocks"]

@@ -1,0 +1,222 @@
+"""What a service says about its blocks: the tip, and their hashes and times, each requested once where it can be."""
+
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.errors import NotFoundError, ResponseError, ServiceError
+from chainq.fetching import lookups, single_rows
+from chainq.fetching.calls import Calls, MethodCall
+from chainq.fetching.service_dialect import ServiceDialect
+from chainq.fetching.tip import Tip, highest_block
+from chainq.heights import bounds
+from chainq.heights.range import HeightRange
+from chainq.query import Batch
+from chainq.rows import fields
+from chainq.text.sanitize import printable
+from chainq.transport.failures import is_misunderstood
+from chainq.transport.jsonrpc import decode_rows
+
+if TYPE_CHECKING:
+    from chainq.stored.reader import Reader
+
+_NO_BLOCK = "the chain has no blocks yet"
+
+
+class Blocks:
+    """The tip of a service, and the hashes and times of its blocks.
+
+    Not thread-safe, except for `tip_height` and `tip_for`, which the threads of several ranges may call.
+
+    `summary`: returns the summary of a block, perhaps from a data set. `asking`: called before a request for the tip or
+    a hash. `reader`: of the export that is the service, None for a network.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        dialect: ServiceDialect,
+        summary: Callable[[int], Raw],
+        asking: Callable[[], None],
+        reader: "Reader | None",
+    ) -> None:
+        self._calls, self._dialect, self._summary, self._asking, self._reader = calls, dialect, summary, asking, reader
+        self._tip: Tip | None = None
+        self._lock = Lock()  # so that threads that need the tip request it once
+        self._tip_block: Raw | None = None  # the summary that it was read from
+        self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
+
+    @property
+    def known_tip(self) -> int | None:
+        """The tip height, None if it was not requested yet."""
+        return None if self._tip is None else self._tip.height
+
+    def tip_height(self) -> int:
+        """Return the tip height, -1 for a chain without blocks; requested once and then cached."""
+        return self.tip().height
+
+    def tip(self, *, refresh: bool = False) -> Tip:
+        """Return the tip. It is requested once and then cached until a `refresh`, so a run has one end."""
+        with self._lock:
+            if self._tip is None or refresh:
+                self._tip = self._read_tip()
+            return self._tip
+
+    def _read_tip(self) -> Tip:
+        """Request the tip, and cache its summary and time as well."""
+        self._asking()
+        found = self._latest()
+        self._tip_block = found[0] if found else None
+        if not found:
+            return Tip(-1, "", "", None)
+        sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
+        height = fields.integer_of(sent[0])
+        if height is None or not 0 <= height <= bounds.HIGHEST:
+            raise ResponseError("latest/block: the block has no valid height")
+        time = fields.seconds_of(sent[1])
+        self._times = {} if time is None else {height: time}
+        return Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
+
+    def tip_block(self) -> Raw:
+        """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""
+        self.tip()
+        if self._tip_block is None:
+            raise NotFoundError(_NO_BLOCK)
+        return self._tip_block
+
+    def know_tip(self, tip: Tip) -> None:
+        """Record the tip that another process has requested for the same run."""
+        self._tip = tip
+
+    def tip_for(self, end: int) -> int:
+        """Return the tip height, as far as it matters to a range that ends before `end`.
+
+        A response of latest/block may be stale and must not shorten the range: a lookup checks that no block follows.
+        """
+        tip = self.tip_height()
+        if tip < end - 1:
+            return highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
+        return tip
+
+    def hash_of(self, height: int) -> str | None:
+        """Return the hash of a block, None if it does not exist; the tip has its own hash and the previous one."""
+        tip = self.tip()
+        if height == tip.height and tip.hash:
+            return tip.hash
+        if height == tip.height - 1 and tip.previous_hash:
+            return tip.previous_hash
+        return self.block_hash(height)
+
+    def block_hash(self, height: int) -> str | None:
+        """Return the hash of a block as the service has it now, None if it does not exist."""
+        self._asking()
+        return self.own_hash(height)
+
+    def own_hash(self, height: int) -> str | None:
+        """Return the same, ignoring the lake."""
+        method = BY_COMMAND["block"]
+        try:
+            (found,) = lookups.fetch_lookups(self._calls, method, [height])
+        except NotFoundError:
+            return None
+        return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
+
+    def block_hashes(self, heights: HeightRange) -> dict[int, str]:
+        """Return block hashes by height, of one chain: of the last existing block, and of the blocks it links to.
+
+        The block before these has one too if the service lacks it, as the last link names it.
+        Uses one request; if that fails, only the last height is looked up.
+        """
+        links: dict[int, tuple[str, str]] = {}
+        rows = self._summaries(heights)
+        if rows is None:
+            found = self.block_hash(heights.end - 1)
+            return {} if found is None else {heights.end - 1: found}
+        for row in rows:
+            sent = fields.Picker(["height", "block_hash", "previous_hash"])(row)
+            height = fields.integer_of(sent[0])
+            if height is not None and heights.start <= height < heights.end:
+                links[height] = hash_text(sent[1]), hash_text(sent[2])
+        at = max(links, default=-1)
+        if at < heights.end - 1 and (found := self.block_hash(heights.end - 1)) is not None:  # a list may be truncated
+            return {heights.end - 1: found}
+        hashes = {at: links[at][0]} if links else {}
+        while at - 1 in links and links[at][1] == links[at - 1][0] != "":
+            at -= 1
+            hashes[at] = links[at][0]
+        if heights.start < at and at - 1 not in links and links[at][1]:
+            hashes[at - 1] = links[at][1]
+        return hashes
+
+    def _summaries(self, heights: HeightRange) -> list[Raw] | None:
+        """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method.
+
+        `blocks` differs between dialects. If no dialect is known, this tries the published name, so commands that are
+        the same in all dialects need no detection.
+        """
+        method = BY_COMMAND["blocks"]
+        arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
+        try:
+            dialect = self._dialect.known(method) or self._dialect.published
+            try:
+                call = MethodCall(self._calls.connection, dialect, method)
+                return call(arguments, decode_rows, str(heights), divisible=True)
+            except ServiceError as error:
+                if self._dialect.known(method) is not None or not is_misunderstood(error.code, error.message):
+                    raise
+            return self._calls.of(method)(arguments, decode_rows, str(heights), divisible=True)
+        except ServiceError:
+            return None
+
+    def first_at(self, time: float) -> int:
+        """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.
+
+        Raises IncompleteError for a time before the first block of an export: blocks that it lacks may be of that time.
+        """
+        from chainq.heights import block_time
+
+        first = 0 if self._reader is None else self._reader.first
+        if self._reader is not None and 0 < first <= self.tip_height():
+            self._reader.check_time(time, self.time_of(first))
+        return block_time.first_at(time, self.tip_height(), self.time_of, first)
+
+    def time_of(self, height: int) -> int:
+        """Return the block time of a height, in seconds since 1970. Raises ChainqError."""
+        if height not in self._times:
+            time = fields.seconds_of(fields.Picker(["timestamp"])(self._summary(height))[0])
+            if time is None:
+                raise ResponseError(f"block {height} has no valid timestamp, so no block can be found by its time")
+            self._times[height] = time
+        return self._times[height]
+
+    def _latest(self) -> list[Raw]:
+        """Return the summary of the tip as one row; no row for a chain without blocks."""
+        found = single_rows.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
+        if not found:
+            single_rows.check_empty(self._calls.of(BY_COMMAND["block"]))
+        return found
+
+    def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
+        """Yield the summary of the tip. With `known`, reuse the summary of an earlier request, if there is one.
+
+        Raises NotFoundError for a chain without blocks.
+        """
+        found = [self._tip_block] if known and self._tip_block is not None else self._latest()
+        if not found:
+            raise NotFoundError(_NO_BLOCK)
+        yield Batch(found)
+
+    def latest_height(self, *, known: bool = True) -> int:
+        """Return the height of the tip; unless `known`, request it anew. Raises NotFoundError if there is no block."""
+        height = self.tip_height() if known else self._read_tip().height
+        if height < 0:
+            raise NotFoundError(_NO_BLOCK)
+        return height
+
+
+def hash_text(value: Raw | None) -> str:
+    """Return a block hash as text that any file can hold, empty if there is none: it is only compared."""
+    return printable(fields.text_of(value))

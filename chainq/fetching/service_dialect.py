@@ -1,0 +1,72 @@
+"""The dialect of one service: stated, remembered from an earlier run, or detected when it first makes a difference."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Raw
+
+from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names, is_shared
+from chainq.catalog.methods import Method
+from chainq.errors import ServiceError
+from chainq.query import Batch
+from chainq.transport.connection import Connection
+from chainq.transport.jsonrpc import decode_array
+
+
+class ServiceDialect:
+    """The dialect in which to call the methods of a service.
+
+    `name`: as stated, `auto` to detect it. `names`: the server's own beside its dialect. `profile`: its profile's name.
+    """
+
+    def __init__(self, name: str, names: Names, connection: Connection, url: str, profile: str | None) -> None:
+        self.name, self.names = name, names
+        self._connection, self._url, self._profile = connection, url, profile
+        self._known = None if name == AUTO else DIALECTS[name].with_names(names)
+
+    @property
+    def published(self) -> Dialect:
+        """The published interface, with the server's own names."""
+        return DIALECTS["chain"].with_names(self.names)
+
+    def known(self, method: Method) -> Dialect | None:
+        """Return the dialect in which to call a method, None if it would have to be detected. Sends nothing."""
+        if self._known is not None:
+            return self._known
+        if is_shared(method, self.names):
+            return self.published
+        from chainq.config import dialect_cache
+
+        if name := dialect_cache.remembered(self._url):
+            self._known = DIALECTS[name].with_names(self.names)
+        return self._known
+
+    def of(self, method: Method) -> Dialect:
+        """Return the dialect in which to call a method. Detect it if it is unknown and makes a difference.
+
+        Raises ChainqError if detection fails.
+        """
+        known = self.known(method)
+        if known is None:
+            from chainq.fetching import dialect_detection
+
+            def probe(name: str, params: Any) -> list[Raw]:
+                return self._connection.call(
+                    name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE
+                )
+
+            known = self._known = dialect_detection.dialect_of(self._url, probe, self.names)
+        return known
+
+    def explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the batches; add a hint to an error that means that the server has another dialect."""
+        try:
+            yield from batches
+        except ServiceError as error:
+            from chainq.fetching import dialect_detection
+
+            if not dialect_detection.explain_name(error, method, self.names, self._profile):
+                dialect = self.known(method) or self.published
+                stated, shared = self.name != AUTO, is_shared(method, self.names)
+                dialect_detection.explain(error, self._url, dialect, stated=stated, shared=shared)
+            raise
