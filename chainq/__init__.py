@@ -14,11 +14,13 @@ The public API is what `__all__` names: `Client`, `AsyncClient` for asyncio, and
 `help(chainq.Client)` describes the methods, `help(chainq.client)` ranges, filters and types.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from chainq._version import __version__
 
+# Not of `typing`: loading that takes half of the time until the program handles Ctrl-C (`__main__`).
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from chainq.client import AsyncClient, Client
     from chainq.errors import (
         BrokenBodyError,
@@ -60,7 +62,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in (*__all__, "client", "errors"):
         raise AttributeError(f"module 'chainq' has no attribute {name!r}")
     from importlib import import_module

@@ -1,16 +1,19 @@
 """The entry point of the program: `chainq`, and `python -m chainq`."""
 
+import _signal  # type: ignore[import-not-found]  # `signal`, without its enumerations: they take time to load
 import gc
-import signal
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as in `chainq/__init__.py`
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Run the program and end the process."""
     # Until the program handles signals itself (`process.signals`), Ctrl-C ends it as it ends a program in C: without a
     # traceback, for nothing was begun. A signal that is ignored stays ignored.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     # Loading modules makes many objects and no garbage: collecting meanwhile takes a tenth of a short run. `cli.run`
     # turns it on again when rows come; the rows of a response are many objects and no garbage either, hence the
     # threshold. Only the program does this: `chainq.Client` leaves its process alone.

@@ -219,7 +219,9 @@ class OverdueError(UnreachableError):
     """The time that the run may take is over."""
 
 
-OVERDUE = Phrase("the run took longer than {deadline} allows")
+def overdue(limit: str) -> Phrase:
+    """Return what is said of a run that took longer than `limit`, a duration as the user wrote it."""
+    return Phrase("the run took longer than {deadline} allows", deadline=limit)
 
 
 class ResponseError(ChainqError):

@@ -49,7 +49,8 @@ def service_options(
         strict=strict,
         lake=lake,
         run=log.RUN,
-        until=None if given.deadline is None else end_at(time.monotonic() + parse_age(given.deadline, "deadline")),
+        until=None if given.deadline is None else end_at(_from_now(given.deadline), given.deadline),
+        deadline=given.deadline or "",
     )
 
 
@@ -151,6 +152,10 @@ def warn_of_unheld(unheld: Iterable[str], named: Collection[str], reporter: Repo
     if missing := [name for name in unheld if name in named]:
         null = "it is" if len(missing) == 1 else "they are"
         reporter.warn(f"full blocks, which this export was made from, lack {' and '.join(missing)}: {null} null here")
+
+
+def _from_now(deadline: str) -> float:
+    return time.monotonic() + parse_age(deadline, "deadline")
 
 
 def _url(text: str) -> str:

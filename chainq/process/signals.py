@@ -35,7 +35,9 @@ class Interrupted(BaseException):
     broken off, perhaps in the middle of a row."""
 
     def __init__(self, number: int, mid_write: bool = False) -> None:
-        super().__init__(errors.OVERDUE if number == OVERDUE else f"stopped by {signal.Signals(number).name}")
+        super().__init__(
+            errors.overdue(_State.limit) if number == OVERDUE else f"stopped by {signal.Signals(number).name}"
+        )
         self.number, self.mid_write = number, mid_write
 
 
@@ -52,6 +54,7 @@ class _State:
     ending: int | None = None  # the signal that the run is ending by
     progress = False  # whether the reader took bytes since the last alarm
     periods = 0  # of GRACE since `pending` came
+    limit = ""  # of the run's time, as the user wrote it
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
@@ -126,8 +129,9 @@ def install() -> None:
     sys.unraisablehook = _on_unraisable
 
 
-def end_at(until: float) -> float:
+def end_at(until: float, limit: str) -> float:
     """Return the time, of time.monotonic; raise Interrupted by OVERDUE if the main thread still computes after it.
+    `limit`: the duration as the user wrote it.
 
     Waiting for a service ends by itself then (`transport.connection`), and is given GRACE to. This is for what takes
     long between requests: a thread ends waits for other threads and processes, such as those of a query. While the
@@ -143,6 +147,7 @@ def end_at(until: float) -> float:
         signal.siginterrupt(OVERDUE, True)
         signal.pthread_kill(main, OVERDUE)
 
+    _State.limit = limit
     signal.signal(OVERDUE, on_tick)
     signal.siginterrupt(OVERDUE, False)  # ticks must not interrupt libraries in other threads
     signal.setitimer(signal.ITIMER_VIRTUAL, TICK, TICK)

@@ -68,6 +68,15 @@ def members(text: bytes | memoryview) -> dict[str, Raw]:
         return {key: Raw(value.encode()) for key, value in _parts(decoded, decoded.index("{"), "}")}
 
 
+def is_valid(text: bytes | memoryview) -> bool:
+    """Return whether a text is JSON, of any kind."""
+    try:
+        msgspec.json.decode(text, type=Raw)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
 def items(text: bytes | memoryview) -> list[Raw]:
     """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
     try:

@@ -106,9 +106,10 @@ class ServiceOptions(NamedTuple):
     for the responses of all calls together. `headers`: of every request; they may hold secrets. `cert`: a
     client certificate, as FILE or FILE:KEY. `patient`: try to
     reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
-    rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit.
-    `run`: its id, with which that of each request begins. `lake`: the data set to read what it
-    proves from; empty for that of the profile, None for none at all.
+    rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit;
+    `deadline`: the time that the run may take, as the user wrote it. `run`: its id, with which that of each
+    request begins. `lake`: the data set to read what it proves from; empty for the
+    profile's, None for none at all.
     """
 
     url: str = ""
@@ -125,6 +126,7 @@ class ServiceOptions(NamedTuple):
     patient: bool = False
     strict: bool = False
     until: float | None = None
+    deadline: str = ""
     run: str = ""
     lake: str | None = None
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from chainq import tuning
 from chainq.errors import (
-    OVERDUE,
     BrokenBodyError,
     ChainqError,
     OverdueError,
@@ -23,6 +22,7 @@ from chainq.errors import (
     ServiceError,
     TooHeavyError,
     UsageError,
+    overdue,
 )
 from chainq.process import Closing
 from chainq.text.sanitize import keep_secret, mask_url
@@ -220,10 +220,11 @@ class Connection(Closing):
 
         Until a call succeeds, an invalid response may be that of something else than a chain data service.
         """
-        if self._url and not isinstance(error, OverdueError | UsageError):
+        if self._url and not isinstance(error, UsageError):
             error.message = f"{self._url}: " + error.message
             if isinstance(error, ResponseError) and not self._succeeded:
-                error.hint = error.hint or "is the URL right?"
+                error.hint = error.hint or failures.IS_URL_RIGHT
+            error.hint = failures.hint_for(self._url, error.hint)
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Set the wait after a failure, and the number of concurrent requests from now on.
@@ -273,7 +274,7 @@ class Connection(Closing):
             return math.inf
         left = self._options.until - self._clock.monotonic()
         if left <= 0:
-            raise OverdueError(OVERDUE)
+            raise OverdueError(overdue(self._options.deadline))
         return left
 
     def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:

@@ -27,7 +27,9 @@ from chainq.errors import (
     ServiceError,
     TooHeavyError,
     UnreachableError,
+    sentences,
 )
+from chainq.rows import raw_json
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import (
     TRANSIENT,
@@ -65,13 +67,14 @@ _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
 _PATH = "check the URL and its path"
+IS_URL_RIGHT = "is the URL right?"
 _PORT = "check the scheme and the port of the URL"
 _PORT_OR_LOG = f"{_PORT}, or the log of the server"
 _LOG = "check the log of the server, or of a proxy before it"
 _PROXY = "check the proxy and its login"
 _LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
 """In the URLs of login pages."""
-_HIDDEN_PATH = Phrase("*** hides what may be an API key: check the path in {url}, CHAINQ_URL or the profile")
+_HIDDEN_PATH = Phrase("*** hides what may be an API key in {url}, CHAINQ_URL or the profile")
 _HINTS = {
     404: _PATH,
     405: _PATH,
@@ -284,8 +287,12 @@ def _of_refusal(message: str, response: Response, options: ServiceOptions) -> Ch
         return UnreachableError(message, hint)
     if response.forwarded and status == 403:
         hint = Phrase("{}; if the proxy refused, check its rules", hint)
-    hidden = hint is _PATH and "/***" in mask_url(options.url)
-    return ServiceError(message, _HIDDEN_PATH if hidden else hint, code=f"HTTP {status}")
+    return ServiceError(message, hint, code=f"HTTP {status}")
+
+
+def hint_for(url: str, hint: str) -> str:
+    """Return a hint, with what `***` in the path of a masked URL hides if the hint is to check that URL."""
+    return sentences(hint, _HIDDEN_PATH) if "/***" in url and (_PATH in hint or IS_URL_RIGHT in hint) else hint
 
 
 def _credentials(options: ServiceOptions) -> str:
@@ -332,7 +339,7 @@ def of_web_page(response: Response) -> BrokenBodyError | None:
     title = f", page title '{excerpt(html.unescape(found[1]), 80)}'" if found else ""
     return BrokenBodyError(
         f"response is not JSON: HTTP {response.status}, {kind}{title}",
-        f"this looks like a web page: is the URL right?{f' {OVER_HTTP}' if response.status in NO_POST else ''}",
+        f"this looks like a web page: {IS_URL_RIGHT}{f' {OVER_HTTP}' if response.status in NO_POST else ''}",
     )
 
 
@@ -342,7 +349,7 @@ def of_first(response: Response) -> ResponseError | None:
     Neither another attempt nor a smaller request helps then.
     """
     start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not start or start.startswith((b"{", b"[")):
+    if not start or start.startswith((b"{", b"[")) or raw_json.is_valid(response.body):
         return None
     shown = excerpt(mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace")), 60)
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"

@@ -85,12 +85,13 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
     except RecursionError:
         raise ResponseError("response is nested too deeply") from None
     except ValueError:
-        if text[0] == ord("["):
-            raise ResponseError("response is an array, not an object") from None
+        if raw_json.is_valid(text):
+            raise ResponseError(f"response is not a JSON object: {_shown(text)}") from None
         raise _not_json(text) from None
     version = bytes(envelope.get("jsonrpc", b"absent"))
     if version != b'"2.0"':
-        raise ResponseError(f"response is not JSON-RPC 2.0: jsonrpc is {excerpt(version.decode(), 20)}")
+        member = f"jsonrpc is {excerpt(version.decode(), 20)}"
+        raise ResponseError(f"response is not JSON-RPC 2.0, {member}: {_shown(text)}")
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
@@ -102,7 +103,7 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
             raise ResponseError("response has both a result and an error")
         raise _error(bytes(error))
     if "result" not in envelope:
-        raise ResponseError("response has neither a result nor an error")
+        raise ResponseError(f"response has neither a result nor an error: {_shown(text)}")
     return envelope["result"]
 
 
@@ -134,8 +135,11 @@ def compact(body: bytes) -> bytes:
 
 
 def _not_json(body: bytes | memoryview) -> BrokenBodyError:
-    shown = excerpt(mask_sent(bytes(body[:SHOWN_BYTES]).decode(errors="replace"))[:200], 80)
-    return BrokenBodyError(f"response is not JSON, or ends early: {len(body)} bytes, {shown}")
+    return BrokenBodyError(f"response is not JSON, or ends early: {len(body)} bytes, {_shown(body)}")
+
+
+def _shown(body: bytes | memoryview) -> str:
+    return excerpt(mask_sent(bytes(body[:SHOWN_BYTES]).decode(errors="replace"))[:200], 80)
 
 
 def _plain(body: bytes) -> bool:

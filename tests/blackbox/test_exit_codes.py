@@ -316,12 +316,23 @@ def test_an_error_names_the_proxy(name: str, status: str, code: int, chainq: Pro
     assert len(seen) == 1
 
 
-def test_3_a_hidden_path_says_where_it_comes_from(chainq: Program) -> None:
+@pytest.mark.parametrize(
+    ("status", "page", "code", "advice"),
+    [
+        (404, b"no", 3, "HTTP 404: no; check the URL and its path; "),
+        (200, b"no", 5, "text/plain, no; is the URL right? "),
+        (200, b"<p>no", 5, "this looks like a web page: is the URL right? "),
+        (200, b'{"status":"up"}', 5, 'jsonrpc is absent: {"status":"up"}; is the URL right? '),
+    ],
+)
+def test_a_hidden_path_says_where_it_comes_from(
+    status: int, page: bytes, code: int, advice: str, chainq: Program
+) -> None:
     """What may be a key stays hidden, and the message names the places that the URL may come from."""
-    with canned(lambda _: Canned(b"no", 404, "text/plain")) as (url, _):
-        said = one_line(chainq("block", "5", url=f"{url}v1/k3yk3yk3y"), 3)
-        assert "/v1/***: HTTP 404: no; *** hides what may be an API key: check the path in --url, CHAINQ_URL" in said
-        assert "***" not in one_line(chainq("block", "5", url=f"{url}v1/mainnet"), 3)
+    with canned(lambda _: Canned(page, status, "text/plain")) as (url, _):
+        said = one_line(chainq("block", "5", url=f"{url}v1/k3yk3yk3y"), code)
+        assert f"{advice}*** hides what may be an API key in --url, CHAINQ_URL or the profile" in said
+        assert "***" not in one_line(chainq("block", "5", url=f"{url}v1/mainnet"), code)
 
 
 def test_profiles_are_listed_if_the_default_one_is_wrong(chainq: Program) -> None:
@@ -393,7 +404,10 @@ def test_5_a_web_page(status: int, words: list[str], chainq: Program) -> None:
     [
         (b"OK\n", "response is not JSON: HTTP 200, text/plain, OK", 1),
         (b"", "response is empty (after 2 attempts)", 4),
-        (b'{"status":"up"}', "response is not JSON-RPC 2.0: jsonrpc is absent", 1),
+        (b'{"status":"up"}', 'response is not JSON-RPC 2.0, jsonrpc is absent: {"status":"up"}', 1),
+        (b"12345\n", "response is not a JSON object: 12345", 1),
+        (b'"some text"', 'response is not a JSON object: "some text"', 1),
+        (b"[1]", "response is not a JSON object: [1]", 1),
     ],
 )
 def test_5_another_service(body: bytes, what: str, most: int, chainq: Program) -> None:

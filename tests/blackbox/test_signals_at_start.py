@@ -30,7 +30,7 @@ def struck(program: Program, module: str, number: signal.Signals) -> dict[str, s
     return {"PYTHONPATH": str(folder), "AT": module, "BY": str(int(number))}
 
 
-@pytest.mark.parametrize("module", ["chainq.cli.main", "typer", "chainq.cli.options"])
+@pytest.mark.parametrize("module", ["typing", "chainq.cli.main", "typer", "chainq.cli.options"])
 def test_130_ctrl_c_while_the_program_loads(module: str, chainq: Program) -> None:
     """Ctrl-C before a command has begun ends the program by SIGINT without a word: nothing was done."""
     ran = chainq("block", "5", url="demo:", env=struck(chainq, module, signal.SIGINT))

@@ -79,7 +79,7 @@ def test_a_valid_answer_is_accepted(decode: Decode, body: bytes) -> None:
         (enveloped('["\xff"]').replace("ÿ".encode(), b"\xff"), BrokenBodyError, "UTF-8"),
         (enveloped("[NaN]"), BrokenBodyError, "response is"),
         (enveloped("[1,]"), BrokenBodyError, "response is"),
-        (b"[" + enveloped("[]") + b"]", ResponseError, "array"),
+        (b"[" + enveloped("[]") + b"]", ResponseError, "not a JSON object"),
         (b"5", ResponseError, "response is"),
         (b"null", ResponseError, "response is"),
         (enveloped("[]", id_="8"), ResponseError, "response id 8 does not match request id 7"),
