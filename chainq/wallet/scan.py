@@ -48,9 +48,7 @@ class Scanner(Closing):
         self._view_keys.clear()
         self.__dict__.pop("_matcher", None)
 
-    def scan(
-        self, batches: Iterator[Batch], *, ahead: bool = True, check: Callable[[], None] = lambda: None
-    ) -> Iterator[Scanned]:
+    def scan(self, batches: Iterator[Batch], *, check: Callable[[], None], ahead: bool = True) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
         `ahead`: the caller reports the heights of each batch as its progress. `check`: called after each block, ends

@@ -36,6 +36,10 @@ def batches(sizes: list[int]) -> Iterator[Batch]:
         yield Batch(rows, HeightRange(at, at + 1))
 
 
+def nothing() -> None:
+    """Check nothing after each block."""
+
+
 def due(sizes: list[int]) -> list[tuple[int, Findings]]:
     problem = "owner_x is empty, expected decimal digits"
     return [
@@ -50,7 +54,7 @@ def test_findings_come_in_order(workers: int) -> None:
     sizes = [0, 1, BLOCK, 0, BLOCK + 1, 3 * BLOCK, 2, *[BLOCK] * OWN_BLOCKS, 5 * BLOCK + 7, 0]
     with Scanner([PUBLISHED.text], workers) as scanner:
         for _ in range(2):
-            found = [(one.batch.heights, one.findings) for one in scanner.scan(batches(sizes))]
+            found = [(one.batch.heights, one.findings) for one in scanner.scan(batches(sizes), check=nothing)]
             assert [(heights.start, findings) for heights, findings in found if heights] == due(sizes)
 
 
@@ -65,7 +69,7 @@ def test_batches_are_taken_as_they_are_needed() -> None:
             yield Batch([PUBLIC] * 2 * BLOCK, HeightRange(0, 1))
 
     with Scanner([PUBLISHED.text], 2) as scanner:
-        found = scanner.scan(endless())
+        found = scanner.scan(endless(), check=nothing)
         for given in range(1, 50):
             next(found)
             assert taken - given <= AHEAD  # two workers, two blocks in a batch
@@ -79,7 +83,7 @@ def test_an_error_waits_for_its_turn() -> None:
         raise UnreachableError("gone")
 
     with Scanner([PUBLISHED.text], 2) as scanner:
-        found = scanner.scan(failing())
+        found = scanner.scan(failing(), check=nothing)
         assert [len(next(found).batch.rows) for _ in range(2)] == [BLOCK, 3]
         with pytest.raises(UnreachableError):
             next(found)
@@ -89,4 +93,4 @@ def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch)
     """None of its rows is skipped."""
     monkeypatch.setattr("sys.executable", "/bin/false")
     with Scanner([PUBLISHED.text], 2) as scanner, pytest.raises(IncompleteError, match="worker process ended with"):
-        list(scanner.scan(batches([2 * OWN_BLOCKS * BLOCK])))
+        list(scanner.scan(batches([2 * OWN_BLOCKS * BLOCK]), check=nothing))
