@@ -13,7 +13,7 @@ Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and o
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -193,17 +193,20 @@ class Files:
                 self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
             ):
                 check_rows(self._store, entry, file.metadata)
-                self._note_unfit(entry, file.metadata, stored, None)
+                self._note_unfit(file.metadata, partial(_group_of, file), stored, None)
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
                     if len(stored) < len(columns):
                         arrays[PARTITION_COLUMN] = self._starts([(entry.spec.start, batch.num_rows)])
                     yield make([arrays[name] for name in columns])
 
-    def _note_unfit(self, entry: Entry, footer: Any, columns: Sequence[str], where: Any) -> None:
+    def _note_unfit(
+        self, footer: Any, group_of: Callable[[int, list[str]], Any], columns: Sequence[str], where: Any
+    ) -> None:
         """Note the columns of a query whose values are in `extra`, in rows that its filter on height may leave.
 
-        The footer tells which row groups have anything there; most files have nothing, and are not read for it.
+        `group_of` returns columns of a row group of the file. The footer tells which row groups have anything there;
+        most files have nothing, and are not read for it.
         """
         groups = [number for number in range(footer.num_row_groups) if _has_extra(footer.row_group(number))]
         named = {*columns, *re.findall(r"[\w.]+", str(where))} - {EXTRA, PARTITION_COLUMN, *self.unfit}
@@ -211,17 +214,13 @@ class Files:
         if not groups or not wanted:
             return
         stored = [name for name in (EXTRA, self._height) if name]
-        with (
-            checked(self._store, entry.spec.name),
-            self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
-        ):
-            for number in groups:
-                rows = file.read_row_group(number, columns=stored)
-                for name in wanted:
-                    if name not in self.unfit and self._has_unfit(rows, name, where):
-                        kind = excerpt(str(self._schema.field(name).type), 40)
-                        left = f"values of {name!r} that do not fit {kind} are NULL here"
-                        self.unfit[name] = f"{left}; the column {EXTRA} has them as sent"
+        for number in groups:
+            rows = group_of(number, stored)
+            for name in wanted:
+                if name not in self.unfit and self._has_unfit(rows, name, where):
+                    kind = excerpt(str(self._schema.field(name).type), 40)
+                    left = f"values of {name!r} that do not fit {kind} are NULL here"
+                    self.unfit[name] = f"{left}; the column {EXTRA} has them as sent"
 
     def _has_unfit(self, rows: Any, column: str, where: Any) -> bool:
         """Return whether a column has values in `extra`, in rows of heights that an expression may be true for."""
@@ -259,9 +258,9 @@ class Files:
             jobs = (partial(self._fragment, entry) for entry in hit)
             fragments = list(in_order(OPENED, jobs, len(hit)))
             names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
-            for entry, fragment in zip(hit, fragments, strict=True):
-                self._note_unfit(entry, fragment.metadata, columns, where)
             with checked(self._store, names):
+                for fragment in fragments:
+                    self._note_unfit(fragment.metadata, partial(_group_in, fragment), columns, where)
                 yield from self._made(fragments).to_batches(columns=columns, filter=where)
 
     def _hit(self, groups: list[list[Entry]], where: Any) -> list[list[Entry]]:
@@ -294,6 +293,16 @@ class Files:
 
     def _source(self, entry: Entry) -> Any:
         return self._store.source(Listed(entry.spec.name, entry.size))
+
+
+def _group_of(file: Any, number: int, columns: list[str]) -> Any:
+    """Return columns of a row group of an open Parquet file."""
+    return file.read_row_group(number, columns=columns)
+
+
+def _group_in(fragment: Any, number: int, columns: list[str]) -> Any:
+    """Return columns of a row group of a file in an Arrow dataset."""
+    return fragment.subset(row_group_ids=[number]).to_table(columns=columns)
 
 
 def _has_extra(group: Any) -> bool:
