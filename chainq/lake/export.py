@@ -240,13 +240,16 @@ class Export:
     ) -> Totals | None:
         """Run the plan; return None if the range has no blocks. `begin` is called with the plan, `wrote` with each
         partition. `options`: for a worker. Raises ChainqError; BusyError if another export is running."""
-        engine.check()
-        # All that may be refused comes before the lock creates a folder.
-        if data_set.read(self._store) is None and self._described(look(self._store, listed=True).inventory) is None:
-            self._new = self._target(None, Inventory({}, {}, []))
-            if self._new is None:
-                return None
+        todo: list[Todo] = []
+        entries: dict[Key, Entry] = {}  # of what this run has written
         with ExitStack() as stack:
+            stack.enter_context(self._noted(todo, entries))
+            engine.check()
+            # All that may be refused comes before the lock creates a folder.
+            if data_set.read(self._store) is None and self._described(look(self._store, listed=True).inventory) is None:
+                self._new = self._target(None, Inventory({}, {}, []))
+                if self._new is None:
+                    return None
             check: Callable[[], None] = stack.enter_context(self._store.lock()) if lock else lambda: None
             stack.enter_context(last_run.recorded(self._store, self._tables, self._service.blocks.tip_height))
             self._store.clean()
@@ -254,6 +257,7 @@ class Export:
             made = self.plan(listed=not lock)
             if made is None:
                 return None
+            todo += made.todo
             tables = {
                 (kind, command): open_table(kind, self._store, command)
                 for kind, command in sorted(made.registered)
@@ -266,28 +270,20 @@ class Export:
             tip = self._service.blocks.tip()
             job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes, known)
             totals: Counter[str] = Counter(kept=made.kept)
-            entries: dict[Key, Entry] = {}  # of what this run has written
             hashes: dict[Key, str] = {}  # of the same files
             stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
             for (_, command), table in tables.items():
-                table.withdraw(todo.spec for todo in made.todo if todo.spec.command == command)
-            try:
-                for done in engine.run(job, made.tasks, check) if made.tasks else ():
-                    written = [entry for name in done.receipts if (entry := parse_entry(name))]
-                    keys = [(entry.spec.command, entry.spec.start) for entry in written]
-                    entries.update(zip(keys, written, strict=True))
-                    hashes.update(zip(keys, done.hashes, strict=True))
-                    totals.update(written=len(done.receipts), rows=done.rows, size=done.size, calls=done.calls)
-                    for heights in done.believed:
-                        self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
-                    self.unhashed.update(done.unhashed)
-                    wrote(done)
-            except BaseException as error:
-                of_all = f"{totals['written']} of {counted(len(made.todo), 'partition')}"
-                # A worker may not have reached the service, but this process has.
-                again = not isinstance(error, ChainqError) or error.again or isinstance(error, UnreachableError)
-                error.add_note(f"{of_all} written{f'; {self._rest(made.todo, entries)}' if again else ''}")
-                raise
+                table.withdraw(one.spec for one in todo if one.spec.command == command)
+            for done in engine.run(job, made.tasks, check) if made.tasks else ():
+                written = [entry for name in done.receipts if (entry := parse_entry(name))]
+                keys = [(entry.spec.command, entry.spec.start) for entry in written]
+                entries.update(zip(keys, written, strict=True))
+                hashes.update(zip(keys, done.hashes, strict=True))
+                totals.update(written=len(done.receipts), rows=done.rows, size=done.size, calls=done.calls)
+                for heights in done.believed:
+                    self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
+                self.unhashed.update(done.unhashed)
+                wrote(done)
             before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
             self._check_links(inside)
@@ -346,10 +342,26 @@ class Export:
             if len(near) >= MANY:
                 self._hashes |= self._service.blocks.block_hashes(HeightRange(near[0], near[-1] + 1))
 
-    def _rest(self, todo: Sequence[Todo], written: Mapping[Key, Entry]) -> str:
-        """Return how to get what an export that fails has not written."""
-        left = [one.spec for one in todo if (one.spec.command, one.spec.start) not in written]
-        if not self._query.repair or not left:
+    @contextmanager
+    def _noted(self, todo: Sequence[Todo], written: Mapping[Key, Entry]) -> Iterator[None]:
+        """Add to an error, or a signal, how much of `todo` is written, and how to get the rest; both grow meanwhile."""
+        try:
+            yield
+        except BaseException as error:
+            if not todo:
+                if not isinstance(error, ChainqError):
+                    error.add_note("nothing written; run the command again")
+                raise
+            error.add_note(f"{len(written)} of {counted(len(todo), 'partition')} written")
+            left = [one.spec for one in todo if (one.spec.command, one.spec.start) not in written]
+            # A worker may not have reached the service, but this process has.
+            if left and (not isinstance(error, ChainqError) or error.again or isinstance(error, UnreachableError)):
+                error.add_note(self._rest(left))
+            raise
+
+    def _rest(self, left: Sequence[PartitionSpec]) -> str:
+        """Return how to get partitions that an export that fails has not written."""
+        if not self._query.repair:
             return "run the command again for the rest"
         return f"the same command would repair these again; the rest is {HeightRange(left[0].start, left[-1].end)}"
 

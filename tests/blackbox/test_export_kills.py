@@ -12,7 +12,7 @@ import pytest
 
 from harness.kills import END, KILLS, RANGE, START, children, ends, kill_and_resume
 from harness.lake import Lake
-from harness.program import LONGEST, Program, finish
+from harness.program import LONGEST, Program, finish, one_line
 from harness.services import Moving, held, serving
 from harness.truth import Truth
 
@@ -78,18 +78,26 @@ def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Progra
     assert "lower -w or -j" in ran.err
 
 
-def test_ctrl_c_ends_all(chainq: Program) -> None:
-    """SIGINT ends the run as it ends any command; no temporary file stays, and the lock is free."""
-    service, begun, go = holding_back_records()
+@pytest.mark.parametrize(
+    ("method", "number", "said"),
+    [
+        ("records/all", signal.SIGINT, " of 16 partitions written; run the command again for the rest"),
+        ("latest/block", signal.SIGTERM, "nothing written; run the command again"),
+    ],
+)
+def test_a_signal_ends_all(method: str, number: signal.Signals, said: str, chainq: Program) -> None:
+    """A signal ends the run as it ends any command; no temporary file stays, and the lock is free."""
+    service = Moving(END)
+    begun, go = held(service, method.__eq__)
     with serving(service) as url:
         with chainq.executed():
             run = chainq.start(*WORDS, url=url)
         assert begun.wait(LONGEST)
-        run.send_signal(signal.SIGINT)
+        run.send_signal(number)
         ran = finish(run)
         go.set()
-        assert ran.code == -signal.SIGINT, ran.err
-        assert "stopped by SIGINT" in ran.err
-        assert "run the command again for the rest" in ran.err
+        line = one_line(ran, -number)
+        assert line.startswith(f"chainq export: stopped by {number.name}; ")
+        assert line.endswith(f"{said}\n")
         assert Lake(chainq.home / "lake").stray == []
         assert chainq(*WORDS, url=url).code == 0
