@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chainq.errors import UsageError
 from chainq.sinks.open import receipt_path
+from chainq.stored.open import path_of
 from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ def check(file: Path, given: "OutputOptions") -> None:
     """
     for name in _read(given):
         with suppress(OSError, ValueError):  # no such file, or a name that is too long
-            if _part_of_export(file, Path(name)):
+            path = path_of(name) if name[:5].lower() == "file:" else Path(name)
+            if _part_of_export(file, path):
                 raise UsageError(f"the output {printable(str(file))} is inside the export that is read", _ANOTHER)
-            if file.is_file() and any(map(file.samefile, _files(Path(name)))):
+            if file.is_file() and any(map(file.samefile, _files(path))):
                 raise UsageError(f"the output {printable(str(file))} is a file that this command reads", _ANOTHER)
 
 
@@ -36,6 +38,21 @@ def _read(given: "OutputOptions") -> Iterator[str]:
     for name in _LISTS:
         yield from map(str, getattr(given, name, None) or ())
     yield from filter(None, (getattr(given, "cert", None) or "").split(":"))
+    yield from filter(None, _of_profile(given))
+
+
+def _of_profile(given: "OutputOptions") -> tuple[str | None, ...]:
+    """Return the service and the export that a profile names; nothing if none is used, or it cannot be read."""
+    from chainq.config import profiles
+
+    name, url = getattr(given, "profile", None), getattr(given, "url", None)
+    if url and not name:
+        return ()
+    try:
+        found = profiles.profile(name, profiles.read())
+    except UsageError:  # raised later if the run needs it
+        return ()
+    return None if url else found.url, found.lake
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -25,7 +25,7 @@ def open_store(destination: str) -> Store:
     if scheme is None or scheme[1].lower() == "file":
         from chainq.stored.folder import FolderStore
 
-        folder = _folder(destination) if scheme else Path(destination)
+        folder = path_of(destination) if scheme else Path(destination)
         if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
             raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
         return FolderStore(folder)
@@ -41,8 +41,8 @@ def open_store(destination: str) -> Store:
     return ObjectStore(destination)
 
 
-def _folder(url: str) -> Path:
-    """Return the path in a file URL (RFC 8089)."""
+def path_of(url: str) -> Path:
+    """Return the path in a file URL (RFC 8089). Raises UsageError."""
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost") or not parts.path:
         raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")

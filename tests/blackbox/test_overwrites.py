@@ -16,7 +16,11 @@ def folder(program: Program, server: Servers) -> Path:
     (root / "soft.jsonl").symlink_to("r.jsonl")
     (root / "hard.jsonl").hardlink_to(root / "r.jsonl")
     (root / "k").write_text("AViewKey1\n")
-    assert program("export", "records", "--to", str(root / "lake"), "0:4", "--partition", "2", url=url).code == 0
+    lake = str(root / "lake")
+    assert program("export", "records", "--to", lake, "0:4", "--partition", "2", url=url).code == 0
+    profiles = {"exported": f'url = "file:{lake}"', "both": f'url = "{url}"\nlake = "{lake}"'}
+    program.config.parent.mkdir(parents=True, exist_ok=True)
+    program.config.write_text("".join(f"[profiles.{name}]\n{lines}\n" for name, lines in profiles.items()))
     return root
 
 
@@ -35,6 +39,9 @@ READ, INSIDE = "is a file that this command reads", "is inside the export that i
         (["verify", "lake"], "lake/records/new.jsonl", INSIDE),
         (["records", "0:2", "--lake", "lake"], "lake/chainq.json", INSIDE),
         (["sql", "lake", "select 1"], "lake/records/start=000000000/data.parquet", INSIDE),
+        (["sql", "file:{root}/lake", "select 1"], "lake/records/new.jsonl", INSIDE),
+        (["records", "0:2", "--profile", "exported"], "lake/records/new.jsonl", INSIDE),
+        (["records", "0:2", "--profile", "both"], "lake/records/new.jsonl", INSIDE),
     ],
 )
 def test_2_an_output_that_is_read(
@@ -43,8 +50,9 @@ def test_2_an_output_that_is_read(
     """The same file by any name, a receipt beside it, and the files of an export."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     command, *others = words
-    named = [str(folder / word) if (folder / word.partition(":")[0]).exists() else word for word in others]
-    line = one_line(program(command, *named, "-o", str(folder / output), url=nowhere), 2)
+    named = [str(folder / word) if (folder / word).exists() else word.format(root=folder) for word in others]
+    url = None if "--profile" in words else nowhere
+    line = one_line(program(command, *named, "-o", str(folder / output), url=url), 2)
     assert said in line
     assert line.endswith("name another file for the output\n")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
