@@ -35,7 +35,7 @@ class ExitCode(IntEnum):
         member._value_, member.meaning = code, meaning
         return member
 
-    OK = 0, "Success: the output is complete."
+    OK = 0, "Success: the output is complete, unless a warning names heights."
     NOT_FOUND = 1, "A block or transaction that was looked up does not exist; the others were printed."
     USAGE = 2, "Usage error: an invalid argument, no service URL, or an invalid configuration file."
     SERVICE = 3, "The service returned an error."

@@ -54,7 +54,7 @@ def run(given: DoctorCommand) -> None:
         sink.write((_json(diagnosis) if given.json else _table(diagnosis)).encode())
         saved = save is not None and _save(given, diagnosis, url, options, bool(headers), reporter)
         if not given.json and diagnosis.dialect is not None:
-            works = all(check.ok for check in diagnosis.checks if check.name == "latest")
+            works = all(check.ok for check in diagnosis.checks if check.name in ("latest", "tip"))
             sink.write(_next(url, options, save if saved else None, default=given.default, works=works).encode())
     for check in diagnosis.checks:
         if check.fault is not None:
@@ -94,7 +94,7 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool, works: bool) -> str:
-    """Return the commands to go on with, `works` if there is `latest`; a URL with secrets is not repeated."""
+    """Return the commands to go on with, `works` if the tip can be shown; a URL with secrets is not repeated."""
     where = f" --profile {options.profile}" if options.profile else f" --url {quote(url)}"
     where = where if options.profile or mask_url(url) == url else ""
     if saved:

@@ -181,8 +181,11 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return A_HEIGHT
     if "--to" in error.format_message():
         return "--to is a folder, or the URL of an object store"
-    extra = re.search(r"unexpected extra argument.* \((.+)\)", error.format_message())
     context: Context | None = getattr(error, "ctx", None)
+    if error.format_message().startswith("Missing argument") and context:
+        example = re.search("chainq .*", context.command.epilog or "")
+        return f"such as: {example[0]}" if example else ""
+    extra = re.search(r"unexpected extra argument.* \((.+)\)", error.format_message())
     if not extra or not context:
         return ""
     from chainq.cli.extra_words import advice

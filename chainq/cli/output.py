@@ -21,7 +21,7 @@ from chainq.cli.report import Reporter
 from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
-from chainq.sinks.base import Sink
+from chainq.sinks.base import Sink, unopened
 from chainq.sinks.open import descriptor_of, has_receipt, receipt_path
 from chainq.text.sanitize import mask_url, printable, quoted
 from chainq.text.spelling import spelled
@@ -240,8 +240,9 @@ def file_of(given: "OutputOptions") -> Path | None:
     check_name("--output", name)
     file = Path(name)
     if name.endswith("/") or not file.name:  # `.` has no name
-        what = "is a directory" if file.is_dir() else "the name of a folder, expected that of a file"
-        raise OutputError(f"cannot write {printable(name)}: {what}")
+        if file.is_dir():
+            raise unopened(f"cannot write {printable(name)}", file, IsADirectoryError(0, "is a directory"))
+        raise OutputError(f"cannot write {printable(name)}: the name of a folder, expected that of a file")
     if descriptor_of(file) == 1:
         return None
     from chainq.cli import overwrites

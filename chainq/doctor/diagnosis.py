@@ -18,7 +18,7 @@ from chainq.doctor.block_hashes import NAME, block_hashes
 from chainq.doctor.methods import MethodProber, other_name
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
-from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, IncompleteError, Phrase, ResponseError, ServiceError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
@@ -29,6 +29,7 @@ ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
 _SHOWN = {Role.ID: "transaction_id", Role.PROGRAM: "program_id", Role.FUNCTION: "function_name"}  # in record rows
 _ODD = "this may be another kind of service: is the URL right?"
+_BEHIND = "the server is behind: end ranges below the tip, such as chainq records -20:-10, or wait"
 _MINUTE, _HOUR = 60, 3600  # seconds
 # Requests per second. Deployed servers allow 200 calls of a method per minute; a steady 198 are still refused, because
 # a call near the end of a window can extend it (docs/protocol.md, "Rate limits").
@@ -136,6 +137,9 @@ class _Examination:
                 fault.hint = _ODD if self.dialect is None else other_name(BY_COMMAND["latest"])
             return Check(name, UNKNOWN, str(fault), None if latest.skipped else fault)
         self._tip = height
+        if self.methods.call("block", {Role.HEIGHT: height}).result == b"[]":
+            behind = IncompleteError(f"block {height} is missing, though latest/block returned it", _BEHIND)
+            return Check(name, f"{height}, but missing", str(behind), behind)
         if timestamp is None:
             return Check(name, str(height), "the block has no valid time")
         seconds = self._now - timestamp

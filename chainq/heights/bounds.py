@@ -65,7 +65,7 @@ def _hint(text: str) -> str:
     if meant := meant_height(text):
         return meant
     if re.fullmatch(r"-[0-9_.KkMm]+", text):
-        return Phrase("to count from the tip use {last}", last="N")
+        return Phrase("for the last {} blocks use {}:, or {last} with blocks or records", text[1:], text, last=text[1:])
     if match := re.fullmatch(r"([0-9_.KkMm]+)(?:[-,]|\.\.+)([0-9_.KkMm]*)", text):
         return as_range(*match.groups())
     if match := re.fullmatch(r"([0-9_.KkMm]+):([0-9_.KkMm]+)", text):

@@ -124,4 +124,5 @@ def unopened(failed: str, path: Path, error: OSError) -> OutputError:
     if isinstance(error, FileNotFoundError) and not os.path.lexists(folder):
         name = printable(str(folder))
         return OutputError(f"{failed}: there is no folder {name}", f"create it with: mkdir -p {quote(name)}")
-    return OutputError(f"{failed}: {error.strerror}")
+    hint = "add the name of a file in it" if isinstance(error, IsADirectoryError) else ""
+    return OutputError(f"{failed}: {error.strerror}", hint)

@@ -93,6 +93,14 @@ def test_rows_that_all_replicas_lack_near_the_tip(chainq: Program, server: Serve
         assert chainq(*words, url=server("--tip", "195")).err == ""
 
 
+def test_6_doctor_names_a_server_that_is_behind(chainq: Program, server: Servers) -> None:
+    """The block at the tip is missing, and no command that needs it is proposed."""
+    ran = chainq("doctor", url=server("--tip", "195", "--lag-blocks", "1"))
+    said(ran, 6, "block 195 is missing, though latest/block returned it; the server is behind: end ranges below the")
+    assert "195, but missing" in ran.out.decode()
+    assert "show latest" not in ran.out.decode()
+
+
 def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None:
     """The hint is a range that every server has, written as the given one; far below the tip --no-verify alone."""
     url = server("--tip", "195", "--lag-blocks", "5")
