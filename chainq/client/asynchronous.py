@@ -2,11 +2,15 @@
 
 import asyncio
 import inspect
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial, wraps
 from itertools import chain, islice
+from queue import Empty
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 from chainq.client.arguments import (
@@ -25,6 +29,8 @@ from chainq.client.rows import ProvedRows, Rows
 from chainq.client.signatures import show_keywords
 from chainq.errors import ChainqError, UsageError
 from chainq.heights.bounds import HIGHEST
+from chainq.process.threads import Pool
+from chainq.transport.base import ABANDONED
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -83,7 +89,7 @@ class AsyncRows(AsyncIterator[R], Generic[R]):
                     break
                 self._part = iter(part)
             else:
-                await self._client.run(self._fetch)
+                await self._client.run(self._fetch, cancels=False)  # what it requested is there for the next reader
         return raw
 
     async def chunks(self, rows: int) -> AsyncIterator[Rows[R]]:
@@ -167,13 +173,23 @@ def _one(
     return _described(called)
 
 
+def _settle(future: "Future[T]", call: Callable[[], T], abandoned: threading.Event) -> None:
+    """Make a call, unless nobody waits for it any more, and give its outcome to a future."""
+    ABANDONED.set(abandoned)
+    if future.set_running_or_notify_cancel():
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+
 class AsyncClient:
     """A service at a URL, for asyncio: what `Client` takes and has, as coroutines and asynchronous iterators.
 
     One thread makes the calls of a client, one after the other; the requests of each are still sent in parallel. For
-    several ranges at a time, take as many clients. If a task is cancelled, as by `asyncio.wait_for`, its call continues
-    in the thread with all requests that it needs, which can take hours for `balance` and `owned`. The next call waits
-    for its end. Only `close` cancels it.
+    several ranges at a time, take as many clients. If a task is cancelled, as by `asyncio.wait_for`, its call ends with
+    the next response; one for a row of `async for` is finished, so that no row is lost. The next call waits for that,
+    the end of the program does not.
 
         >>> import asyncio
         >>> async def heights():
@@ -186,7 +202,8 @@ class AsyncClient:
     def __init__(self, url: Location | None = None, **options: Unpack[ClientOptions]) -> None:
         check_names("AsyncClient", options, [*ClientOptions.__annotations__])
         self.client = Client(url, **options)
-        self._thread = ThreadPoolExecutor(1, "chainq")
+        self._thread: Pool[None] = Pool(1)
+        self._closed, self._closing = False, threading.Lock()
 
     def __repr__(self) -> str:
         return f"<Async{repr(self.client)[1:]}"
@@ -207,15 +224,39 @@ class AsyncClient:
     async def close(self) -> None:
         """Cancel the requests under way and close the connections. Whatever is called later raises UsageError."""
         self.client.close()
-        await asyncio.to_thread(self._thread.shutdown)
+        if not self._closed:
+            self._closed = True
+            self._thread.finish()
+        await asyncio.to_thread(self._join)
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """Return what a call returns that this client's thread makes. Raises what it raises."""
+    async def run(self, call: Callable[[], T], *, cancels: bool = True) -> T:
+        """Return what a call returns that this client's thread makes. Raises what it raises.
+
+        `cancels`: a task that is cancelled ends the call, with the next response at the latest.
+        """
+        if self._closed:
+            raise UsageError("the client is closed")
+        self._forget(0)
+        future: Future[T] = Future()
+        abandoned = threading.Event()
+        self._thread.submit(None, partial(copy_context().run, _settle, future, call, abandoned))
         try:
-            future = asyncio.get_running_loop().run_in_executor(self._thread, call)
-        except RuntimeError:  # after `shutdown`
-            raise UsageError("the client is closed") from None
-        return await future
+            return await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            if cancels:
+                abandoned.set()
+            raise
+
+    def _join(self) -> None:
+        """Wait for the end of all calls."""
+        with self._closing:  # several tasks may close it
+            self._forget(None)
+
+    def _forget(self, seconds: float | None) -> None:
+        """Forget the calls that end within so many seconds; with None, all of them."""
+        with suppress(Empty, RuntimeError):  # there are no more
+            while True:
+                self._thread.wait(seconds)
 
     tip_height = _one(Client.tip_height)
     block = _one(Client.block)

@@ -10,11 +10,11 @@ from chainq.transport.base import Stopped
 
 @contextmanager
 def boundary() -> Iterator[None]:
-    """Let errors through in the words of Python; the end of a call on a closed client is a UsageError."""
+    """Let errors through in the words of Python; the end of a call that is cancelled is a UsageError."""
     try:
         yield
-    except Stopped:
-        raise UsageError("the client is closed") from None
+    except Stopped as stopped:
+        raise UsageError(str(stopped) or "the client is closed") from None
     except ChainqError as error:
         error.message, error.hint = map(in_words, (error.message, error.hint))
         raise

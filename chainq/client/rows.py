@@ -23,6 +23,7 @@ from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
+from chainq.transport.base import check_wanted
 
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
@@ -252,11 +253,13 @@ def _raising(error: ChainqError) -> Iterator[Raw]:
 def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:
     """Yield batches, and add the text of an error to `failures`.
 
-    Raises UsageError once the client is closed, and ChainqError.
+    Raises UsageError once the client is closed or the call is cancelled, and ChainqError.
     """
     try:
         with boundary():
-            yield from batches
+            for batch in batches:
+                check_wanted()
+                yield batch
     except (Exception, KeyboardInterrupt) as error:
         failures.append(str(error) or type(error).__name__)
         raise

@@ -27,7 +27,17 @@ from chainq.errors import (
 from chainq.process import Closing
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
-from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport, located
+from chainq.transport.base import (
+    ExchangeError,
+    Report,
+    Request,
+    Response,
+    ServiceOptions,
+    Stopped,
+    Transport,
+    check_wanted,
+    located,
+)
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
@@ -104,7 +114,8 @@ class Connection(Closing):
         return self._stop.is_set()
 
     def check_open(self) -> None:
-        """Raise Stopped if the connection was closed."""
+        """Raise Stopped if the connection was closed, or if nobody waits for the call any more."""
+        check_wanted()
         if self.closed:
             raise Stopped
 

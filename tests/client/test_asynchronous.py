@@ -3,6 +3,8 @@
 import asyncio
 import inspect
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,6 +16,7 @@ from chainq.catalog.methods import METHODS
 from chainq.client.arguments import ClientOptions
 from chainq.client.rows import ProvedRows
 from chainq.demo.faults import Faults
+from harness.program import LONGEST
 from harness.services import Moving, held, serving, witnessed
 from harness.sockets import server
 
@@ -261,3 +264,53 @@ def test_a_cancelled_read_loses_no_row(rest: str) -> None:
                 return [int(row["height"]) async for row in rows]
 
     assert asyncio.run(read()) == list(range(3_000))
+
+
+def test_a_cancelled_call_ends() -> None:
+    """Its next response is its last, the client can be used, and rows that were read in part say what ended them."""
+    service = Moving(5_000)
+    begun, go = held(service, lambda method: method == "getBlocks")
+
+    async def read() -> int:
+        with serving(service) as url:
+            async with AsyncClient(url, dialect="chain", concurrency=1) as client:
+                rows = client.blocks(0, 5_000)
+                task = asyncio.create_task(rows.to_arrow())
+                await asyncio.to_thread(begun.wait)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                go.set()
+                with pytest.raises(UsageError, match="the call was cancelled"):
+                    await rows.to_arrow()
+                return int((await client.block(7))["height"])
+
+    pytest.importorskip("pyarrow")
+    assert asyncio.run(read()) == 7
+
+
+def test_a_call_that_nobody_waits_for_does_not_delay_the_end_of_a_program() -> None:
+    """The server never responds, and the client is not closed."""
+    program = """
+import asyncio, sys
+from chainq import AsyncClient
+
+async def main():
+    try:
+        await asyncio.wait_for(AsyncClient(sys.argv[1]).block(5), 0.01)
+    except TimeoutError:
+        print("ended")
+
+asyncio.run(main())
+"""
+    over = threading.Event()
+
+    def hang(_: socket.socket, __: bytes) -> None:
+        over.wait(LONGEST)
+
+    with server(hang) as (url, _):
+        try:
+            done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, timeout=60)
+        finally:
+            over.set()
+    assert (done.stdout, done.stderr, done.returncode) == (b"ended\n", b"", 0)
