@@ -128,9 +128,10 @@ class ChainqError(Exception):
     """The base of all errors of chainq.
 
     `message`: what failed and where. `hint`: what to do about it, empty if nothing is known to help.
-    `again`: whether the same command may succeed later; False if the URL, the host or the port seems to be wrong.
     """
 
+    # `again`: whether advice to resume the run can help, for the command line. False if the error itself says what must
+    # be done first, and if the server has not responded to this run yet: the URL may be wrong.
     # A hint names a parameter (`Phrase`) only if the commands that can fail so have it, or together with those that do.
     exit_code = ExitCode.USAGE
     again = True

@@ -13,14 +13,12 @@ from chainq.cli.query import is_range, is_url, read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
 from chainq.heights.bounds import parse_start
-from chainq.heights.range import HeightRange
 from chainq.process.pool import cores
 from chainq.rows.fields import Alias
-from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
+from chainq.text.spelling import spelled
 from chainq.wallet.keys import STDIN
-from chainq.wallet.owned import OwnedService, Wallet, Wanted, block_of
-from chainq.wallet.records import MISTYPED, NAMED
+from chainq.wallet.owned import OwnedService, Wallet, Wanted, block_of, heights_in_words
 from chainq.wallet.shown import Style, totals
 
 
@@ -52,30 +50,16 @@ def run(given: OwnedOptions) -> None:
         whole = given.limit is None and not given.follow and given.checkpoint is None
         sums = partial(_totals, wallet, wanted) if whole else tuple
         run_command.run(method, given, partial(OwnedService, wallet, network), identity, reporter, sums)
-        if wallet.without_rows and wallet.read and first:
-            later = "" if given.checkpoint is None else "; later runs read new blocks"
-            reporter.note(f"{_none_owned(wallet, wallet.read)}{later}")
+        if first and (none := wallet.none_owned):
+            reporter.note(none + ("" if given.checkpoint is None else "; later runs read new blocks"))
         wallet.check()
-
-
-def _none_owned(wallet: Wallet, read: HeightRange) -> str:
-    """Return which keys own no row of the heights that were read, and what else to look at."""
-    without = wallet.without_rows
-    more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
-    text = f"compared {counted(wallet.compared, 'row')} of {_read(read)}: none is of {', '.join(without[:NAMED])}{more}"
-    return text if wallet.owns else f"{text}; {MISTYPED}"
-
-
-def _read(heights: HeightRange) -> str:
-    """Return which heights were read, and how to read those before."""
-    return f"{heights} (--start 0 reads those before)" if heights.start else str(heights)
 
 
 def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
     """Return the lines below a table. A sum of part of the chain says so: it could pass for what a key owns."""
     spent = wallet.spent if wanted.spent and wanted.unspent else None
     lines = totals(wallet.amounts, spent)
-    part = [f"of {_read(wallet.read)}"] if lines and wallet.read and wallet.read.start else []
+    part = [spelled("of " + heights_in_words(wallet.read))] if lines and wallet.read and wallet.read.start else []
     return [printable(line) for line in (*lines, *part)]
 
 

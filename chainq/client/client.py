@@ -298,6 +298,7 @@ class Client(Opened):
             with Wallet(found, wanted, count, self._progress.now) as wallet:
                 owned = wallet.owned(complete(compared, query.method), self._service, self._progress.warn)
                 yield from limited(owned, query.limit)
+                self._warn_once(wallet.none_owned)
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
@@ -320,12 +321,15 @@ class Client(Opened):
         """
         from chainq.client.balances import find_balance
         from chainq.wallet.balance import check_heights
+        from chainq.wallet.records import MISTYPED, NAMED
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
             check_heights(first, last)
             balance = find_balance(self._service, found, first, last, count, self._progress)
+        if not balance.totals:
+            self._warn_once(f"no records of {', '.join(key.address for key in found[:NAMED])}; {MISTYPED}")
         return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
 
     def transitions(

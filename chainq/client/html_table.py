@@ -1,6 +1,6 @@
 """Rows as an HTML table, as a notebook shows them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from msgspec import Raw
@@ -21,14 +21,21 @@ def html_table(method: Method, rows: Sequence[Raw], caption: str, below: str = "
     """
     columns = [column for column in method.columns if column.brief and (not column.computed or _added(rows, column))]
     pick = Picker([column.path for column in columns])
-    head = "".join(f"<th>{escape(column.path)}</th>" for column in columns)
     moment = now()
-    body = ""
-    for row in rows:
-        cells = (_cell(value, column, moment) for value, column in zip(pick(row), columns, strict=True))
-        body += f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+    cells = ([_cell(value, column, moment) for value, column in zip(pick(row), columns, strict=True)] for row in rows)
+    return table([column.path for column in columns], cells, caption, below)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str, below: str = "") -> str:
+    """Return rows of text as an HTML table. All text is escaped."""
+    first = _row("th", head)
+    body = "".join(_row("td", cells) for cells in rows)
     said = f"<p>{escape(printable(below))}</p>" if below else ""
-    return f"<table><caption>{escape(caption)}</caption><tr>{head}</tr>{body}</table>{said}"
+    return f"<table><caption>{escape(caption)}</caption>{first}{body}</table>{said}"
+
+
+def _row(tag: str, cells: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
 
 
 def _added(rows: Sequence[Raw], column: Column) -> bool:
@@ -38,4 +45,4 @@ def _added(rows: Sequence[Raw], column: Column) -> bool:
 
 def _cell(value: Raw | None, column: Column, moment: float) -> str:
     text = text_of(value)
-    return escape(time_cell(text, moment).short if column.kind is Kind.TIME else printable(abridged(text, _LONGEST)))
+    return time_cell(text, moment).short if column.kind is Kind.TIME else printable(abridged(text, _LONGEST))

@@ -94,12 +94,19 @@ class Opened(Closing):
             self._fill = _filling(complete._replace(headers=given.headers)) if arguments.flag("fill", fill) else None
             if self._fill:
                 complete = complete._replace(lake=self._fill.begun)
+        self._warned = False
         self._typed = arguments.flag("typed", typed)
         self._progress = Progress(drawn=arguments.flag("progress", progress))
         self._service = Service(complete, report=partial(retried, self._progress.count))
         if complete.cert:  # is read before the first request
             with boundary():
                 self._service.connection.opened()
+
+    def _warn_once(self, text: str) -> None:
+        """Log a warning about an address that owns nothing: once, as programs may read new blocks every minute."""
+        if text and not self._warned:
+            self._warned = True
+            self._progress.warn(text)
 
     def __repr__(self) -> str:
         closed = ", closed" if self._service.connection.closed else ""

@@ -26,7 +26,7 @@ from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.listed import Listed, advice, fewer
 from chainq.wallet.network import check_network
-from chainq.wallet.records import NAMED, Key, RecordFinder, decrypt, key_of, shown
+from chainq.wallet.records import MISTYPED, NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends, announce
@@ -109,14 +109,15 @@ class Wallet(Closing):
         self._keys.clear()
 
     @property
-    def owns(self) -> bool:
-        """Return whether any key owns a row so far."""
-        return bool(self._owners)
-
-    @property
-    def without_rows(self) -> list[str]:
-        """The addresses of the keys that own none of the rows so far."""
-        return [key.address for number, key in enumerate(self._keys) if number not in self._owners]
+    def none_owned(self) -> Phrase | str:
+        """Which keys own none of the rows so far, and what else to look at; empty if each key owns one."""
+        without = [key.address for number, key in enumerate(self._keys) if number not in self._owners]
+        if not without or self.read is None:
+            return ""
+        more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
+        heights, named = heights_in_words(self.read), f"{', '.join(without[:NAMED])}{more}"
+        hint = "" if self._owners else f"; {MISTYPED}"
+        return Phrase("compared {} of {}: none is of {}{}", counted(self.compared, "row"), heights, named, hint)
 
     def owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield each batch, reduced to the wanted rows that the wallet owns.
@@ -257,6 +258,11 @@ class Wallet(Closing):
         """Return one row of the output; values stay as the server sent them."""
         first = {OWNER.path: Raw(msgspec.json.encode(key.address))}
         return _with(row, joined, first)
+
+
+def heights_in_words(read: HeightRange) -> Phrase:
+    """Return which heights were read, and how to read those before."""
+    return Phrase("{} ({start} reads those before)" if read.start else "{}", str(read), start=0)
 
 
 def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:

@@ -52,6 +52,9 @@ def test_what_help_shows() -> None:
         TypeError, match=r"^AsyncClient\(\) got an unexpected keyword argument 'typd'; did you mean typed"
     ):
         AsyncClient("demo:", typd=True)  # type: ignore[call-arg]
+    for name in ("retry", "max_retries"):
+        with pytest.raises(TypeError, match="did you mean retries"):
+            AsyncClient("demo:", **{name: 3})  # type: ignore[arg-type]
 
 
 def test_batches_are_read_asynchronously() -> None:

@@ -1,11 +1,12 @@
 """Pages lead somewhere: links, headings and paths exist, and the README keeps its shape."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
-from harness.pages import FENCE, PAGES
+from harness.pages import FENCE, PAGES, sections
 from harness.program import ROOT
 
 
@@ -44,3 +45,15 @@ def test_the_readme_is_short_and_keeps_its_two_commands() -> None:
     (runs,) = (line for line in lines if re.match(r"python3 -m venv .venv && .venv/bin/pip install \. && ", line))
     assert tests.startswith("python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && ")
     assert runs.count("--url demo:") == 2
+
+
+def test_examples_in_python_are_annotated() -> None:
+    """So that they pass `mypy --strict` where they are pasted."""
+    blocks = [block for page in PAGES for section in sections(page) for block in section if block.language == "python"]
+    assert blocks
+    for block in blocks:
+        for node in ast.walk(ast.parse(block.text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                bare = [one.arg for one in node.args.args if one.annotation is None and one.arg != "self"]
+                assert node.returns is not None, (str(block), node.name)
+                assert not bare, (str(block), node.name)

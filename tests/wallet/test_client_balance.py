@@ -1,13 +1,14 @@
 """`Client.balance` and `AsyncClient.balance`: the balance of the command, with integers."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
 from chainq import AsyncClient, Client, IncompleteError, UsageError
-from harness.wallet import PUBLISHED
+from harness.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
 
@@ -32,6 +33,9 @@ def test_a_balance_as_of_a_block() -> None:
     assert (balance.height, balance.block_hash) == (149, block["block_hash"])
     assert str(balance.timestamp) == block["timestamp"]
     assert balance.totals == DUE
+    shown = balance._repr_html_()
+    assert "<th>unspent</th>" in shown
+    assert shown.count(f"<td>{PUBLISHED.address}</td>") == 1
     with Client("demo:", typed=True) as client:
         typed = client.balance(PUBLISHED.text, 0, 150, workers=1)
     assert typed == balance._replace(timestamp=datetime.fromtimestamp(int(block["timestamp"]), UTC))
@@ -122,3 +126,20 @@ def test_progress_has_two_phases_and_never_goes_back(monkeypatch: pytest.MonkeyP
         shown = [done for one, done in seen.shown_as if one == unit]
         assert shown == sorted(shown)
     assert seen.shown_as[-1][1] > 100
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda client, key: client.balance(key, 0, 9), lambda client, key: list(client.owned(key, 0, 9))],
+    ids=["balance", "owned"],
+)
+def test_a_key_that_owns_nothing_is_noted_once(
+    read: Callable[[Client, str], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A mistyped key can be a valid one, and only its address shows that."""
+    key = fresh_key()
+    with Client("demo:") as client:
+        for _ in range(2):
+            read(client, key.text)
+    (record,) = caplog.records
+    assert re.search(rf"of {key.address}; check that this is your address", record.getMessage())
