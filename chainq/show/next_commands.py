@@ -68,7 +68,9 @@ def _of_block(parts: BlockParts, held: Held) -> Iterator[str]:
 
 def _of_transaction(parts: TransactionParts) -> Iterator[str]:
     found = transaction_of(parts.transaction)
-    if found.time is not None and 0 < found.time < 1e11:  # no method says in which block it is, but its time does
+    if parts.height is not None:
+        yield f"show {parts.height}"
+    elif found.time is not None and 0 < found.time < 1e11:  # no method says in which block it is, but its time does
         times = [datetime.fromtimestamp(found.time + more, UTC).isoformat()[:19] + "Z" for more in (0, 1)]
         yield f"blocks --since {times[0]} --until {times[1]}"
     for call in found.calls[:MOST]:

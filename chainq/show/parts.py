@@ -19,7 +19,7 @@ from chainq.heights.bounds import LATEST, Bounds, meant_height, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
-from chainq.rows.fields import Picker, integer_of, text_of
+from chainq.rows.fields import Picker, integer_of, object_of, text_of
 from chainq.text.sanitize import abridged, mask_url
 
 if TYPE_CHECKING:
@@ -42,10 +42,11 @@ class BlockParts(NamedTuple):
 
 
 class TransactionParts(NamedTuple):
-    """A transaction."""
+    """A transaction. `height`: that of its block, None if the service has no method that says it."""
 
     transaction_id: str
     transaction: Raw
+    height: int | None = None
 
 
 class AddressParts(NamedTuple):
@@ -195,7 +196,9 @@ def _block(service: Service, height: int | None) -> BlockParts:
 
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
     (row,) = _lookup(service, "transaction", transaction_id)()
-    return TransactionParts(transaction_id, row)
+    column = "transaction_id"
+    listed = service.find("transactions", column, transaction_id) if service.has_index("transactions") else None
+    return TransactionParts(transaction_id, row, integer_of(object_of(listed or b"{}").get("height")))
 
 
 def _address(service: Service, address: str, last: int) -> AddressParts:

@@ -139,7 +139,7 @@ def _by_status(found: Sequence[Transaction]) -> str:
 
 def _transaction(parts: TransactionParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
     """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it, named in words."""
-    yield _title("transaction", "")
+    yield _title("transaction", "" if parts.height is None else f"in block {parts.height}")
     yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), now, _WORDS)
 
 

@@ -1,8 +1,8 @@
 """Rows that replace the rows of a table missing from a data set, read from the tables of full blocks.
 
 Records are outputs, and transitions without record inputs are calls. They lack fields that only their own methods send:
-row ids, block hashes, times, and source texts of programs. They are therefore shown to people (`chainq show`), but
-never sent by a service.
+row ids, block hashes, and source texts of programs; their times are those of their blocks. They are therefore shown to
+people (`chainq show`), but never sent by a service.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,18 +48,30 @@ def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bo
     table, _ = _STAND_INS.get(command, ("", {}))
     if not table or not reader.has(table) or (reader.has(command) and _has(reader, command, heights)):
         return None
-    found = reader.batches(table, heights, reverse=reverse)
-    return (batch._replace(rows=_rows(command, batch.rows)) for batch in found)
+    timed = reader.has("blocks", own=True) and _has(reader, "blocks", heights)
+    return (
+        batch._replace(
+            rows=_rows(command, batch.rows, _times(reader.rows("blocks", batch.heights or heights) if timed else ()))
+        )
+        for batch in reader.batches(table, heights, reverse=reverse)
+    )
 
 
 def records_in(block: Raw) -> list[Raw]:
     """Return the rows of `records` that a full block stands in for, if a served data set has no table of them."""
-    return _rows("records", table_rows(block)["outputs"])
+    tables = table_rows(block)
+    return _rows("records", tables["outputs"], _times(tables["blocks"]))
 
 
-def _rows(command: str, rows: Iterable[Raw]) -> list[Raw]:
+def _rows(command: str, rows: Iterable[Raw], times: Mapping[int | None, str]) -> list[Raw]:
     _, names = _STAND_INS[command]
-    return [_row(row, names) for row in map(object_of, rows) if _is_due(command, row)]
+    return [_row(row, names, times) for row in map(object_of, rows) if _is_due(command, row)]
+
+
+def _times(blocks: Iterable[Raw]) -> dict[int | None, str]:
+    """Return the times of blocks by height, as text: full blocks have numbers, but rows of records do not."""
+    rows = map(object_of, blocks)
+    return {integer_of(row.get("height")): text_of(row["timestamp"]) for row in rows if "timestamp" in row}
 
 
 def _has(reader: Reader, table: str, heights: HeightRange) -> bool:
@@ -76,5 +88,7 @@ def _is_due(command: str, row: Mapping[str, Raw]) -> bool:
     return integer_of(row.get("record_inputs")) == 0
 
 
-def _row(row: Mapping[str, Raw], names: Mapping[str, str]) -> Raw:
-    return Raw(msgspec.json.encode({sent: row[name] for name, sent in names.items() if name in row}))
+def _row(row: Mapping[str, Raw], names: Mapping[str, str], times: Mapping[int | None, str]) -> Raw:
+    found = {sent: row[name] for name, sent in names.items() if name in row}
+    time = times.get(integer_of(row.get("height")))
+    return Raw(msgspec.json.encode(found if time is None else {**found, "timestamp": time}))
