@@ -201,9 +201,17 @@ class TooHeavyError(ServiceError):
 
 
 class LackingError(ServiceError):
-    """The service is an export (`chainq serve --lake`) that lacks heights of the request or has damaged files."""
+    """The service is an export (`chainq serve --lake`) that lacks heights of the request or has damaged files.
+
+    `first`: the lowest height that it has, as far as it says.
+    """
 
     exit_code = ExitCode.INCOMPLETE
+    again = False
+
+    def __init__(self, message: str, hint: str = "", *, code: str = "", first: int = 0) -> None:
+        super().__init__(message, hint, code=code)
+        self.first = first
 
 
 class UnreachableError(ChainqError):

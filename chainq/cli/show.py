@@ -46,7 +46,7 @@ def run(given: ShowCommand) -> None:
     ):
         for number, name in enumerate(_names(words)):
             try:
-                found = parts.gather(service, name, last)
+                found = _gathered(service, name, last)
             except NotFoundError as error:
                 missing.append(error)
                 continue
@@ -63,6 +63,17 @@ def run(given: ShowCommand) -> None:
             connect.note_tip(failure, service)
     if failure is not None:
         raise failure
+
+
+def _gathered(service: Service, name: str, last: int | None) -> parts.Parts:
+    """Return the parts of an object; of a served export, once its error says where it begins, only from there on."""
+    try:
+        return parts.gather(service, name, last)
+    except LackingError as error:
+        if error.first <= service.first_height:
+            raise
+        service.know_first(error.first)
+    return parts.gather(service, name, last)
 
 
 def _not_found(missing: Sequence[NotFoundError]) -> NotFoundError | None:

@@ -13,14 +13,14 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_NAME, Method, Param, Role
-from chainq.catalog.tables import COMMANDS, SOURCE
+from chainq.catalog.tables import COMMANDS, DERIVED, SOURCE
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
 from chainq.stored.reader import Reader, lacking
 from chainq.transport.base import Request, Response
-from chainq.transport.failures import INCOMPLETE, INCOMPLETE_DATA, NO_TABLE
+from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 """Error codes of JSON-RPC 2.0, section 5.1."""
@@ -86,8 +86,12 @@ class StoredService:
         except RpcError as refused:
             message, data = refused.message, None
             if refused.code == NO_TABLE:
-                message, data = f"this export {message}", Raw(INCOMPLETE_DATA)
+                message, data = f"this export {message}", self._incomplete()
             return error(_id(request), refused.code, message, data), str(refused.code)
+
+    def _incomplete(self) -> Raw:
+        """Return the data of an error: the first height, so that clients need not ask below it."""
+        return Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first)))
 
     def _valid_answer(self, request: Any) -> bytes | None:
         fields = request if isinstance(request, dict) else {}
@@ -123,7 +127,7 @@ class StoredService:
             response, outcome = self._answer(request)
         except ChainqError as failure:
             # Without its hint, a command for who can write to the data set.
-            response, outcome = error(_id(request), INCOMPLETE, failure.message, Raw(INCOMPLETE_DATA)), str(INCOMPLETE)
+            response, outcome = error(_id(request), INCOMPLETE, failure.message, self._incomplete()), str(INCOMPLETE)
         name = request.get("method") if isinstance(request, dict) else None
         with self._lock:
             self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
@@ -152,13 +156,13 @@ class StoredService:
         return rows if Role.SIZE not in given else _page(rows, given)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        self._need("blocks")
+        self._need_blocks()
         return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
 
     def _latest(self, *_: object) -> Raw | None:
         if self.reader.is_stale():
             self.reader = Reader(self._destination)
-        self._need("blocks")
+        self._need_blocks()
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 
     def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
@@ -185,6 +189,11 @@ class StoredService:
             raise RpcError(PARAMETERS, "Invalid params")
         found = lookups.address_transactions(self.reader, given[Role.ADDRESS], heights)
         return _page((row for batch in found for row in batch.rows), given)
+
+    def _need_blocks(self) -> None:
+        """Raise RpcError if there are no blocks. Beside tables that full blocks fill, these serve more commands."""
+        derived = any(self.reader.has(table, own=True) for table in DERIVED)
+        self._need(SOURCE.command if derived and not self.reader.has("blocks") else "blocks")
 
     def _need(self, *tables: str, own: bool = False) -> None:
         """Raise RpcError for missing tables: one command writes all, for the heights of the export."""

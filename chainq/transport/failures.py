@@ -14,6 +14,8 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urljoin, urlsplit
 
+import msgspec
+
 from chainq import tuning
 from chainq.catalog.identifiers import OVER_HTTP
 from chainq.errors import (
@@ -58,9 +60,9 @@ _LOST = ("connection terminated", "econnrefused", "econnreset", "the database sy
 _POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
 _NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
 NO_POST = (405, 501)  # of servers that only have files
-INCOMPLETE, NO_TABLE, INCOMPLETE_DATA = -32001, -32002, b'{"incomplete":true}'
-"""Codes of the errors of an export that lacks heights, or the table or index that a method needs, and their data.
-Other servers may use the codes for something else."""
+INCOMPLETE, NO_TABLE = -32001, -32002
+"""Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
+`Incomplete`. Other servers may use the codes for something else."""
 _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
@@ -114,6 +116,13 @@ _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\
 _NAMES = "chainq doctor shows which methods the server has, and its dialect"
 
 
+class Incomplete(msgspec.Struct, frozen=True):
+    """The data of an error of an export. `first`: its lowest height; 0 also if an earlier version does not say it."""
+
+    incomplete: bool
+    first: int = 0
+
+
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed, and another may succeed.
 
@@ -151,16 +160,24 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     lowered = message.lower()
     said = _unended(excerpt(_without_sql(mask_sent(message))))
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
-    if code == str(INCOMPLETE) and data == INCOMPLETE_DATA:
-        return LackingError(text, "pass heights that it has, or have the others exported there", code=code)
-    if code == str(NO_TABLE) and data == INCOMPLETE_DATA:
-        return LackingError(text, "have it exported there", code=code)
+    if code in (str(INCOMPLETE), str(NO_TABLE)) and (found := _incomplete(data)):
+        heights = "pass heights that it has, or have the others exported there"
+        hint = heights if code == str(INCOMPLETE) else "have it exported there"
+        return LackingError(text, hint, code=code, first=found.first)
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)
     if code == "57014" or (uncoded and "timeout" in lowered):  # 57014: query_canceled
         return TooHeavyError(text, code=code)
     return ServiceError(text, _NAMES if is_misunderstood(code, message) else "", code=code)
+
+
+def _incomplete(data: bytes) -> Incomplete | None:
+    try:
+        found = msgspec.json.decode(data, type=Incomplete)
+    except msgspec.DecodeError:
+        return None
+    return found if found.incomplete else None
 
 
 def is_unknown_method(code: str) -> bool:

@@ -130,9 +130,12 @@ def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Pat
         ):
             status, body = post(url, rpc("records/all", start=start, end=end))
             assert (status, body["error"]["code"]) == (200, -32001)
+            assert body["error"]["data"] == {"incomplete": True, "first": 2400}
             assert body["error"]["message"].endswith(lacks)  # the command that writes them is not for clients
         for words in (("records", "2430:2520"), ("blocks", "2390:2410"), ("block", "17")):
             said(chainq(*words, "-q", *CHAIN, url=url), 6, "; pass heights that it has, or have the others exported")
+        below = one_line(chainq("records", "17:20", *CHAIN, url=url), 6)
+        assert below.endswith("have the others exported there\n")  # nothing to resume
         assert chainq("records", "2500:2580", *CHAIN, url=url).code == 0
 
 
@@ -221,13 +224,13 @@ def test_a_block_of_an_export_without_records(chainq: Program, server: Servers) 
         assert "has no table records" in one_line(chainq("records", "2440", *CHAIN, url=url), 6)
         block_hash = json.loads(shown.out)["summary"]["block_hash"]
         for name, advice in (
-            (block_hash, "with --last N, or read the export itself with --url FOLDER"),
             ("credits.aleo", "exported there, or read the export itself with --url FOLDER: other tables may show it"),
             ("credits.aleo/split", "not heights 0-2399; read the export itself with --url FOLDER"),
             ("17", "; pass heights that it has, or have the others exported there"),
         ):
             said(chainq("show", name, *CHAIN, url=url), 6, advice)
-        assert chainq("show", block_hash, "--last", "50", "--json", *CHAIN, url=url).out == shown.out
+        # Not from the newest 1,000 blocks on, but from the first height, which an error tells.
+        assert chainq("show", block_hash, "--json", *CHAIN, url=url).out == shown.out
 
 
 def test_usage_errors(chainq: Program, lake: Path) -> None:

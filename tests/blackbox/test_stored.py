@@ -201,8 +201,9 @@ def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> N
             ran = chainq("show", thing, "--last", "50", url="lake")
             assert ran.code == 0, ran.err
             screen = chainq("show", thing, "--last", "50", url=url).out
-            assert [line for line in ran.out.splitlines() if line.split()[:1] in ([b"call"], [b"height"])] == [
-                line for line in screen.splitlines() if line.split()[:1] in ([b"call"], [b"height"])
+            told = [b"call"], [b"height"], [b"time"]
+            assert [line for line in ran.out.splitlines() if line.split()[:1] in told] == [
+                line for line in screen.splitlines() if line.split()[:1] in told
             ]
     for command in ("records", "transitions", "ownership"):
         tables = "records ownership" if command == "ownership" else command
@@ -282,6 +283,9 @@ def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server:
     listed = said_by("program-transactions", "credits.aleo", "mint")
     need = "calls; this command needs the whole chain: use the URL of a service, or chainq export calls full-blocks 0:"
     assert listed.startswith(need) and listed.endswith(" --to lake writes it\n")
+    assert chainq("export", "transactions", "0:50", *export[3:], url=server(*TIP)).code == 0
+    full = "full-blocks; chainq export full-blocks 0:50 --to lake writes it\n"  # which suffice for both requests
+    assert said_by("transactions", "25:30") == said_by("latest") == full
 
 
 def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> None:

@@ -167,10 +167,16 @@ def test_a_transition_that_no_list_has(chainq: Program) -> None:
     """One that takes records and makes none: what is shown is its transaction."""
     with serving(Burning(59)) as url:
         assert chainq("export", "chain", "--to", "lake", "--partition", "60", "-w", "1", "-q", url=url).code == 0
-    query = "select transition_id, transaction_id from calls where record_inputs > 0 and kind = 'execution' limit 1"
+    query = (
+        "select transition_id, transaction_id, height from calls where record_inputs > 0 and kind = 'execution' limit 1"
+    )
     found = json.loads(chainq("sql", "lake", query, "--jsonl").out)
     ran = chainq("show", found["transition_id"], "--json", url="lake")
-    assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, found["transaction_id"]), ran.err
+    assert ran.code == 0, ran.err
+    shown = json.loads(ran.out)
+    assert (shown["transaction_id"], shown["height"]) == (found["transaction_id"], found["height"])
+    screen = chainq("show", found["transaction_id"], url="lake").out.decode()
+    assert f"in block {found['height']}\n" in screen and f"chainq show {found['height']}" in screen
 
 
 def test_heights_that_are_missing(chainq: Program, made: Path) -> None:
