@@ -99,7 +99,8 @@ def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool
     where = where if options.profile or mask_url(url) == url else ""
     if saved:
         where = "" if default else f" --profile {saved}"
-    commands = [f"chainq show latest{where}"] * works + [f"chainq doctor --save NAME --default{where}"] * (not saved)
+    new = not saved and not options.profile
+    commands = [f"chainq show latest{where}"] * works + [f"chainq doctor --save NAME --default{where}"] * new
     return "\n  ".join(["\nnext", *commands]) + "\n" if commands else ""
 
 

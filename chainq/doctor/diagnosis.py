@@ -80,7 +80,7 @@ class _Examination:
 
     def run(self) -> Iterator[Check]:
         """Yield all checks as they are made; only the first if the server cannot be used."""
-        latest = self.methods.call("latest", {})
+        latest, check = self.methods.find("latest", {})
         error = latest.error
         if error is not None and not latest.code and not latest.skipped:
             refused = isinstance(error, ServiceError) and error.code in ("HTTP 401", "HTTP 403")
@@ -96,7 +96,7 @@ class _Examination:
         dialect = self._dialect()  # first, because a server that has one is this service
         yield self._tip_check(latest)
         yield dialect
-        yield from self._method_checks(latest)
+        yield from self._method_checks(_Probe({}, latest, check))
         yield self._block_hashes(latest)
         yield self._error_codes()
         yield self._rate_limit()
@@ -160,12 +160,12 @@ class _Examination:
             "dialect", self.dialect, Phrase("use {dialect} or auto, or {save} a profile", dialect=self.dialect)
         )
 
-    def _method_checks(self, latest: Outcome) -> Iterator[Check]:
+    def _method_checks(self, latest: _Probe) -> Iterator[Check]:
         """Yield a check of every method of the catalog, then the checks of ranges and pages."""
         pagination = PaginationProber(self.methods, self._tip)
         window, records, check = pagination.find_window()
         probes = {
-            "latest": _Probe({}, latest, self.methods.check(BY_COMMAND["latest"], latest)),
+            "latest": latest,
             "records": _Probe({}, records, check),
         }
         below = max(0, self._tip - 1)

@@ -234,6 +234,10 @@ def test_3_a_name_of_a_profile_that_the_server_lacks(chainq: Program, server: Se
     ran = chainq("doctor", "--profile", "x")
     assert (ran.code, b"10 of 11" in ran.out) == (3, True)
     assert "the server has it as getBlocks: change methods.getBlocks in the profile" in ran.err
+    chainq.config.write_text(chainq.config.read_text().replace('getBlocks = "', '"latest/block" = "'))
+    ran = chainq("doctor", "--profile", "x")
+    assert (ran.code, b"10 of 11" in ran.out, b"--save NAME" in ran.out) == (3, True, False)
+    assert "the server has it as latest/block: change methods.latest/block in the profile" in ran.err
 
 
 def test_compressed_answers_are_read(chainq: Program, server: Servers, truth: Truth) -> None:
