@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
 
 _OWN = "CHAINQ_"
+_VARIABLES = {"CHAINQ_URL", "CHAINQ_PROFILE", "CHAINQ_FORMAT"}  # often set: whether others are needs no catalogue
 _MOST_NAMED = 5  # profiles
 
 
@@ -63,25 +64,36 @@ def reporter(given: "ServiceFlags") -> Reporter:
 def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service) -> Service:
     """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     options = completed(given)
-    if not options.url:
+    if options.url:
+        for mistyped in _mistyped_variables():
+            reporter.warn(mistyped)
+    else:
         missing = f"profile {given.profile!r} has no url" if given.profile else "no service URL"
         raise UsageError(missing, _ways_to_a_url(options.lake))
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 
-def _ways_to_a_url(lake: str | None) -> str:
-    """Return how to name the service: variables that seem to be mistyped, profiles that exist, and other ways."""
+def _mistyped_variables() -> list[str]:
+    """Return one sentence for each variable that is none of chainq's but has nearly the name of one."""
+    unknown = {name for name in os.environ if name.startswith(_OWN)} - _VARIABLES
+    if not unknown:
+        return []
     from chainq.cli.topics import VARIABLES
-    from chainq.config import profiles
     from chainq.text.alike import alike
 
     known = {name.removeprefix(_OWN): name for name in VARIABLES if name.startswith(_OWN)}
-    unknown = (name for name in os.environ if name.startswith(_OWN) and name not in known.values())
-    parts = [
+    return [
         f"chainq has no variable {printable(name)}: did you mean {known[near]}?"
-        for name in unknown
+        for name in sorted(unknown.difference(VARIABLES))
         for near in alike(name.removeprefix(_OWN), known)
     ]
+
+
+def _ways_to_a_url(lake: str | None) -> str:
+    """Return how to name the service: variables that seem to be mistyped, profiles that exist, and other ways."""
+    from chainq.config import profiles
+
+    parts = _mistyped_variables()
     names = [shlex.quote(printable(name)) for name, one in profiles.read().profiles.items() if one.url]
     if names:
         others = f" ({', '.join(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)})"

@@ -395,6 +395,15 @@ def test_2_no_url_but_what_was_meant_for_one(profiles: tuple[str, ...], named: s
     )
 
 
+def test_0_a_mistyped_variable(chainq: Program) -> None:
+    """A variable that is misspelled has no effect: a warning says so, for a user's own one none."""
+    ran = chainq("latest", "--text", url="demo:", env={"CHAINQ_FOMAT": "csv", "CHAINQ_TOKEN": "1"})
+    assert (ran.code, ran.err) == (
+        0,
+        "chainq: warning: chainq has no variable CHAINQ_FOMAT: did you mean CHAINQ_FORMAT?\n",
+    )
+
+
 def test_2_a_bad_url_in_the_environment(chainq: Program) -> None:
     """The message says that the environment names the URL."""
     message = one_line(chainq("blocks", "5", env={"CHAINQ_URL": "foo"}), 2)
