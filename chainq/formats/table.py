@@ -167,7 +167,8 @@ class Table:
             column.measure(values)
         # What --columns names is never left out, and no part of a value with --no-trunc.
         self._lanes = settle(self._columns, self._width, keep=self._spec.selected)
-        if len(self._lanes) > 1 and _total(self._lanes) > self._widest:
+        folded = any(column.field.folds for column in self._columns[len(self._lanes) :])
+        if folded or (len(self._lanes) > 1 and _total(self._lanes) > self._widest):
             self._turn_upright()
             return
         if not self._spec.abbreviate:

@@ -54,6 +54,13 @@ def test_findings_fold_before_they_are_left_out() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_findings_are_upright_before_they_are_left_out() -> None:
+    """At 60 columns neither what was expected nor what was found is hidden."""
+    finding = {"height": 20, "command": "full-blocks", "check": "altered", "expected": "a" * 36, "found": "b" * 36}
+    given = OutputSpec("verify", FINDINGS.columns, width=60)
+    assert drawn(given, [finding]).splitlines()[-3:-1] == [f"expected  {'a' * 36}", f"found     {'b' * 36}"]
+
+
 def test_no_rows() -> None:
     """Without rows, the output says so, and nothing else."""
     assert drawn(spec("blocks"), []) == "no rows\n"
