@@ -2,7 +2,8 @@
 
 Rows are read as for the command itself: proved complete, in few requests. If the proof fails, a binary search finds the
 height, and the rows of one response for that height are used unproved, so that they can be compared and the fault
-named. Reading then continues as before.
+named. Reading then continues from one height on, and twice as many each time: rows that a response reads ahead may be
+at fault as well.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -82,7 +83,7 @@ class CommandRows:
                     width = min(WINDOW, max(1, (part.end - at) // 2))
                     continue
                 yield self.single(at, error.message)
-                at, width = at + 1, len(heights)
+                at, width = at + 1, 1
 
     def rows(self, heights: HeightRange) -> list[Raw]:
         """Return all rows of some heights."""
