@@ -124,7 +124,8 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         return "run the commands in repair, which remove these files (--jsonl shows them)"
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
     anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
-    again = f"{shlex.quote(name)}{f' --hashes{anchor}' if given.hashes else ''}{' --full' if given.full else ''}"
+    hashed, full = f" --hashes{anchor}" if given.hashes else "", f" --full{_url(given)}" if given.full else ""
+    again = f"{shlex.quote(name)}{hashed}{full}"
     first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
     export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
     altered = not given.full and not verdict.findings.keys().isdisjoint(("content", "receipt"))

@@ -579,6 +579,8 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     assert program("verify", str(root), "-o", "findings.jsonl").err.endswith(f"partitions again: {repair}")
     known = program("verify", str(root), env={"CHAINQ_URL": "demo:"})
     assert known.err.endswith(advice.replace(" --url URL", ""))
+    whole = program("verify", str(root), "--full", "--url", "demo:")
+    assert f" {root} --full --url demo: -o findings.jsonl, then " in whole.err
     shutil.rmtree(root / "_chainq")
     assert "; its receipts are missing: copy the folder _chainq, too, or " in program("verify", str(root)).err
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
