@@ -19,7 +19,7 @@ from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, Unre
 from chainq.fetching.service import Service
 from chainq.formats.cells import plain
 from chainq.formats.drawing import ENDLESS, Lane, Line, grid, render
-from chainq.heights.bounds import parse_height, parse_range
+from chainq.heights.bounds import parse_range, parse_start
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, raise_if_ending
 from chainq.sinks.open import open_sink
@@ -59,8 +59,8 @@ def run(given: BalanceCommand) -> None:
         _refuse_range(word)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")
-    start = 0 if given.start is None else parse_height(given.start)
-    end = None if given.end is None else parse_height(given.end)
+    start = 0 if given.start is None else _height(given.start, start=given.start)
+    end = None if given.end is None else _height(given.end, end=given.end)
     if end is not None and (given.watch or given.checkpoint is not None):
         raise UsageError("--end cannot be combined with --watch or --checkpoint")
     check_heights(start, end)
@@ -106,6 +106,16 @@ def run(given: BalanceCommand) -> None:
                 stop.add_note(rest)
             raise
         keeper.check()
+
+
+def _height(text: str, **option: str) -> int:
+    """Return the height that an option names. Raises UsageError, also for one that counts from the tip."""
+    height = parse_start(text)
+    if height < 0:
+        raise UsageError(
+            Phrase(f"{{{next(iter(option))}}} counts from the tip; balance needs a height, such as 12345", **option)
+        )
+    return height
 
 
 def _ways(given: BalanceCommand) -> str:

@@ -13,7 +13,7 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
-from chainq.text.sanitize import abridged, holds_key, mask_url
+from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url
 from chainq.text.spelling import options_in, spelled
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
-_KEY = (
-    "a key is on the command line, where everyone on this machine can read it; use --view-key-file of owned or"
-    " balance, and treat this key as known to others"
-)
+_KEYS = {
+    PRIVATE_KEY: "consider it exposed, because it can spend: move what it owns; chainq only uses view keys",
+    VIEW_KEY: "use --view-key-file of owned or balance, and consider this key exposed",
+}
 _LONGEST = 5000  # characters of a message: a path of the system has up to 4096
 
 
@@ -33,8 +33,10 @@ def main() -> NoReturn:
     signals.install()
     arguments = sys.argv[1:]
     log.use_stated(arguments)
-    if any(map(holds_key, arguments)):  # before anything that could show or send it
-        _complain(arguments, _KEY, UsageError(_KEY))
+    if kinds := set[str]().union(*map(keys_in, arguments)):  # before anything that could show or send it
+        kind, name = (PRIVATE_KEY, "private") if PRIVATE_KEY in kinds else (VIEW_KEY, "view")
+        said = f"a {name} key is on the command line, where everyone on this machine can read it; {_KEYS[kind]}"
+        _complain(arguments, said, UsageError(said))
         os._exit(ExitCode.USAGE)
     try:
         command = typer.main.get_command(app)

@@ -169,6 +169,8 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
     from chainq.cli import dry_run
 
     dialect = service.dialect.known(query.method)
+    if query.bounds is not None:
+        query = query._replace(bounds=service.bounded(query.bounds))
     if dialect is None:
         reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
     with open_sink(None, pager=True) as sink:

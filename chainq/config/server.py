@@ -1,7 +1,7 @@
 """Chooses the server of a run: the passed options, completed from a profile in `config.toml`."""
 
 from chainq.errors import Phrase, UsageError
-from chainq.text.sanitize import holds_key
+from chainq.text.sanitize import keys_in
 from chainq.transport.base import ServiceOptions
 
 
@@ -14,9 +14,9 @@ def completed(given: ServiceOptions) -> ServiceOptions:
     """
     options = _completed(given)
     advice = "it would be sent to the server: remove it from {} or the profile"
-    if holds_key(options.url):
+    if keys_in(options.url):
         raise UsageError("the URL contains a private or view key", Phrase(advice, Phrase("{url}, CHAINQ_URL")))
-    if any(holds_key(f"{name}: {value}") for name, value in options.headers.items()):
+    if any(keys_in(f"{name}: {value}") for name, value in options.headers.items()):
         raise UsageError("a header contains a private or view key", Phrase(advice, Phrase("{headers}")))
     return options
 

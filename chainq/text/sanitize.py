@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 # Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
 _HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _MASK = "***"
-KEYS = ("APrivateKey1", "AViewKey1")
+KEYS = PRIVATE_KEY, VIEW_KEY = "APrivateKey1", "AViewKey1"
 """How private keys and view keys begin: they are neither shown nor sent."""
 # Hosts of chain services put the caller's API key into the path, and it can have any form. So only parts that cannot be
 # keys are shown: lower-case words of at most five letters, numbers of at most five digits (such as a chain's), and
@@ -90,9 +90,9 @@ def mask_keys(text: str) -> str:
     return re.sub(rf"({'|'.join(KEYS)})\w+", rf"\1{_MASK}", text)
 
 
-def holds_key(text: str) -> bool:
-    """Return whether a private or view key is in the text, or a large part of one."""
-    return re.search(rf"({'|'.join(KEYS)})\w{{20}}", text) is not None
+def keys_in(text: str) -> set[str]:
+    """Return the prefixes of the private and view keys in the text, or of large parts of such keys."""
+    return set(re.findall(rf"({'|'.join(KEYS)})\w{{20}}", text))
 
 
 def keep_secret(url: str, headers: Mapping[str, str]) -> None:

@@ -13,13 +13,15 @@ from typing import NamedTuple
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.sdk import load
-from chainq.text.sanitize import printable
+from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
 
 VARIABLE = "CHAINQ_VIEW_KEY"
-_PREFIX, _PRIVATE_PREFIX = "AViewKey1", "APrivateKey1"
-_ONE_A_LINE = f"expected one a line, such as {_PREFIX}..."
+_ONE_A_LINE = f"expected one a line, such as {VIEW_KEY}..."
+_ALONE = f"expected the view key alone, which begins with {VIEW_KEY}"
+_FILE = Phrase("pass a file of view keys as {view_key_file}", view_key_file="FILE")
 _NO_KEY = "an address, which decrypts nothing"
 STDIN = "-"
+_TIMES = 3  # that a key is asked for at the terminal
 _MOST_BYTES = 1 << 20  # of a file of keys
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -45,30 +47,35 @@ def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
     if files:
         return list({key.address: key for file in files for key in checked(_lines(file, insecure))}.values())
     if by_environment is not None:
-        return checked(_named(VARIABLE, by_environment.splitlines()))
-    return checked([("what you typed", _prompt())])
+        return checked(_named(VARIABLE, by_environment.splitlines()), _FILE)
+    return _typed()
 
 
-def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
-    """Return valid view keys, each once, from texts that have a name for messages. Raises UsageError."""
+def checked(named: Iterable[tuple[str, str]], of_file: str = _ALONE) -> list[ViewKey]:
+    """Return valid view keys, each once, from texts that have a name for messages. Raises UsageError.
+
+    `of_file`: what to do if a text is the name of a file.
+    """
     sdk = load()
     keys: dict[str, ViewKey] = {}
     for name, text in named:
         if not isinstance(text, str):
             raise UsageError(f"{name} is not a str")
         word = text.strip()
-        if word.startswith(_PRIVATE_PREFIX):
+        if word.startswith(PRIVATE_KEY):
             raise UsageError(f"{name} is a private key", "only the view key is needed, which cannot spend")
-        if not word.startswith(_PREFIX):
+        if not word.startswith(VIEW_KEY):
+            if "/" in word or os.path.isfile(word):  # noqa: PTH113  # for names that are too long
+                raise UsageError(f"{name} is the name of a file, not a view key", of_file)
             what = "not a view key" if word else "empty"
             if kind_of(word) is TextKind.ADDRESS:
                 what = _NO_KEY
-            raise UsageError(f"{name} is {what}", f"expected the view key alone, which begins with {_PREFIX}")
+            raise UsageError(f"{name} is {what}", _ALONE)
         try:
             address = str(sdk.ViewKey.from_string(word).address)
         except RuntimeError:
             wrong = "not a valid view key: a character is wrong, missing or extra"
-            what = "more than one view key" if word.count(_PREFIX) > 1 else wrong
+            what = "more than one view key" if word.count(VIEW_KEY) > 1 else wrong
             raise UsageError(f"{name} is {what}", _ONE_A_LINE) from None
         keys[address] = ViewKey(word, address)
     if not keys:
@@ -116,8 +123,25 @@ def _named(source: str, lines: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _prompt() -> str:
-    """Return the text typed at the terminal, without echo. Raises UsageError if there is no terminal."""
+def _typed(times: int = _TIMES, before: str = "") -> list[ViewKey]:
+    """Return the view key that is typed at the terminal, which is asked for again if it is wrong. Raises UsageError."""
+    typed = _prompt(before)
+    if not typed.strip():
+        raise UsageError("no view key was typed")
+    try:
+        return checked([("what you typed", typed)], _FILE)
+    except UsageError as error:
+        if times == 1:
+            raise
+        before = f"{error.message}; try again\n"
+    return _typed(times - 1, before)
+
+
+def _prompt(before: str) -> str:
+    """Return the text typed at the terminal, without echo. Raises UsageError if there is no terminal.
+
+    `before`: what is printed before the prompt.
+    """
     try:
         asked = os.isatty(0) and os.isatty(2)
     except OSError:
@@ -128,9 +152,6 @@ def _prompt() -> str:
     from getpass import getpass
 
     try:
-        typed = getpass("View key (hidden): ")
+        return getpass(f"{before}View key (hidden): ")
     except EOFError:
-        typed = ""
-    if not typed.strip():
-        raise UsageError("no view key was typed")
-    return typed
+        return ""

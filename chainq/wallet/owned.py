@@ -296,9 +296,9 @@ class OwnedService(Service):
         """Return the density of the rows that are compared."""
         return super().density(query._replace(method=_OWNERSHIP), heights)
 
-    def height_range(self, requested: Bounds, *, to_tip: bool = False) -> HeightRange:
-        """Return the heights that bounds resolve to; without an end these are the ones up to the block of `as_of`."""
-        return super().height_range(self._wallet.wanted.bounded(requested), to_tip=to_tip)
+    def bounded(self, requested: Bounds) -> Bounds:
+        """Return the bounds; without an end they end with the block of `as_of`."""
+        return self._wallet.wanted.bounded(requested)
 
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.

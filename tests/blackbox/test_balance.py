@@ -289,6 +289,8 @@ def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Pr
         (["--end", "9", "--watch"], "--end cannot be combined with --watch or --checkpoint"),
         (["--start", "9", "--end", "9"], "no heights from 9 to 9: --end is exclusive"),
         (["--start", "9", "--end", "5"], "no heights from 9 to 5: --end is below --start"),
+        (["--start", "-500"], "--start -500 counts from the tip; balance needs a height"),
+        (["--end", "latest"], "--end latest counts from the tip; balance needs a height"),
         (["--network", "devnet"], "unknown network"),
     ],
 )

@@ -187,6 +187,8 @@ def test_dry_run_shows_requests_and_no_key(chainq: Program, server: Servers) -> 
     for more in ("--jsonl", "--table", "--spent"):
         ran = chainq("owned", "0:9", "--dry-run", more, url=server(), env={VARIABLE: PUBLISHED.text})
         assert (ran.code, ran.err) == (0, "")  # no row was compared
+    as_of = chainq("owned", "5:", "--spent", "--as-of", "9", "--dry-run", url=server(), env={VARIABLE: PUBLISHED.text})
+    assert as_of.out == chainq("ownership", "5:10", "--dry-run", url=server()).out
 
 
 def test_a_file_appears_whole(chainq: Program, server: Servers, tmp_path: Path) -> None:

@@ -140,6 +140,15 @@ def test_a_file_without_keys_is_a_usage_error(chainq: Program, server: Servers, 
     one_line(chainq("owned", *FEW, "--view-key-file", str(file), url=server()), 2)
 
 
+def test_a_variable_with_the_name_of_a_file_says_how_a_file_is_given(chainq: Program) -> None:
+    """Whether the file exists or only looks like one."""
+    for name in (key_file(chainq.home, PUBLISHED), "./none"):
+        said = one_line(chainq("owned", *FEW, url="demo:", env={VARIABLE: name}), 2)
+        assert f"{VARIABLE} is the name of a file, not a view key; " in said
+        assert said.endswith("--view-key-file FILE\n")
+        assert name not in said
+
+
 def test_without_a_key_the_message_says_the_ways(chainq: Program, server: Servers) -> None:
     """There is no terminal to ask on."""
     message = one_line(chainq("owned", *FEW, url=server()), 2)
@@ -167,18 +176,28 @@ def test_the_prompt_hides_what_is_typed(chainq: Program, server: Servers) -> Non
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"), [("", "no view key was typed"), ("oops", "what you typed is not a view key; expected")]
+    ("typed", "code", "said"),
+    [
+        ([""], 2, "no view key was typed"),
+        (["oops", PUBLISHED.text[:-1], PUBLISHED.text], 0, "1 row"),
+        (["oops", "oops", "oops"], 2, "what you typed is not a view key; expected"),
+        (["oops", ""], 2, "no view key was typed"),
+    ],
+    ids=["nothing", "right in the end", "never right", "given up"],
 )
-def test_what_is_no_key_at_the_prompt(chainq: Program, server: Servers, typed: str, said: str) -> None:
-    """If nothing was typed, it is not called an invalid key."""
+def test_what_is_no_key_at_the_prompt(chainq: Program, server: Servers, typed: list[str], code: int, said: str) -> None:
+    """If nothing was typed, it is not called an invalid key. A wrong key is asked for again, twice."""
     words = ["owned", *FEW, "--url", server(), "--dialect", "auto"]
     run = pexpect.spawn(chainq.path, words, env=chainq.environment(), timeout=LONGEST)
-    run.expect_exact("View key (hidden): ")
-    run.waitnoecho()
-    run.sendline(typed)
+    for number, text in enumerate(typed):
+        run.expect_exact("try again" if number else "View key (hidden): ")
+        if number:
+            run.expect_exact("View key (hidden): ")
+        run.waitnoecho()
+        run.sendline(text)
     run.expect(pexpect.EOF)
     run.close()
-    assert (run.exitstatus, said in " ".join(run.before.decode().split())) == (2, True)
+    assert (run.exitstatus, said in " ".join(run.before.decode().split())) == (code, True)
 
 
 def test_without_the_sdk_the_way_to_it_is_said(chainq: Program, server: Servers) -> None:
