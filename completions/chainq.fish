@@ -237,6 +237,8 @@ _chainq_row --columns text+ 'Columns; `--columns help` lists them. Separated by 
 _chainq_for balance
 _chainq_row --start text 'Height before the first record'
 _chainq_row --end text 'End height, exclusive: balance as of the block before. Not with --checkpoint'
+_chainq_row --jsonl flag 'One JSON object per line'
+_chainq_row --csv flag 'CSV with a header (RFC 4180)'
 _chainq_row --watch flag 'Keep running and print each change'
 _chainq_for balance show
 _chainq_row --no-trunc flag 'Do not abbreviate values'

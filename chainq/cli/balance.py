@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-import msgspec
-
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt
@@ -59,6 +57,7 @@ def run(given: BalanceCommand) -> None:
         _refuse_range(word)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")
+    _form(given)
     start = 0 if given.start is None else _height(given.start, start=given.start)
     end = None if given.end is None else _height(given.end, end=given.end)
     if end is not None and (given.watch or given.checkpoint is not None):
@@ -118,6 +117,14 @@ def _height(text: str, **option: str) -> int:
     return height
 
 
+def _form(given: BalanceCommand) -> str:
+    """Return the form for programs that was asked for; empty for a table. Raises UsageError for several."""
+    forms = [name for name in ("json", "jsonl", "csv") if getattr(given, name)]
+    if len(forms) > 1:
+        raise UsageError(f"{' and '.join(f'--{name}' for name in forms)} cannot be combined")
+    return forms[0] if forms else ""
+
+
 def _ways(given: BalanceCommand) -> str:
     """Return what helps with a long run, of the options that it can have beside its own."""
     if given.checkpoint is not None:
@@ -148,7 +155,7 @@ def _print_balances(
     reporter: Reporter,
 ) -> None:
     """Print the balance once, or each time that it changes."""
-    write = _json if given.json else _table
+    form = _form(given)
     shown: list[Total] | None = None
     book = kept.book
     with open_sink(None, pager=not given.watch) as sink:
@@ -168,14 +175,11 @@ def _print_balances(
             except ChainqError as error:
                 kept.failed(str(error))
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
-                    out.write(write(book, book.totals(), scope))
+                    out.write(_text(form, book, shown, scope, reporter))
                 raise
-            totals = book.totals()
-            if shown is None:
-                out.write(write(book, totals, scope))
-            elif totals != shown:
-                out.write(write(book, totals, scope) if given.json else _changes(book, shown, totals, scope))
-            shown = totals
+            if book.totals() != shown:
+                out.write(_text(form, book, shown, scope, reporter))
+            shown = book.totals()
             sink.keep()
             if not given.watch:
                 sink.finish()
@@ -186,17 +190,18 @@ def _print_balances(
             time.sleep(interval)
 
 
-def _json(book: Book, _totals: Sequence[Total], scope: _Scope) -> bytes:
-    """Return the balance as one line of JSON; amounts are strings, for they can have 39 digits."""
-    from chainq.client.balances import token_balances
+def _text(form: str, book: Book, shown: Sequence[Total] | None, scope: _Scope, reporter: Reporter) -> bytes:
+    """Return what to print of a balance after the one that was `shown`; None for the first one, which says on stderr
+    which keys have no records, as a table does."""
+    totals = book.totals()
+    if not form:
+        return _table(book, totals, scope) if shown is None else _changes(book, shown, totals, scope)
+    from chainq.cli.balance_rows import encoded
 
-    totals = [one._asdict() for one in token_balances(book, scope.addresses)]
-    for total in totals:
-        total |= {name: str(total[name]) for name in ("received", "unspent") if total[name] is not None}
-    mark = book.as_of
-    height, block_hash, timestamp = (mark.height, mark.hash, mark.time) if mark else (None, None, None)
-    as_of = {"height": height, "block_hash": block_hash, "timestamp": timestamp}
-    return msgspec.json.encode({**as_of, "start": scope.start, "owners": scope.addresses, "totals": totals}) + b"\n"
+    for line in _without(totals, scope) if shown is None else ():
+        reporter.note(line)
+    resumed, terminal = shown is not None, on_terminal(None)
+    return encoded(form, book, scope.addresses, scope.start, resumed=resumed, terminal=terminal)
 
 
 def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
@@ -212,14 +217,18 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
     if not any(total.token for total in totals):
         columns = [column for column in columns if column[0] != _TOKEN]
     text = _drawn(columns, scope.width or ENDLESS) if totals else b""
-    owners = {total.owner for total in totals}
-    hint = "" if owners else f"; {MISTYPED}"
-    ends = [f"no records of {address}{hint}" for number, address in enumerate(addresses) if number not in owners]
     below = f"; records before block {scope.start} are not counted" if scope.start else ""
-    ends += [f"{_as_of(book.as_of)}{below}", PUBLIC]
+    ends = [*_without(totals, scope), f"{_as_of(book.as_of)}{below}", PUBLIC]
     if scope.width:
         ends = [piece for line in ends for piece in wrap(line, max(scope.width, *map(len, line.split())))]
     return text + "".join(f"{line}\n" for line in ends).encode()
+
+
+def _without(totals: Sequence[Total], scope: _Scope) -> list[str]:
+    """Return a line for each key without records."""
+    owners = {total.owner for total in totals}
+    hint = "" if owners else f"; {MISTYPED}"
+    return [f"no records of {address}{hint}" for number, address in enumerate(scope.addresses) if number not in owners]
 
 
 def _drawn(columns: Sequence[tuple[int, Sequence[str]]], room: int) -> bytes:

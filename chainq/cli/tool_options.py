@@ -86,10 +86,15 @@ class BalanceCommand(
     is spent: the service sees where these begin, and no more of your keys. With --checkpoint, later runs read only new
     blocks; that file holds amounts, but no key and no address. The service has no method for public balances. Needs
     the aleo-sdk package: pip install 'chainq[wallet]'.
+
+    --csv and --jsonl print a row per program and token; --json prints one object. Their amounts are in the smallest
+    unit, such as microcredits. With --watch they print the whole balance again at each change.
     """
 
     start: str | None = option("H", "Height before the first record.  [default: 0]")
     end: str | None = option("H", "End height, exclusive: balance as of the block before. Not with --checkpoint.")
+    jsonl: bool = switch("One JSON object per line.", heading=OUTPUT)
+    csv: bool = switch("CSV with a header (RFC 4180).", heading=OUTPUT)
     no_trunc: bool = switch("Do not abbreviate values.", heading=OUTPUT)
     watch: bool = switch("Keep running and print each change.", heading=RESUME)
     interval: float | None = option(
@@ -321,7 +326,7 @@ TOOLS = {
         "chainq owned 0:500 --spent --unspent --as-of 499",
         declared=lambda: parameters(*_OWNED),
     ),
-    "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --json"),
+    "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --csv"),
     "show": Tool(
         ShowCommand,
         "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"

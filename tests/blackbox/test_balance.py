@@ -4,6 +4,8 @@
 and how many blocks pass without it between two steps; `CHAINQ_KILLS` how many runs are killed.
 """
 
+import csv
+import io
 import json
 import os
 import re
@@ -280,6 +282,22 @@ def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Pr
         checked(chainq("balance", "--start", str(FIRST), "--json", url=url, env=env), wallet)
 
 
+def test_rows_per_program_and_token(chainq: Program) -> None:
+    """csv and jsonl have the totals of json, each with the block that they are as of."""
+    words, url = ("--end", "150"), "demo:"
+    whole = json.loads(balance(chainq, *words, "--json", url=url).out)
+    as_of = {name: whole[name] for name in ("height", "block_hash", "timestamp")}
+    due = [as_of | total for total in whole["totals"]]
+    assert due
+    assert [json.loads(row) for row in balance(chainq, *words, "--jsonl", url=url).rows] == due
+    table = csv.DictReader(io.StringIO(balance(chainq, *words, "--csv", url=url).out.decode()))
+    assert [*table] == [{name: "" if value is None else str(value) for name, value in row.items()} for row in due]
+    for form, head in (("--jsonl", b""), ("--csv", ",".join(due[0]).encode() + b"\r\n")):
+        ran = balance(chainq, "--end", "9", form, url=url)  # before the first record
+        assert ran.out == head
+        assert f"no records of {PUBLISHED.address}" in one_line(ran, 0)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -291,6 +309,7 @@ def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Pr
         (["--start", "9", "--end", "5"], "no heights from 9 to 5: --end is below --start"),
         (["--start", "-500"], "--start -500 counts from the tip; balance needs a height"),
         (["--end", "latest"], "--end latest counts from the tip; balance needs a height"),
+        (["--csv", "--json"], "--json and --csv cannot be combined"),
         (["--network", "devnet"], "unknown network"),
     ],
 )

@@ -532,7 +532,7 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("sql --columns height x", "write it in the query, such as select height from blocks limit 5"),
         ("sql --limit 5 x", "write it in the query, such as select height from blocks limit 5"),
         ("show 5 --table", "leave it out, or use --json"),
-        ("balance --csv", "use chainq balance --json"),
+        ("balance --columns x", "use chainq balance --json"),
         ("balance -o kept.json", "use chainq balance --json > FILE"),
         ("blocks --fill-gaps", "see --help"),
         ("records --tsv", "use --format tsv"),
