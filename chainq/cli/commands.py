@@ -1,7 +1,7 @@
 """The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
@@ -149,7 +149,7 @@ def _version_command() -> "Command":
     return build("version", options.Group, call, "chainq version", "Print the version.")
 
 
-COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
+_COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "owned": ("Records", "ownership rows that your view keys own", partial(_tool, "owned")),
     "balance": ("Records", "private balance of your view keys", partial(_tool, "balance")),
@@ -166,7 +166,8 @@ COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "help": ("Tools", "explain a command, option or topic; see help topics", _help_command),
     "version": ("Tools", "print the version", _version_command),
 }
-"""Each command's heading, purpose, and what builds it, in the order of `--help`."""
+COMMANDS = {name: (heading, purpose, cache(make)) for name, (heading, purpose, make) in _COMMANDS.items()}
+"""Each command's heading, purpose, and what builds it when first asked, in the order of `--help`."""
 PlainGroup.catalogue = COMMANDS
 
 app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None)

@@ -4,7 +4,7 @@ Loaded only by such a command line, by one that is mistyped, and by the generato
 """
 
 import re
-from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import BY_COMMAND
@@ -203,9 +203,12 @@ def _record(param: "Parameter", context: "Context") -> tuple[str, str]:
     return name, notes_in_words(text.replace(MORE, " "))
 
 
-def options_of_all() -> "Iterator[tuple[str, Parameter, Context]]":
-    """Yield the options of all commands; those of records first, as it has most, and examples for most commands."""
+@cache
+def options_of_all() -> "tuple[tuple[str, Parameter, Context], ...]":
+    """Return the options of all commands; those of records first, as it has most, and examples for most commands."""
+    found = []
     for name in sorted(PlainGroup.catalogue, key=lambda name: name != "records"):
         command = PlainGroup.catalogue[name][2]()
         context = command.make_context(name, [], resilient_parsing=True)
-        yield from ((name, param, context) for param in command.params if param.param_type_name == "option")
+        found += [(name, param, context) for param in command.params if param.param_type_name == "option"]
+    return tuple(found)

@@ -54,7 +54,7 @@ GROUPS = {
     ("deltalake",): {"--delta"},
     ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"): {"--iceberg"},
     ("aleo",): {"owned", "balance"},
-    ("aleo", HASHES): {"--hashes", "--sealed"},
+    ("aleo", HASHES): {"--hashes", "--sealed", "doctor"},
 }
 Group = tuple[str, ...]
 WORKER = ["-P", "-m", "chainq.process.worker"]
@@ -88,9 +88,20 @@ def load() -> None:
             importlib.import_module(module.name)
     for name in ("httpx", "msgspec", "orjson", "encodings.idna", "typer._click.decorators"):
         importlib.import_module(name)
-    from chainq.text.sanitize import mask_url
+    # What is computed once in each process: patterns, commands, shapes of the sample chain. It would take a third
+    # of a short run.
+    from chainq.catalog.kinds import kind_of
+    from chainq.cli.topics import options_of_all
+    from chainq.demo.chain import Chain
+    from chainq.text.sanitize import keys_in, mask_url
+    from chainq.text.spelling import spelled
 
-    mask_url("http://h/")  # compiles a long pattern, which takes a tenth of a short run
+    mask_url("http://h/")
+    keys_in("")
+    kind_of("-")
+    spelled("")
+    options_of_all()  # builds all commands
+    Chain().planted_tag((0, 0, 0, 0))
     gc.freeze()  # or a run that looks for garbage would copy all of it
 
 
