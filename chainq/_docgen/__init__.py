@@ -8,7 +8,7 @@ chainq imports this package.
 from pathlib import Path
 
 from chainq._docgen.completion import table
-from chainq._docgen.manual import exit_codes, pages
+from chainq._docgen.manual import exit_codes, names, pages
 from chainq._docgen.reference import reference
 from chainq._docgen.row_types import row_types
 from chainq._docgen.sessions import images, replayed
@@ -51,7 +51,7 @@ def generated(program: Program) -> dict[str, str]:
 
 def packaged(program: Program) -> dict[str, str]:
     """Return the files that a wheel installs beside the package, each with its place below the prefix."""
-    manual = {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in sorted(pages(program))}
+    manual = {f"man/{name}": f"share/man/man{name[-1]}/{name}" for name in names(program)}
     return {**manual, **{f"completions/{name}": place for name, place in COMPLETIONS.items()}}
 
 

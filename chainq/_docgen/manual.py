@@ -24,6 +24,13 @@ def pages(program: Program) -> dict[str, str]:
     return {name: roff.page(name, DATE, f"chainq {__version__}", text) for name, text in texts.items()}
 
 
+def names(program: Program) -> list[str]:
+    """Return the file names of all manual pages, in order."""
+    return sorted(
+        [*(path.stem for path in SOURCES.glob("*.md")), *(f"chainq-{one.name}.1" for one in program.commands)]
+    )
+
+
 def source(name: str, program: Program) -> str:
     """Return a page of docs/manual/ with a list in the place of each comment."""
     commands = ((_cross(c), c.purpose, f"`{c.method.name}`" if c.method else "") for c in program.commands)

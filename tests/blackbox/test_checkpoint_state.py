@@ -43,8 +43,8 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
 
 def test_a_first_run_without_a_range_says_where_it_starts(chainq: Program) -> None:
     """At height 0, while other commands begin near the tip: one note, only if that makes a difference, and once."""
-    note = "chainq: starts at height 0: 3,001 heights; --start -10 begins near the tip\n"
-    service = Moving(3000)
+    note = "chainq: starts at height 0: 1,101 heights; --start -10 begins near the tip\n"
+    service = Moving(1100)
     with serving(service) as url:
         blocks = partial(chainq, "blocks", "--url", url)
         ran = blocks("--checkpoint", "a", "-o", "a.jsonl")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from msgspec import Raw
 
 from chainq import _docgen
 from chainq._docgen import __main__, completion, manual, roff, surface
-from chainq._docgen.reference import reference
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method
 from chainq.cli.completion import SCRIPTS as SCRIPT_NAMES
 from chainq.cli.help import PlainGroup
@@ -24,11 +24,16 @@ from chainq.errors import ExitCode
 from chainq.formats.protocol import Capabilities, OutputSpec, capabilities
 
 PROGRAM = surface.read()
-WRITTEN = _docgen.generated(PROGRAM)
-PAGES = sorted(name for name in WRITTEN if name.startswith("man/"))
+PAGES = [f"man/{name}" for name in manual.names(PROGRAM)]
 SHOWN = ["README.md", *(f"docs/{path.name}" for path in (_docgen.root() / "docs").glob("*.md"))]
 SCRIPTS = {f"completions/{name}" for name in _docgen.COMPLETIONS}
 COMMANDS = pytest.mark.parametrize("command", PROGRAM.commands, ids=lambda command: command.name)
+
+
+@cache
+def written() -> dict[str, str]:
+    """The files that are written as a whole."""
+    return _docgen.generated(PROGRAM)
 
 
 @pytest.fixture
@@ -72,7 +77,7 @@ def due() -> dict[str, str]:
     return _docgen.texts(_docgen.root())
 
 
-@pytest.mark.parametrize("name", sorted({*WRITTEN, *_docgen.MARKS, *SHOWN}))
+@pytest.mark.parametrize("name", sorted({*PAGES, _docgen.REFERENCE, *_docgen.MARKS, *SHOWN}))
 def test_files_equal_the_app(name: str, due: dict[str, str]) -> None:
     """The files in the tree are what the app and the catalogue give now, and commands in pages print what they show."""
     path = _docgen.root() / name
@@ -99,7 +104,7 @@ def test_one_command_rewrites_what_is_stale(
     (project / "man").mkdir()
     (project / "man" / "chainq-gone.1").touch()
     assert __main__.main([]) == 0
-    assert len(capsys.readouterr().out.splitlines()) > len(WRITTEN)
+    assert len(capsys.readouterr().out.splitlines()) > len(PAGES) + 1
     assert not (project / "man" / "chainq-gone.1").exists()
     readme = (project / "README.md").read_text()
     assert (readme[:11], readme[-10:]) == ("before\n<!--", "-->\nafter\n")
@@ -126,7 +131,7 @@ def test_missing_marks_are_told(project: Path) -> None:
 @COMMANDS
 def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
     """Its page has every option with its help, every argument, every column and every example."""
-    text = WRITTEN[f"man/chainq-{command.name}.1"]
+    text = written()[f"man/chainq-{command.name}.1"]
     plain = re.sub(r"\\f[BRI]", "", text)
     for option in command.options:
         for name in option.names:
@@ -145,14 +150,14 @@ def test_the_page_of_a_command_has_all_of_it(command: surface.Command) -> None:
 @COMMANDS
 def test_every_list_has_every_command(command: surface.Command) -> None:
     """The main page, each completion script and the reference name every command and its options."""
-    assert roff.escaped(f"chainq-{command.name}") in WRITTEN["man/chainq.1"]
+    assert roff.escaped(f"chainq-{command.name}") in written()["man/chainq.1"]
     for name in SCRIPTS:
         text = (_docgen.root() / name).read_text()
         assert re.search(rf"[' ]{command.name}[': ]", text), name
         for option in command.options:
             for spelled in option.names:
                 assert re.search(rf"(?<![\w-]){re.escape(spelled)}(?![\w-])", text), (name, spelled)
-    told = reference(PROGRAM)
+    told = written()[_docgen.REFERENCE]
     assert f"#### `chainq {command.name}" in told
     for option in command.options:
         assert re.search(rf"`(-\w, )?{option.names[0]}\b", told), option.names
@@ -197,7 +202,7 @@ def test_examples_use_what_there_is() -> None:
 def test_mandoc_finds_nothing(name: str, tmp_path: Path) -> None:
     """mandoc's linter has no warning for a page as it would be written now."""
     page = tmp_path / Path(name).name
-    page.write_text(WRITTEN[name], "ascii")
+    page.write_text(written()[name], "ascii")
     done = subprocess.run([tool("mandoc"), "-T", "lint", "-W", "warning", page], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b"")
 
@@ -207,7 +212,7 @@ def test_groff_finds_nothing(name: str, tmp_path: Path) -> None:
     """man-db with groff shows a page as it would be written now, without a warning."""
     tool("groff")
     page = tmp_path / Path(name).name
-    page.write_text(WRITTEN[name], "ascii")
+    page.write_text(written()[name], "ascii")
     done = subprocess.run(
         [tool("man"), "--warnings", "-E", "ascii", "-l", page],
         capture_output=True,
@@ -239,7 +244,7 @@ def test_roff_is_escaped(text: str, written: str) -> None:
 @pytest.mark.parametrize("name", ["man/chainq.1", _docgen.REFERENCE])
 def test_exit_codes_are_all_told(name: str) -> None:
     """Every exit code and its meaning are in chainq(1) and in the reference."""
-    text = WRITTEN[name].replace("\\-", "-")
+    text = written()[name].replace("\\-", "-")
     for code in ExitCode:
         assert code.meaning in " ".join(text.split()), code
 
