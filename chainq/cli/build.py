@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
-from chainq.cli.help import MAX_WIDTH, PlainCommand
+from chainq.cli.help import PlainCommand
 from chainq.cli.options import Declared, Group
 from chainq.errors import UsageError
 from chainq.text.sanitize import abridged
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chainq.catalog.methods import Method
 
 Options = TypeVar("Options", bound=Group)
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": MAX_WIDTH}
+CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 def build(

@@ -1,5 +1,6 @@
 """The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
@@ -125,17 +126,17 @@ class HelpOptions(options.Group):
 
 def _help_command() -> "Command":
     def call(given: HelpOptions) -> None:
-        word, program = " ".join(given.command), typer.main.get_command(app)
-        if word and word not in COMMANDS:
+        words, program = [" ".join(given.command)], typer.main.get_command(app)
+        if words[0] and words[0] not in COMMANDS:
             from chainq.cli import topic_phrases, topics
 
-            word = topic_phrases.found(word)
-        if not word or word in COMMANDS:
-            program.main([*filter(None, [word]), "--help"], prog_name="chainq", standalone_mode=False)
+            words = topic_phrases.found(words[0])
+        if len(words) == 1 and (not words[0] or words[0] in COMMANDS):
+            program.main([*filter(None, words), "--help"], prog_name="chainq", standalone_mode=False)
             return
         formatter = program.make_context("chainq", [], resilient_parsing=True).make_formatter()
-        topics.write(word, formatter)
-        print(formatter.getvalue().strip("\n"))  # noqa: T201  # as --help
+        topics.write_all(words, formatter)
+        print(re.sub("\n{3,}", "\n\n", formatter.getvalue()).strip("\n"))  # noqa: T201  # as --help
 
     command = build("help", HelpOptions, call, "chainq help records\nchainq help since\nchainq help exit-codes")
     command.ignore_unknown_options = True  # they are what help is asked for

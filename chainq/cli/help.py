@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperCommand, TyperGroup
 
 from chainq.errors import UsageError, exit_codes
+from chainq.text.width import NARROWEST, terminal_width
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -44,6 +45,7 @@ class PlainCommand(_Described, TyperCommand):
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Parse the command line. A range that counts back from the tip, such as `-100:`, is not taken for options."""
+        ctx.terminal_width = _width()
         # Rejected: to let the parser pass on what it does not know, which would hide a misspelt option.
         places = [place for place, word in enumerate(args) if re.fullmatch(r"-[0-9][0-9_.KkMm]*:\S*", word)]
         if places:
@@ -86,6 +88,11 @@ class PlainGroup(_Described, TyperGroup):
 
     catalogue: Mapping[str, tuple[str, str, Callable[[], "Command"]]] = {}
 
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Parse the command line; words after the option for help are those of the command for it."""
+        ctx.terminal_width = _width()
+        return super().parse_args(ctx, ["help", *args[1:]] if args[1:] and args[0] in ctx.help_option_names else args)
+
     def list_commands(self, _ctx: "Context") -> list[str]:
         """Return the names of all commands, in the order of the catalogue."""
         return list(self.catalogue)
@@ -114,6 +121,11 @@ class PlainGroup(_Described, TyperGroup):
     def format_epilog(self, _ctx: Any, formatter: "HelpFormatter") -> None:
         """Write the exit codes."""
         write_exit_codes(formatter)
+
+
+def _width() -> int:
+    """Return how wide help is, in characters."""
+    return max(min(terminal_width(), MAX_WIDTH), NARROWEST) - 2
 
 
 def write_exit_codes(formatter: "HelpFormatter") -> None:
@@ -148,7 +160,7 @@ def sections(formatter: "HelpFormatter", rows: Iterable[tuple[str, str, str]]) -
     for heading, name, text in rows:
         sections.setdefault(heading, []).append((name, text))
     for heading, pairs in sections.items():
-        wide = min(max(len(name) for name, _ in pairs), WIDEST_NAME)
+        wide = min(max(len(name) for name, _ in pairs), WIDEST_NAME, formatter.width // 2)
         with formatter.section(heading):
             for name, text in pairs:
                 beside = len(name) <= wide

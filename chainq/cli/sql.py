@@ -1,6 +1,5 @@
 """`chainq sql`: a query over a data set, or over the last blocks, which are fetched into memory first."""
 
-import json
 import os
 import re
 import shlex
@@ -122,9 +121,9 @@ def _check_words(words: list[str], query: str | None, url: str) -> None:
     """Raise UsageError unless `words`, the arguments before the query, the query and the URL are what they must be."""
     place = words[0] if words else url
     if os.path.isfile(place):  # noqa: PTH113  # a Path raises for names that are too long
-        whole = f"select * from {json.dumps(place, ensure_ascii=False)}"  # noqa: S608  # shown, not run
-        named = query if query and place in query else whole
-        raise UsageError(f"{quoted(place)} is a file: expected the folder or URL of an export", single_file(named))
+        raise UsageError(
+            f"{quoted(place)} is a file: expected the folder or URL of an export", single_file(query or "", place)
+        )
     typed = words[0] if query is None and words else query or ""
     if typed.split(" ")[0].rstrip(";") in DOTTED and not os.path.exists(typed):  # noqa: PTH110
         table = typed.partition(" ")[2] or "blocks"

@@ -20,7 +20,7 @@ WORDS = by_word(
         "plugins plug-in file stdout template print pretty indent compact",
         "service": "server servers connection network endpoint node connect http https api",
         "chart": "charts plot graph histogram",
-        "environment": "env environ variable variables envvars less cache",
+        "environment": "env environ variable variables envvars less",
         "exit-codes": "exit exit-code exit-status code codes status-codes error errors failure "
         "signal signals ctrl-c lock locked",
         "topics": "topic list",
@@ -28,7 +28,7 @@ WORDS = by_word(
         "current-height highest-block tip-height",
         "balance": "private-balance public-balance",
         "owned": "my-records own-records records-view-key",
-        "sql": "ask-sql query-sql",
+        "sql": "query-sql",
         "--color": "colors colour colours ansi theme",
         "HTTPS_PROXY": "proxy proxies",
         "--columns": "column fields cols select nested array arrays",
@@ -60,6 +60,13 @@ CRON = (
 """The example for cron, of the manual and of docs/cookbook.md too."""
 PLACES = {
     **TERMS,
+    "cache": (
+        "delete remove clean cleanup erase history",
+        "chainq keeps the dialects of servers in ~/.cache/chainq, and what was typed at the prompt of chainq sql in "
+        "sql_history in ~/.local/state/chainq; both can be deleted. A checkpoint belongs to its output file: delete "
+        "both or neither. An export is a folder or a bucket that can be deleted as a whole. See chainq help config, "
+        "and chainq help environment.",
+    ),
     CONFIG: (
         "configuration config.toml config-file profile profile-file settings",
         "The configuration file, config.toml, contains profiles of services: see man 5 chainq, or Configuration "

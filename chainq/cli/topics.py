@@ -4,6 +4,7 @@ Loaded only by such a command line, by one that is mistyped, and by the generato
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,23 @@ def topic_of(word: str) -> str:
     return _option(word) or (word.upper() if word.upper() in VARIABLES else "")
 
 
+def entry(word: str) -> str:
+    """Return the command or what else a word names, and the word itself if it names nothing."""
+    command = as_name(word)
+    return command if command in PlainGroup.catalogue else topic_of(word) or word
+
+
+def write_all(words: Sequence[str], formatter: "HelpFormatter") -> None:
+    """Write the help of what each word names; of several words, where the help of commands and of long lists is."""
+    purposes = {**_LISTED, **{name: purpose for name, (_, purpose, _) in PlainGroup.catalogue.items()}}
+    brief = {entry(word) for word in words if len(words) > 1} & purposes.keys()
+    for word in words:
+        if entry(word) not in brief:
+            write(word, formatter)
+            formatter.write_paragraph()
+    sections(formatter, [("More", f"chainq help {name}", purposes[name]) for name in purposes if name in brief])
+
+
 def write(word: str, formatter: "HelpFormatter") -> None:
     """Write the help of the topic, the option and the column that a word names. Raises UsageError, which lists the
     topics, if it names none.
@@ -92,7 +110,8 @@ def write(word: str, formatter: "HelpFormatter") -> None:
     topic = topic_of(word)
     if topic:
         _write_topic(topic, formatter)
-    if topic in PLACES and (option := _option(word)):
+    option = _option(word) if topic in PLACES else ""
+    if any(option in param.opts and command != "serve" for command, param, _ in options_of_all()):
         _write_option(option, formatter)
     columns = _columns(word)
     if columns:

@@ -91,7 +91,7 @@ class ResultChart:
 
     def _bars(self) -> Iterator[str]:
         room = max(self._spec.width, NARROWEST)
-        labels = [truncate(printable(label) or "-", room // 3, BOTH_ENDS) for label, _ in self._found]
+        labels = _apart([printable(label) or "-" for label, _ in self._found], room // 3)
         margin, digits = max(map(width_of, labels)), max(map(len, self._digits))
         width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
@@ -127,6 +127,19 @@ class ResultChart:
     @property
     def _title(self) -> str:
         return f"{printable(self._value.path)} by {printable(self._label.path)}"
+
+
+def _apart(labels: Sequence[str], room: int) -> list[str]:
+    """Return labels in at most `room` cells: truncated in the middle, at the front or at the end, in the first way that
+    keeps most of them apart.
+
+    >>> _apart(["a.aleo/transfer_private", "a.aleo/transfer_public_to_private"], 14)
+    ['a…sfer_private', 'a…c_to_private']
+    """
+    return max(
+        ([truncate(label, room, keep) for label in labels] for keep in (BOTH_ENDS, room, 0)),
+        key=lambda some: len({*some}),
+    )
 
 
 def _shortened(text: str, number: float) -> str:

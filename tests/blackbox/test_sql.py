@@ -686,6 +686,8 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     assert line.endswith("; the table is full_blocks\n")
     line = one_line(exported("sql", "lake", "select height from full_blocks"), 2)
     assert line.endswith('; did you mean "header.metadata.height"?\n')
+    line = one_line(exported("sql", "lake", "select b.header.metadata.height from full_blocks b"), 2)
+    assert line.endswith('; a column with dots is in double quotes: "header.metadata.height"\n')
     line = one_line(exported("sql", "lake", "copy blocks to 'x.csv'"), 2)
     assert line.endswith("invalid query: COPY, expected a SELECT; -o FILE writes the result of a SELECT\n")
     line = one_line(exported("sql", "lake", "pivot records on program_id using count(*)"), 2)
@@ -730,6 +732,7 @@ def test_a_single_file_is_for_duckdb(chainq: Program, nowhere: str, tmp_path: Pa
         ([named], nowhere, named),
         (["Rec.parquet", named], nowhere, named),
         (["Rec.parquet", "select 1"], nowhere, whole),
+        (["Rec.parquet", "select 1 FROM blocks"], nowhere, 'select 1 from "Rec.parquet"'),
         (["Rec.parquet"], nowhere, whole),
         (["select 1"], "Rec.parquet", whole),
     ):
