@@ -173,7 +173,7 @@ class Client(Opened):
         'execute'
         """
         with boundary():
-            checked = identifiers.transaction_id(arguments.text("transaction ID", transaction_id))
+            checked = identifiers.transaction_id(arguments.text("transaction_id", transaction_id))
         rows: Rows[TransactionRow] = self._lookup("transaction", checked)
         return next(rows)
 

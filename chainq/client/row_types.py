@@ -1,9 +1,10 @@
 """The rows of each method, for editors and type checkers. Written from the catalogue by `python -m chainq._docgen`.
 
-Every field counts as present, or pyright would reject `row["height"]`. A service may leave out any, and send others.
+Fields that only some rows have, such as those of older blocks, are `NotRequired`. All others count as present, or
+pyright would reject `row["height"]`. A service may leave out any, and send others.
 """
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 Integer = Any
 """A whole number: int or str as it was sent, always int with `Client(typed=True)`. Any: a union would fail each sum."""
@@ -37,7 +38,7 @@ class BlocksRow(TypedDict):
     subdag_root: str
     cumulative_weight: Integer
     cumulative_proof_target: Integer
-    total_supply_in_microcredits: Integer
+    total_supply_in_microcredits: NotRequired[Integer]
 
 
 class FullBlocksHeaderMetadata(TypedDict):
@@ -53,7 +54,7 @@ class FullBlocksHeaderMetadata(TypedDict):
     last_coinbase_target: Integer
     last_coinbase_timestamp: Time
     timestamp: Time
-    total_supply_in_microcredits: Integer
+    total_supply_in_microcredits: NotRequired[Integer]
 
 
 class FullBlocksHeader(TypedDict):
@@ -66,7 +67,7 @@ class FullBlocksHeader(TypedDict):
     solutions_root: str
     subdag_root: str
     metadata: FullBlocksHeaderMetadata
-    coinbase_accumulator_point: str
+    coinbase_accumulator_point: NotRequired[str]
 
 
 class FullBlocksAuthoritySubdag(TypedDict):
@@ -94,8 +95,8 @@ class FullBlocksRow(TypedDict):
     ratifications: list[dict[str, Any]] | None
     transactions: list[dict[str, Any]]
     aborted_transaction_ids: list[str]
-    coinbase: dict[str, Any] | None
-    signature: str
+    coinbase: NotRequired[dict[str, Any] | None]
+    signature: NotRequired[str]
 
 
 class TransactionsRow(TypedDict):
@@ -128,7 +129,7 @@ class TransactionTransactionFeeTransition(TypedDict):
     outputs: list[dict[str, Any]]
     tpk: str
     tcm: str
-    scm: str
+    scm: NotRequired[str]
 
 
 class TransactionTransactionFee(TypedDict):
@@ -146,8 +147,8 @@ class TransactionTransaction(TypedDict):
     id: str
     execution: TransactionTransactionExecution
     fee: TransactionTransactionFee
-    owner: dict[str, Any]
-    deployment: dict[str, Any]
+    owner: NotRequired[dict[str, Any]]
+    deployment: NotRequired[dict[str, Any]]
 
 
 class TransactionRow(TypedDict):
@@ -159,7 +160,7 @@ class TransactionRow(TypedDict):
     transaction: TransactionTransaction
     finalize: list[dict[str, Any]]
     finalizedAt: Time
-    rejected: dict[str, Any]
+    rejected: NotRequired[dict[str, Any]]
 
 
 class RecordsRow(TypedDict):
