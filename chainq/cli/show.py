@@ -1,6 +1,7 @@
 """`chainq show X...`: each object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.cli import connect
@@ -46,7 +47,7 @@ def run(given: ShowCommand) -> None:
     ):
         for number, name in enumerate(_names(words)):
             try:
-                found = _gathered(service, name, last)
+                found = service.blocks.from_first(partial(parts.gather, service, name, last))
             except NotFoundError as error:
                 missing.append(error)
                 continue
@@ -63,17 +64,6 @@ def run(given: ShowCommand) -> None:
             connect.note_tip(failure, service)
     if failure is not None:
         raise failure
-
-
-def _gathered(service: Service, name: str, last: int | None) -> parts.Parts:
-    """Return the parts of an object; of a served export, once its error says where it begins, only from there on."""
-    try:
-        return parts.gather(service, name, last)
-    except LackingError as error:
-        if error.first <= service.first_height:
-            raise
-        service.know_first(error.first)
-    return parts.gather(service, name, last)
 
 
 def _not_found(missing: Sequence[NotFoundError]) -> NotFoundError | None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import NotFoundError, ResponseError, ServiceError
+from chainq.errors import LackingError, NotFoundError, Phrase, ResponseError, ServiceError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.calls import Calls, MethodCall
 from chainq.fetching.service_dialect import ServiceDialect
@@ -22,6 +22,8 @@ from chainq.transport.jsonrpc import decode_rows
 
 if TYPE_CHECKING:
     from chainq.stored.reader import Reader
+
+T = TypeVar("T")
 
 _NO_BLOCK = "the chain has no blocks yet"
 
@@ -44,10 +46,26 @@ class Blocks:
         reader: "Reader | None",
     ) -> None:
         self._calls, self._dialect, self._summary, self._asking, self._reader = calls, dialect, summary, asking, reader
+        self._first = 0  # of the export behind a URL, as far as `from_first` knows
         self._tip: Tip | None = None
         self._lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
+
+    @property
+    def first(self) -> int:
+        """The lowest height of an export, of a served one once `from_first` has learned it; 0 for a network."""
+        return self._first if self._reader is None else self._reader.first
+
+    def from_first(self, read: Callable[[], T]) -> T:
+        """Return what `read` returns; if an error of a served export tells a higher `first`, read again from there."""
+        try:
+            return read()
+        except LackingError as error:
+            if error.first <= self.first:
+                raise
+            self._first = error.first
+        return read()
 
     @property
     def known_tip(self) -> int | None:
@@ -174,14 +192,30 @@ class Blocks:
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.
 
-        Raises IncompleteError for a time before the first block of an export: blocks that it lacks may be of that time.
+        Raises IncompleteError for a time before the first block of an export, LackingError if others serve it: blocks
+        that it lacks may be of that time.
         """
+        return self.from_first(lambda: self._search(time))
+
+    def _search(self, time: float) -> int:
         from chainq.heights import block_time
 
-        first = 0 if self._reader is None else self._reader.first
-        if self._reader is not None and 0 < first <= self.tip_height():
-            self._reader.check_time(time, self.time_of(first))
-        return block_time.first_at(time, self.tip_height(), self.time_of, first)
+        if 0 < self.first <= self.tip_height():
+            self._check_time(time, self.time_of(self.first))
+        return block_time.first_at(time, self.tip_height(), self.time_of, self.first)
+
+    def _check_time(self, time: float, begins: int) -> None:
+        """Raise an error if a time is before `begins`, the block time of the first height (both since 1970)."""
+        if time >= begins:
+            return
+        from chainq.text.humanize import utc
+
+        lacks = f"begins at height {self.first}, {utc(begins)}, and may lack blocks from {utc(time)} on"
+        if self._reader is not None:
+            raise self._reader.lacking_before(lacks)
+        raise LackingError(
+            f"the export behind the URL {lacks}", Phrase("use {start}", start=self.first), first=self.first
+        )
 
     def time_of(self, height: int) -> int:
         """Return the block time of a height, in seconds since 1970. Raises ChainqError."""

@@ -66,7 +66,7 @@ class Service(Closing):
 
             dialect = "chain" if dialect == AUTO else dialect
             self.transport = DemoTransport(DemoService(Chain()))
-        self._stored, self._first = None, 0
+        self._stored = None
         if is_data_set(self.url):
             from chainq.stored.service import StoredService
 
@@ -113,12 +113,8 @@ class Service(Closing):
 
     @property
     def first_height(self) -> int:
-        """The lowest height of an export, of one that others serve if `know_first` was called; 0 for a network."""
-        return self._first if self._stored is None else self._stored.reader.first
-
-    def know_first(self, height: int) -> None:
-        """Record the lowest height of the export behind a URL, which only its errors tell."""
-        self._first = height
+        """The lowest height of an export, as far as it is known (`Blocks.first`); 0 for a network."""
+        return self.blocks.first
 
     @property
     def partition(self) -> int | None:

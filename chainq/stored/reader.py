@@ -31,7 +31,6 @@ from chainq.stored.open import open_store
 from chainq.stored.opened import checked, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
-from chainq.text.humanize import utc
 
 BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
@@ -130,17 +129,10 @@ class Reader:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
         self._places(table, heights)
 
-    def check_time(self, time: float, begins: int) -> None:
-        """Raise IncompleteError if a time is before `begins`, the block time of the first height (both since 1970)."""
-        if time < begins:
-            raise lacking(
-                f"{self.label} begins at height {self.first}, {utc(begins)}, and may lack blocks from {utc(time)} on",
-                Phrase(
-                    "use {start}, or {}",
-                    self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before"),
-                    start=self.first,
-                ),
-            )
+    def lacking_before(self, lacks: str) -> IncompleteError:
+        """Return the error that the data set lacks blocks before its first height, with how to have them."""
+        written = self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before")
+        return lacking(f"{self.label} {lacks}", Phrase("use {start}, or {}", written, start=self.first))
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.

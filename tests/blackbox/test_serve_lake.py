@@ -108,6 +108,15 @@ def test_the_dialect_of_an_export_without_block_0_is_detected(program: Program, 
         assert ran.code == 0, ran.err
 
 
+def test_times_are_searched_from_the_first_height_on(program: Program, url: str, truth: Truth) -> None:
+    """An error tells where the export begins; blocks of an earlier time may be missing before."""
+    first, end = (str(json.loads(truth.block(height))["timestamp"]) for height in (START + 20, START + 40))
+    ran = program("blocks", "--since", first, "--until", end, "--jsonl", *CHAIN, url=url)
+    assert ran.rows == truth.rows("blocks", START + 20, START + 40), ran.err
+    early = program("blocks", "--since", "2023-06-01", *CHAIN, url=url)
+    said(early, 6, f"begins at height {START}, 20", "may lack blocks from 2023-06-01", f"; use --start {START}\n")
+
+
 def test_single_rows(program: Program, url: str, truth: Truth) -> None:
     """latest, block and what does not exist."""
     assert program("latest", "--jsonl", *CHAIN, url=url).rows == [truth.block(END - 1)]
