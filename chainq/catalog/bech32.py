@@ -36,7 +36,7 @@ def fault(text: str, prefix: str = "") -> str:
     text = text.lower()
     head, separator, data = text.rpartition("1")
     if not separator or not head:
-        return "expected a prefix followed by 1, such as at1 or aleo1"
+        return f"expected {f'{prefix}1 at its beginning' if prefix else 'a prefix followed by 1, such as at1 or aleo1'}"
     if prefix and head != prefix:
         return f"the prefix is {quoted(head)}, expected {prefix!r}"
     if not all(33 <= ord(c) <= 126 for c in head):

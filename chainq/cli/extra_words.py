@@ -2,8 +2,9 @@
 
 import os
 import re
+from collections.abc import Mapping
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
@@ -15,16 +16,18 @@ from chainq.heights.bounds import LATEST, MINUS, as_range, parse_height
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
 
+_FIRST = ("range", "program", "address")  # arguments
 _HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
 
 
-def advice(command: str, start: str | None, extra: list[str], *, columns: list[str] | None) -> str:
+def advice(command: str, taken: Mapping[str, Any], extra: list[str]) -> str:
     """Return how arguments too many are written instead; empty if that is not known.
 
-    `start`: the range that the command took; `columns`: those that are named.
+    `taken`: the arguments and options that the command took.
     """
+    start, columns = taken.get("range"), taken.get("columns")
     word = " ".join(extra)
-    if any(map(is_url, extra)):
+    if any(map(is_url, filter(None, (*map(taken.get, _FIRST), *extra)))):
         return OF_URL
     if command == "serve" and word.isdecimal():
         return f"use --port {word}"
@@ -43,11 +46,18 @@ def with_commas(columns: list[str]) -> str:
 def in_order(command: str, given: "MethodOptions") -> str:
     """Return the arguments of a method's command in their order; empty if they are not in another one."""
     first, second = (given.program, given.function) if given.program else (given.address, given.range)
+    if is_url(first or ""):
+        return OF_URL
     if kind_of(second or "") in (TextKind.PROGRAM, TextKind.ADDRESS):
-        return f"the arguments seem to be swapped; use chainq {command} {quote(second or '')} {quote(first or '')}"
+        return swapped(command, first or "", second or "")
     if given.address and is_range(given.address) and not second:
         return f"a range follows the address: chainq {command} ADDRESS {given.address.replace(MINUS, '-')}"
     return ""
+
+
+def swapped(command: str, first: str, second: str) -> str:
+    """Return the two arguments of a command in their order, which is the other one."""
+    return f"the arguments seem to be swapped; use chainq {command} {quote(second)} {quote(first)}"
 
 
 def _about_range(command: str, start: str, extra: list[str]) -> str:

@@ -76,16 +76,16 @@ _BY_TIME = {"--since", "--until"}
 _FILTERS = {"--where", "--program", "--function", "--limit"}
 
 
-def guess(word: str, commands: Collection[str]) -> str:
-    """Return what to do about an unknown command: the one that is most likely meant, for a height or an ID with it.
+def guess(word: str, commands: Collection[str], after: Sequence[str] = ()) -> str:
+    """Return what to do about an unknown command: the one that is most likely meant, for a range or an ID with it.
 
-    For an option or a topic of help, where it is described; else the list of commands.
+    For an option or a topic of help, where it is described; else the list of commands. `after`: what follows the word.
 
-    >>> guess("tx", ["transaction", "transactions"])
-    'did you mean transaction?'
+    >>> guess("tx", ["transaction", "transactions"]), guess("0:5", ["blocks", "records"], ["records"])
+    ('did you mean transaction?', 'did you mean records 0:5?')
     """
-    if "show" in commands and kind_of(word) in WITH_SCREEN:
-        return f"did you mean show {word}?"
+    if taker := "show" if kind_of(word) in WITH_SCREEN else "blocks" if _RANGE.fullmatch(word) else "":
+        return f"did you mean {after[0] if after and after[0] in commands else taker} {word}?"
     if word.lower() in DERIVED and word.lower() not in commands:
         query = f"select * from {word.lower()} limit 10"  # noqa: S608  # the name is one of DERIVED
         return f"it is a table of chainq export chain: chainq sql DEST '{query}'"

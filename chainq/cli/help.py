@@ -109,7 +109,7 @@ class PlainGroup(_Described, TyperGroup):
             from chainq.catalog.kinds import shown
             from chainq.cli.guesses import guess
 
-            raise UsageError(f"unknown command{shown(name)}", guess(name, self.catalogue))
+            raise UsageError(f"unknown command{shown(name)}", guess(name, self.catalogue, args[1:]))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:

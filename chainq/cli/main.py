@@ -192,8 +192,7 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return ""
     from chainq.cli.extra_words import advice
 
-    taken = context.params
-    return advice(arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"))
+    return advice(arguments[0], context.params, extra[1].split())
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

@@ -283,8 +283,12 @@ def _default_format(file: Path | None) -> str:
     """
     extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
     named = "" if extension else os.environ.get("CHAINQ_FORMAT", "")
-    if named and named not in registry.BUILT_IN and named not in registry.names():
-        raise UsageError(f"invalid CHAINQ_FORMAT {quoted(named)}", f"the formats are {', '.join(registry.names())}")
+    if named and named not in registry.BUILT_IN:
+        try:
+            registry.load(named)
+        except UsageError as error:
+            error.message = f"CHAINQ_FORMAT: {error.message}"
+            raise
     default = "table" if on_terminal(file) else "jsonl"
     return extension or named or default
 

@@ -73,7 +73,7 @@ def _key_files(given: OwnedOptions) -> list[str]:
     if extra := ranges[1:]:
         from chainq.cli.extra_words import advice
 
-        hint = advice(COMMAND, given.range, extra, columns=given.columns)
+        hint = advice(COMMAND, {"range": given.range, "columns": given.columns}, extra)
         raise UsageError(f"unexpected argument {' '.join(extra)}", hint)
     return files
 

@@ -36,10 +36,12 @@ def run(given: "RpcOptions") -> None:
             msgspec.json.decode(text.strip(), type=dict[str, msgspec.Raw] | list[msgspec.Raw])
             compact = raw_json.compact(text.strip().encode())
         except (ValueError, RecursionError) as error:
-            raise UsageError(
-                f"invalid parameters: {_fault(str(error), text.strip().encode())}",
-                """expected a JSON object or array such as '{"start": 0, "end": 5}'""",
-            ) from None
+            hint = """expected a JSON object or array such as '{"start": 0, "end": 5}'"""
+            if name.startswith(("{", "[")):
+                from chainq.cli.extra_words import swapped
+
+                hint = swapped("rpc", name, text)
+            raise UsageError(f"invalid parameters: {_fault(str(error), text.strip().encode())}", hint) from None
         sent = msgspec.Raw(compact)
     options, terminal = connect.service_options(given), on_terminal(None)
     color = use_color(given.color, terminal=terminal)

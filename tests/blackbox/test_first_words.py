@@ -74,11 +74,15 @@ def test_version(chainq: Program) -> None:
         ("credits.aleo", "show credits.aleo"),
         (BLOCK_HASH, f"show {BLOCK_HASH}"),
         ("credits.aleo/transfer_public", "show credits.aleo/transfer_public"),
+        ("0:10", "blocks 0:10"),
+        ("0:10 records", "records 0:10"),
+        ("12345 block", "block 12345"),
     ],
 )
 def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -> None:
-    """Other programs' names, the service's own, and misspelt ones."""
-    assert one_line(chainq(word), 2).endswith(f"unknown command {word!r}; did you mean {meant}?\n")
+    """Other programs' names, the service's own, and misspelt ones; arguments before the command."""
+    word, *after = word.split()
+    assert one_line(chainq(word, *after), 2).endswith(f"unknown command {word!r}; did you mean {meant}?\n")
 
 
 @pytest.mark.parametrize(

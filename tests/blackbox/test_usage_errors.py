@@ -40,6 +40,10 @@ USAGE: list[tuple[list[str], str]] = [
     (["records", "demo:"], "invalid height 'demo:'; the URL of a service is the value of --url\n"),
     (["block", "5", "https://h/x"], "invalid height 'https://h/x'; the URL of a service is the value of --url\n"),
     (["records", "5:6", "demo:"], "unexpected argument demo:; the URL of a service is the value of --url\n"),
+    (["records", "demo:", "5:6"], "unexpected argument 5:6; the URL of a service is the value of --url\n"),
+    (["program-transactions", "demo:", "a.aleo", "b"], "argument b; the URL of a service is the value of --url\n"),
+    (["address-transactions", "demo:", ADDRESS], "; the URL of a service is the value of --url\n"),
+    (["rpc", '{"block": 5}', "b"], """; the arguments seem to be swapped; use chainq rpc b '{"block": 5}'\n"""),
     (["blocks", "https://u:secret@h/x"], "invalid height 'https://***@h/x'; the URL"),
     (["blocks", "5", "https://u:secret@h/x"], "unexpected argument https://***@h/x; the URL"),
     (["latest", "5", "6"], "unexpected arguments 5 6; use chainq block 5 6\n"),
@@ -94,7 +98,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["transaction", ID[:-1] + ("q" if ID[-1] != "q" else "p")], "checksum"),
     (["transaction", ID[:20] + ID[21] + ID[20] + ID[22:]], "checksum"),
     (["transaction", "ab1fh02nl67hdnfzz5uv5g0n0yxy9ytelnl2uuf74sqrpp4g2z6yvzs6ccl9d"], "a block hash"),
-    (["transaction", "rows.txt"], "invalid transaction ID 'rows.txt': expected a prefix followed by 1"),
+    (["transaction", "rows.txt"], "invalid transaction ID 'rows.txt': expected at1 at its beginning;"),
     (["transaction", "12345"], "this is a height; use chainq show 12345 or chainq block 12345"),
     (["transaction", f"{ID[:8]}…{ID[-6:]}"], "shortened by a table; use --no-trunc"),
     (["block", ID], f"this is a transaction ID; use chainq show {ID} or chainq transaction {ID}"),
@@ -413,7 +417,9 @@ def test_2_a_bad_url_in_the_environment(chainq: Program) -> None:
 
 def test_2_a_bad_format_in_the_environment(chainq: Program, nowhere: str) -> None:
     """CHAINQ_FORMAT is checked like --format."""
-    assert "yaml" in one_line(chainq("block", "5", url=nowhere, env={"CHAINQ_FORMAT": "yaml"}), 2)
+    for name, meant in (("yaml", "the formats are table, "), ("jsn", "did you mean json?\n")):
+        message = one_line(chainq("block", "5", url=nowhere, env={"CHAINQ_FORMAT": name}), 2)
+        assert f"CHAINQ_FORMAT: unknown format {name!r}; {meant}" in message
 
 
 def test_2_a_bad_name_on_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
