@@ -29,8 +29,8 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, Located, RowsRequest
 from chainq.planning.order import Order, same_digits
-from chainq.planning.seen import AGAIN, Said, Shown
-from chainq.planning.spans import Points, Spans, Whole
+from chainq.planning.seen import Said, Shown
+from chainq.planning.spans import AGAIN, Points, Spans, Whole
 from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 

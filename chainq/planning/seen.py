@@ -8,9 +8,7 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, Key
-from chainq.planning.spans import Points
-
-AGAIN = "the data changed while it was read, or the service contradicts itself; run the command again"
+from chainq.planning.spans import AGAIN, Points
 
 
 @dataclass(slots=True, eq=False)

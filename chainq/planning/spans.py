@@ -11,6 +11,11 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 
+AGAIN = (
+    "the data changed while it was read, or the service contradicts itself; run the command again: if it fails again,"
+    " chainq verify on these heights names the rows"
+)
+
 
 class Whole(NamedTuple):
     """Heights whose rows are all known. Any other row is at another height."""
@@ -110,10 +115,7 @@ class Spans:
             ]
         )
         if any(map(ge, lows, highs)):
-            raise IncompleteError(
-                f"{heights}: a row of the response lies at no height",
-                "the service contradicts itself, or the data changed while it was read; run the command again",
-            )
+            raise IncompleteError(f"{heights}: a row of the response lies at no height", AGAIN)
         return Points(places, lows, highs)
 
     def _narrowed(self, row: bytes, low: int, high: int, whole: Sequence[Whole]) -> tuple[int, int]:
