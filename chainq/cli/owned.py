@@ -17,7 +17,6 @@ from chainq.process.pool import cores
 from chainq.rows.fields import Alias
 from chainq.text.sanitize import printable
 from chainq.text.spelling import spelled
-from chainq.wallet.keys import STDIN
 from chainq.wallet.owned import OwnedService, Wallet, Wanted, block_of, heights_in_words
 from chainq.wallet.shown import Style, totals
 
@@ -68,7 +67,7 @@ def _key_files(given: OwnedOptions) -> list[str]:
     files: list[str] = []
     ranges: list[str] = []
     for word in filter(None, (given.range, *(given.keys or ()))):
-        (ranges if word != STDIN and (is_range(word) or is_url(word)) else files).append(word)
+        (ranges if is_range(word) or is_url(word) else files).append(word)
     given.range, given.keys = ranges[0] if ranges else None, files
     if extra := ranges[1:]:
         from chainq.cli.extra_words import advice

@@ -325,6 +325,8 @@ def is_url(word: str) -> bool:
 
 def is_range(word: str) -> bool:
     """Return whether the argument is a range, or is meant as one: a name that exists and is no range is not."""
+    if word == STDIN:
+        return False
     try:
         parse_range(word)
     except UsageError:

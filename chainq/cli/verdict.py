@@ -22,7 +22,7 @@ from chainq.verify.service_rows import BLOCKS
 
 LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
-WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, may be of another chain or above the tip"
+WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, may be of another chain"
 """What helps if the blocks are right by themselves, but do not lead to the anchor."""
 NEWEST, MANY = 10, 5
 """Heights at the tip that a server may not have filled yet, and heights with one kind of finding that show
@@ -46,6 +46,7 @@ class Verdict:
         self.unwitnessed = False  # there is a witness, and no height was compared with it
         self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
+        self.ended: int | None = None  # the height at which the blocks end below the anchor
 
     def read(self) -> tuple[int, int] | None:
         """Return the height range that is verified, None if it is not known."""
@@ -73,7 +74,16 @@ class Verdict:
         found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
         where = f"{self.heights}: " if len(self.heights) else ""
         kinds, read = f" ({found})" if found else "", f" in {rows}" if rows else ""
-        return f"{where}{self.total}{kinds}{read}{self._not_listed()}{self.compared}{above}"
+        return f"{where}{self.total}{kinds}{read}{self._renamed()}{self._not_listed()}{self.compared}{above}"
+
+    def _renamed(self) -> str:
+        """Return at which heights a missing and an unexpected row may be one; empty for none, and for many."""
+        both = self.wrong.get("missing", set()) & self.wrong.get("unexpected", set())
+        if not 0 < len(both) < MANY:
+            return ""
+        return (
+            f"; at {exact_heights.listed(sorted(both))} a missing and an unexpected row may be one with an altered ID"
+        )
 
     def _not_listed(self) -> str:
         kinds = sorted(((number, kind) for kind, number in self.unlisted.items() if number), reverse=True)
@@ -179,11 +189,16 @@ def witnessed(heights: HeightRange, verdict: Verdict) -> str:
     return f"; {agrees}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 
+def anchored(verdict: Verdict) -> str:
+    """Return what to do if only the anchor was not reached; empty if there are other findings."""
+    if verdict.findings.keys() != {ANCHOR}:
+        return ""
+    return WRONG_ANCHOR if verdict.ended is None else f"pass --anchor with a block at height {verdict.ended} or below"
+
+
 def next_step(verdict: Verdict, again: str, tip: int) -> str:
     """Return what to do about findings in the rows of a service. `again`: the options that name it to a command."""
     found = verdict.findings.keys()
-    if found == {ANCHOR}:
-        return WRONG_ANCHOR
     if not found or found <= RECOMPUTED:
         return ""
     if verdict.lacked == verdict.findings.total():

@@ -16,8 +16,8 @@ from chainq.cli import connect, output
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, begun, conclude, next_step, singles, witnessed, write_findings
-from chainq.errors import ChainqError, IncompleteError, OutputError, UsageError
+from chainq.cli.verdict import LISTED, Verdict, anchored, begun, conclude, next_step, singles, witnessed, write_findings
+from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
 from chainq.fetching.tip import Tip
@@ -34,6 +34,7 @@ from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
 from chainq.transport.base import ServiceOptions
+from chainq.transport.failures import NO_TABLE
 from chainq.verify.audit import Audit
 from chainq.verify.findings import FINDINGS, Repair
 from chainq.verify.service_rows import BLOCKS, COMMANDS
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 
 MADE_UP = "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
 UNCHECKED = "the values in full blocks were not checked ({} checks them)"
+SERVED = (
+    "--commands verifies some tables of an export with full blocks; where the export is, chainq verify FOLDER verifies"
+    " all that it has"
+)
+"""What helps if an export that another computer serves lacks a table."""
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -114,7 +120,8 @@ def run(given: VerifyCommand) -> None:
         except UsageError:
             raise
         except BaseException as error:
-            error.add_note(_rest(verdict, settings, journal))
+            lacks = isinstance(error, LackingError) and error.code == str(NO_TABLE)
+            error.add_note(SERVED if lacks else _rest(verdict, settings, journal))
             with suppress(OutputError):
                 if journal is not None:
                     journal.end()
@@ -126,7 +133,7 @@ def run(given: VerifyCommand) -> None:
     left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
-    advice = next_step(verdict, connect.suffix(given), service.blocks.tip_height())
+    advice = anchored(verdict) or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 
@@ -151,6 +158,7 @@ def _compared_further(
     """Add to the verdict what the full blocks were compared with."""
     if hashes is not None:
         verdict.compared += hashes.verdict("the server", verdict.rows)
+        verdict.ended = hashes.ended
     if witness:
         verdict.lacked = audit.lacked
         verdict.compared += witnessed(audit.witnessed, verdict)

@@ -13,12 +13,13 @@ from chainq.cli import connect, output, verify
 from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, begun, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, anchored, begun, conclude, write_findings
 from chainq.config.server import completed
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
+from chainq.query import STDIN
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
@@ -91,6 +92,7 @@ def run(given: VerifyCommand) -> None:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
                 verdict.compared += hashes.verdict("the file" if single else "the export", verdict.rows)
+                verdict.ended = hashes.ended
                 if verdict.made_up:
                     reporter.warn(verify.MADE_UP)
                     verdict.repairable = not verdict.findings.keys() <= RECOMPUTED
@@ -103,9 +105,10 @@ def run(given: VerifyCommand) -> None:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
+    trusted = anchored(verdict)
     shuffled = "sort the rows by height, or write the file again with -o FILE" if verdict.findings[ORDER] else ""
     mended = verdict.repairable or (single and verdict.findings["invalid"])
-    conclude(verdict, reporter, "; ".join(filter(None, (strange, repair if mended else shuffled))))
+    conclude(verdict, reporter, "; ".join(filter(None, (trusted, strange, repair if mended else shuffled))))
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
@@ -153,7 +156,8 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
         hint = OF_URL if name == "demo:" else f"{OF_URL}; {OVER_HTTP}"
         raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", hint)
     if ":" not in name and not _there(path.exists):
-        raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
+        hint = "write the rows to a file with -o FILE, and verify that" if name == STDIN else ""
+        raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder", hint)
     lake = not _there(path.is_file)
     if lake and ":" not in name and not path.is_dir():
         raise UsageError(f"{quoted(name)} is a device or a pipe: expected a file of rows or the folder of an export")

@@ -152,6 +152,12 @@ class BlockHashes(Closing):
             missing = Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", None)
             yield Step(HeightRange(at, at + 1), [finding(at, missing)], {})
 
+    @property
+    def ended(self) -> int | None:
+        """The height of the last block if it is below the anchor, else None."""
+        end = self._walk.next
+        return None if self.anchor is None or end is None or end > self.anchor.height else end - 1
+
     def verdict(self, naming: str, commands: Container[str]) -> str:
         """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes. `commands`: whose
         rows were read."""
@@ -164,8 +170,8 @@ class BlockHashes(Closing):
                 words += f", which proves no block above it ({HeightRange(self.anchor.height + 1, self._highest + 1)})"
         else:
             words = f"; not anchored at block {self.anchor.height}"
-            if (end := self._walk.next) is not None and end <= self.anchor.height:
-                words += f": the blocks end at height {end - 1}"
+            if self.ended is not None:
+                words += f": the blocks end at height {self.ended}"
         if self._through:
             words += f"; compared with full blocks: {', '.join(sorted(self._through))}"
         if self._unbound:

@@ -79,7 +79,6 @@ class DataSetCheck:
     there is no data set.
     """
 
-    unseen = ""  # its receipts show which rows are due
     range_known = every_height = counted = True  # whatever its rows are, a receipt counts them
 
     def __init__(
@@ -124,6 +123,17 @@ class DataSetCheck:
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
         words = f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
+
+    @property
+    def unseen(self) -> Phrase | str:
+        """Return what was not checked, although its receipts show which rows are due; empty for no rows. Known after
+        `steps`."""
+        if not self.partitions.found:
+            return ""
+        linked = any(TABLES[partition.spec.command].linked for partition in self.partitions.found)
+        hashes = "block hashes ({hashes}), " if linked and not self._hashed else ""
+        compares = "{full} compares them with the service"
+        return Phrase(f"not checked: {hashes}the values in the tables ({compares})", hashes=True, full=True)
 
     @property
     def hashed(self) -> str:

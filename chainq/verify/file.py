@@ -30,6 +30,7 @@ from chainq.verify.text_rows import CsvRows, JsonlRows, JsonRows
 
 if TYPE_CHECKING:
     from chainq.stored.receipt import Receipt
+    from chainq.verify.tables import TableCheck
 
 _NOWHERE = HeightRange(0, 0)
 _WITHOUT_FULL = Phrase("without {full}, its bytes and the number of its rows are compared with its receipt", full=True)
@@ -183,7 +184,7 @@ class RowsCheck:
         if self._said is not None:
             yield from _difference(self._said, check.rows)
         self._rows = FileRows(file, method, check.heights, finding, file.derived)
-        self._say(method, check.heights, check.edges, placed=method.height in names)
+        self._say(method, check, placed=method.height in names)
 
     def _of_seal(self, file: RowsFile, sealed: "Receipt") -> list[Located]:
         """Return what is wrong by the receipt in a partition."""
@@ -192,19 +193,22 @@ class RowsCheck:
         self.unseen = Phrase("{full} shows which rows are wrong", full=True) if found else whole
         return found
 
-    def _say(self, method: Method, heights: HeightRange, edges: HeightRange, *, placed: bool) -> None:
-        """Set the heights and what the rows do not show. `edges`: of the rows; `placed`: whether they have a height."""
+    def _say(self, method: Method, check: "TableCheck", *, placed: bool) -> None:
+        """Set the heights and what the rows do not show. `placed`: whether they have a height."""
+        heights, edges = check.heights, check.edges
         known = method.linked or (self._recorded is not None and not self._limited)
         self.heights, self.reached = heights, heights if known else edges
         self.every_height = method.linked
         if self.counted:  # a hash detects every change
             return
         self.range_known = self._due is not None or self._recorded is not None or not len(heights)
-        unchecked = ["missing rows"] * (not method.linked or not len(heights)) + ["the order of rows"] * (not placed)
+        unchecked = ["missing rows"] * (not method.linked or not len(heights))
+        unchecked += ["duplicate rows"] * (not check.identified) + ["the order of rows"] * (not placed)
         self.unseen = f"not checked without a receipt: {', '.join([*unchecked, 'fields without a checksum'])}"
         if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
             self.unseen = f"the file has no rows of {' and '.join(map(str, gaps))}; {self.unseen}"
-        compared = Phrase(" ({full} compares them with the service)", full=True)
+        hashes = "{hashes} checks most of these, " if method.linked else ""
+        compared = Phrase(f" ({hashes}{{full}} compares them with the service)", hashes=True, full=True)
         bounded = Phrase(" ({start}, {end} and {full} compare them with the service)", full=True)
         self.unseen += compared if len(heights) else bounded
 

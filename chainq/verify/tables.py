@@ -70,6 +70,7 @@ class TableCheck:
         self._height = method.height if method.height in present else None
         identity = IDENTITY.get(method.command) or method.identity
         self._identity = list(identity) if present.issuperset(identity) else []
+        self.identified = bool(self._identity) or method.linked  # duplicate rows are found
         self._linked = method.linked and present.issuperset({"block_hash", "previous_hash"})
         self._rising = {check: path for check, path in _rising(method).items() if path in present}
         self._ids = [name for name in present if name.rpartition(".")[2] in IDS]

@@ -231,6 +231,10 @@ def test_a_block_of_an_export_without_records(chainq: Program, server: Servers) 
     with mirror(chainq, chainq.home / "lake") as url:
         assert chainq("show", "2440", "--json", *CHAIN, url=url).out == shown.out
         assert "has no table records" in one_line(chainq("records", "2440", *CHAIN, url=url), 6)
+        said(
+            chainq("verify", "2440:2442", *CHAIN, url=url), 6, "has no table ownership", "chainq verify FOLDER verifies"
+        )
+        assert chainq("verify", "2440:2442", "--commands", "blocks", *CHAIN, url=url).code == 0
         block_hash = json.loads(shown.out)["summary"]["block_hash"]
         for name, advice in (
             ("credits.aleo", "exported there, or read the export itself with --url FOLDER: other tables may show it"),

@@ -98,6 +98,19 @@ def test_rows_that_a_file_lacks_has_besides_and_has_otherwise(program: Program, 
     )
     span = f"--start {altered['height']} --end {altered['height'] + 1}"
     assert altered["repair"] == f"chainq records {span} --url {url}"
+    assert "altered ID" not in ran.err
+
+
+def test_an_altered_id_is_told(program: Program, url: str) -> None:
+    """Two findings and one row: it is missing by its own ID, and unexpected by the other."""
+    words = ("--start", "100", "--end", "110")
+    assert program("records", *words, "-o", "records.jsonl", url=url).code == 0
+    path = program.home / "records.jsonl"
+    path.write_text(path.read_text().replace('"output_index":0', '"output_index":77', 1))
+    ran = program("verify", "records.jsonl", "--full", *words, "--jsonl", url=url)
+    first, second = map(json.loads, ran.rows)
+    assert {first["check"], second["check"]} == {"missing", "unexpected"}
+    assert f"; at height {first['height']} a missing and an unexpected row may be one with an altered ID;" in ran.err
 
 
 CHANGES = {

@@ -224,6 +224,8 @@ def test_a_file_as_it_was_written_has_no_finding(
     assert "fields without a checksum (--" in ran.err
     assert "--full compare" in ran.err or "--full compares" in ran.err
     assert ("not checked without a receipt: missing rows" in ran.err) == (command not in ("blocks", "full-blocks"))
+    assert ("--hashes" in ran.err) == (command in ("blocks", "full-blocks"))
+    assert "duplicate rows" not in ran.err
     assert ("the order of rows" in ran.err) == (command == "ownership")  # whose rows have no height
 
 
@@ -254,6 +256,14 @@ def test_a_file_that_lost_its_ends(
         alone = said if command == "blocks" else said.replace(" and --end", ", --end and --full")
         assert program("verify", str(path)).err.endswith(alone), "only each height of blocks must have a row"
         assert program("verify", str(path), "--full", "--start", "100", "--end", "220", url=url).code == 6
+
+
+def test_duplicate_rows_without_an_identity(program: Program, server: Servers) -> None:
+    """They do not show, and the verdict says so."""
+    words = ("records", "100:105", "--columns", "height,program_id", "-o", "some.csv")
+    assert program(*words, url=server("--tip", "400")).code == 0
+    said = "not checked without a receipt: missing rows, duplicate rows, fields without a checksum ("
+    assert said in one_line(program("verify", "some.csv"), 0)
 
 
 def test_a_parquet_file_keeps_the_range_that_it_completes(program: Program, server: Servers) -> None:

@@ -120,6 +120,7 @@ def test_an_anchor_beyond_the_tip_is_not_there(program: Program, url: str, chain
     assert findings(ran.rows) == [(BLOCKS, "blocks", "anchor")]
     assert json.loads(ran.rows[0])["found"] is None
     assert f"not anchored at block {BLOCKS}: the blocks end at height {LAST};" in ran.err
+    assert ran.err.endswith(f"; pass --anchor with a block at height {LAST} or below\n")
 
 
 def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
@@ -216,8 +217,11 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     ran = program("verify", str(lake), *HASHES, "--anchor", f"{LAST}:{OTHER}", "--jsonl")
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
     assert "the blocks end" not in ran.err
+    assert "; compare the anchor with a second source" in ran.err
     ran = program("verify", str(lake), *HASHES, "--anchor", f"{BLOCKS + 9}:{OTHER}", "--jsonl")
-    assert f"not anchored at block {BLOCKS + 9}: the blocks end at height {LAST};" in one_line(ran, 6)
+    line = one_line(ran, 6)
+    assert f"not anchored at block {BLOCKS + 9}: the blocks end at height {LAST};" in line
+    assert line.endswith(f"; pass --anchor with a block at height {LAST} or below\n")
 
 
 @pytest.mark.search

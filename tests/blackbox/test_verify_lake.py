@@ -380,7 +380,8 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.code == 0, ran.err
     ran = program("verify", str(root))
     assert (ran.code, ran.out) == (0, b"")
-    assert ran.err.startswith("chainq: heights 40001-40010: no findings in 0 records; not proved: that ")
+    said = "not checked: the values in the tables (--full compares them with the service); not proved: that "
+    assert ran.err.startswith(f"chainq: heights 40001-40010: no findings in 0 records; {said}")
 
 
 @pytest.mark.parametrize("damage", some(REPAIRED, cut, no_receipt), ids=lambda one: one.__name__)
@@ -476,6 +477,7 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     nothing = program("verify", str(tmp_path / "nothing"))
     assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
     assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
+    assert "nor a file or folder; write the rows to a file with -o FILE" in one_line(program("verify", "-"), 2)
     whole = "an export is verified as a whole, without a range"
     ranged = one_line(program("verify", str(tmp_path), "--last", "5"), 2)
     assert f"--last cannot be combined with an export; {whole}" in ranged
