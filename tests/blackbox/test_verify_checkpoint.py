@@ -57,7 +57,7 @@ def test_a_run_that_failed_resumes_and_finds_everything_once(program: Program, s
     assert program("verify", "100:300", "-o", str(whole), url=url).code == 6
     arguments = ("100:300", "--checkpoint", str(tmp_path / "c"), "-o", str(parts), "--retries", "0", "-j", "1")
     failures = 0
-    with server.own("--tip", "330", "--database-down", "120:132", *PLANTS) as (own, _):
+    with server.own("--tip", "330", "--database-down", "60:72", *PLANTS) as (own, _):
         while (ran := program("verify", *arguments, url=own)).code not in (0, 6):
             assert ran.code in (3, 4), ran.err
             failures += 1
