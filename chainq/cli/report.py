@@ -193,7 +193,7 @@ class Reporter(Progress):
         why = "" if passed else hint()
         until = " until" if passed == limit else ","
         say = self.note if self.filtered[0] else self.remark  # of nothing, a job that runs every minute need not hear
-        say(f"{read} read{until} {passed:,} passed the filter{why and f'; {why}'}")
+        say(f"{read} read{until} {passed:,} passed the filter" + ("; " + why if why else ""))
 
     def beside(self, sink: Sink) -> Output:
         """Return what writes to the sink, with no bar meanwhile if both are on one terminal, also behind a pipe."""

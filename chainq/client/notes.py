@@ -25,7 +25,7 @@ def filtered(batches: Iterator[Batch], where: Where | None) -> Iterator[Batch]:
     """
     if where is None:
         return batches
-    return _noted(matching(batches, where), where.meant)
+    return _noted(matching(batches, where), lambda: where.meant() and where.hint())
 
 
 def uncalled(batches: Iterator[Batch], program: str, function: str) -> Iterator[Batch]:

@@ -27,7 +27,7 @@ class Equals:
     """Tests whether the value of a field equals a text, and suggests other texts if no value did."""
 
     def __init__(self, name: str, text: str) -> None:
-        self._name, self._text = name, text
+        self.name, self._text = name, text
         self._found, self._seen = False, set[str]()
 
     def __call__(self, value: Raw | None) -> bool:
@@ -56,7 +56,7 @@ class Equals:
         near = get_close_matches(sought, folded, 1 if sought in folded else 2, 0.7)
         near = near or [text for text in folded if sought in text][:FEW_SEEN]
         alike = [folded[found] for found in near]
-        hint = f"no {self._name} is {quoted(self._text, LONGEST_MEANT)}"
+        hint = f"no {self.name} is {quoted(self._text, LONGEST_MEANT)}"
         if alike:
             return f"{hint}: did you mean {' or '.join(quoted(text, LONGEST_MEANT) for text in alike)}?"
         return hint + self._only()
@@ -87,12 +87,12 @@ class Matches(Equals):
         """Return that no value matched, and what would; empty if one did."""
         if self._found or not self._seen:
             return ""
-        hint = f"no {self._name} matches {quoted(self._text, LONGEST_MEANT)}"
+        hint = f"no {self.name} matches {quoted(self._text, LONGEST_MEANT)}"
         any_case = re.compile(self._pattern.pattern, self._pattern.flags | re.IGNORECASE)
         if len(self._text) > LONGEST_MEANT or not any(map(any_case.search, self._seen)):
             return hint + self._only()
         mark = '"' if "'" in self._text else "'"
-        return f"{hint}: case matters; did you mean {self._name} ~ {mark}(?i){self._text}{mark}?"
+        return f"{hint}: case matters; did you mean {self.name} ~ {mark}(?i){self._text}{mark}?"
 
 
 class Numeric(Equals):
@@ -115,7 +115,7 @@ class Numeric(Equals):
         """Return that no value was a number; empty if one was, or there was none."""
         if self._found or not self._seen:
             return ""
-        hint = f"no {self._name} is a number"
+        hint = f"no {self.name} is a number"
         suffix = re.fullmatch("[0-9]+([a-z][a-z0-9]*)", next(iter(self._seen)))
         if suffix and self._sign not in ORDERS:
             return f"{hint}: did you mean {quoted(self._text + suffix[1], LONGEST_MEANT)}?"

@@ -19,6 +19,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind
 from chainq.errors import Phrase, UsageError
+from chainq.heights.block_time import is_time, parse_time
 from chainq.heights.bounds import meant_height
 from chainq.rows.comparison import LONGEST_MEANT, NUMBER, ORDERS, Equals, Matches, Numeric, is_null
 from chainq.text.sanitize import quoted
@@ -135,7 +136,7 @@ class _Parser:
     def _expected(self, what: str) -> UsageError:
         if quote := self._to_quote(self._next):
             return _wrong(f"unexpected {quoted(self._token.text)} at character {self._token.at + 1}; {quote}")
-        if self._token.kind == "other":
+        if self._token.kind == "other" or self._token.text in ("|", "||"):
             number = re.match("[0-9,]*", self._expression[self._tokens[self._next - 1].at :])
             meant = meant_height(number[0]) if number and "," in number[0] else ""
             return self._unexpected(self._token, meant or "join conditions with and, or, not")
@@ -192,7 +193,9 @@ class _Parser:
         return _wrong(f"unexpected {quoted(token.text)} at character {token.at + 1}; {hint}")
 
     def _expected_number(self, after: str, field: Field) -> UsageError:
-        hint = Phrase("; times are Unix seconds; for blocks by time use {since}", since=None)
+        date = self._token.text.strip("'\"")
+        seconds = f" ({date} is {parse_time(date, 0, ''):.0f})" if re.match("[0-9]{4}-", date) and is_time(date) else ""
+        hint = Phrase("; times are Unix seconds{}; for blocks by time use {since}", seconds, since=None)
         error = self._expected(f"a number after {after}")
         return UsageError(error.message + hint) if field.kind is Kind.TIME else error
 

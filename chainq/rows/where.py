@@ -71,8 +71,11 @@ class Where:
         return self._test(self._values(row, height))
 
     def hint(self) -> str:
-        """Return the texts that no row had, with suggestions; empty if there are none."""
-        return "; ".join(filter(None, (sought.hint() for sought in self._sought)))
+        """Return the texts that no row had, with suggestions, and where else calls are; empty if there are none."""
+        said = "; ".join(filter(None, (sought.hint() for sought in self._sought)))
+        if self._method.left_out and any(one.name in self._method.called[0] and one.hint() for one in self._sought):
+            return Phrase("{}{}{}", said, " " if said.endswith("?") else "; ", self._method.left_out)
+        return said
 
     def meant(self) -> str:
         """Return the same as `hint`, but only for texts with a similar value."""

@@ -185,7 +185,13 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
         (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
         (("--where", "program_id > 5"), "no program_id is a number, and > compares numbers"),
         (("--where", "program_id = 5"), "no program_id is a number"),
-        (("--where", "tcm = 5"), "no tcm is a number: did you mean '5field'?"),
+        (("transitions", "--where", "tcm = 5"), "no tcm is a number: did you mean '5field'?"),
+        (
+            ("transitions", "--function", "transfer_private"),
+            "no function_name is 'transfer_private': did you mean 'transfer_public_to_private' or 'transfer_public'? "
+            "transitions with record inputs are not listed here; chainq full-blocks and chainq program-transactions "
+            "have them",
+        ),
         (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
         (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
         (("--where", "transaction_id = nope"), "no transaction_id is 'nope'"),
@@ -214,10 +220,10 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
         (("--where", "height < 0", "--where", "program_id = credits.aleo"), ""),
     ],
 )
-def test_a_text_that_no_row_has(words: tuple[str, str], hint: str, chainq: Program, server: Servers) -> None:
+def test_a_text_that_no_row_has(words: tuple[str, ...], hint: str, chainq: Program, server: Servers) -> None:
     """If no row passes, stderr has what may have been meant, of the values that the rows had."""
-    command = "transitions" if "tcm" in words[1] else "records"
-    said = one_line(chainq(command, "2400:2700", *words, url=server()), 0)
+    command = () if words[0] == "transitions" else ("records",)
+    said = one_line(chainq(*command, *words, "--start", "2400", "--end", "2700", url=server()), 0)
     assert said.endswith(f" read, 0 passed the filter{hint and f'; {hint}'}\n")
 
 
@@ -364,7 +370,9 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
         ("program_id = “credits.aleo”", "unexpected '“' at character 14; write ' or \" around a text"),
         ("height = 12,005", "unexpected ',' at character 12; did you mean 12005?"),
         ("height = 5, id > 3", "unexpected ',' at character 11; join conditions with and, or, not"),
-        ("height = 5 && id > 3", "unexpected '&' at character 12"),
+        ("height = 5 && id > 3", "unexpected '&' at character 12; join conditions with and, or, not"),
+        ("height = 5 || id > 3", "unexpected '||' at character 12; join conditions with and, or, not"),
+        ("program_id = a | program_id = b", "unexpected '|' at character 16; join conditions with and, or, not"),
         ("= 5", "expected a field at character 1, before '= 5'"),
         ("(" * 500 + "id = 5" + ")" * 500, "more than 50 conditions inside each other"),
         ("not " * 5000 + "id = 5", "more than 50 conditions inside each other"),
@@ -390,6 +398,14 @@ def test_2_an_array_is_not_a_number(expression: str, said: str, chainq: Program)
     """Tables show a count in its place, so people compare it with one."""
     error = one_line(chainq("full-blocks", "5", "--where", expression, url="http://127.0.0.1:1"), 2)
     assert error == f"chainq full-blocks: invalid --where: {expression.split()[0]} is {said}\n"
+
+
+def test_2_a_date_is_not_a_number(chainq: Program) -> None:
+    """The message has its seconds."""
+    for date in ("2024-01-01", "'2024-01-01 00:00'"):
+        error = one_line(chainq("blocks", "5", "--where", f"timestamp >= {date}", url="http://127.0.0.1:1"), 2)
+        seconds = f"({date.strip(chr(39))} is 1704067200)"
+        assert error.endswith(f"; times are Unix seconds {seconds}; for blocks by time use --since\n")
 
 
 def test_fields_of_this_server_alone(chainq: Program, server: Servers) -> None:
