@@ -11,7 +11,7 @@ import msgspec
 from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect
-from chainq.cli.export_progress import Progress, whole_chain
+from chainq.cli.export_progress import Progress, without_range
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
@@ -191,7 +191,7 @@ def _list(export: Export, query: ExportQuery, service: Service, reporter: Report
         for one in found:
             sink.write(msgspec.json.encode(one) + b"\n")
     if not reporter.quiet:
-        why = whole_chain(plan) if plan and query.unbounded else ""
+        why = without_range(plan) if plan and query.unbounded else ""
         reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}{why}")
 
 

@@ -10,16 +10,14 @@ from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
 
 
-def whole_chain(plan: ExportPlan) -> str:
-    """Return why a plan without a range begins below its tables, and the range that extends them; empty if it does
-    not."""
-    tables = {todo.spec.command for todo in plan.todo}
-    starts = [start for table, start in plan.seen.inventory.valid if table in tables]
-    if not tables or (starts and plan.todo[0].spec.start >= min(starts)):  # the lowest comes first
+def without_range(plan: ExportPlan) -> str:
+    """Return which heights a plan without a range has, and how to get those below; empty if it has nothing to do."""
+    if not plan.todo:
         return ""
-    extends = f"; pass the range {min(starts)}: to only continue the existing tables" if starts else ""
-    what = "all that the source has" if plan.heights.start else "the whole chain"  # if that is an export
-    return f"; no range was given, so it is {what}{extends}"
+    start = plan.heights.start
+    if plan.seen.inventory.valid:
+        return f"; no range was given, so it goes on from height {start}; pass 0: for the whole chain" if start else ""
+    return f"; no range was given, so it is {'all that the source has' if start else 'the whole chain'}"
 
 
 class Progress:
@@ -37,7 +35,7 @@ class Progress:
         if plan.todo and self._announce:
             heights = HeightSet(todo.spec.heights for todo in plan.todo)
             what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
-            self._reporter.note(f"{what}, {plan.kept:,} complete{whole_chain(plan) if self._whole else ''}")
+            self._reporter.note(f"{what}, {plan.kept:,} complete{without_range(plan) if self._whole else ''}")
         self._partitions = len(plan.todo)
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)

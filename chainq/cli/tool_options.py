@@ -135,7 +135,10 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     """
 
     words: list[str] | None = argument(
-        "COMMAND... [RANGE]", "Range commands or chain, then heights: A:B, A:, :B or H. Default: the whole chain.", None
+        "COMMAND... [RANGE]",
+        "Range commands or chain, then heights: A:B, A:, :B or H. Default: from the first height in DEST; for a new "
+        "export the whole chain.",
+        None,
     )
     to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
     partition: str | None = option("N", "Heights in a partition.  [default: 10K]")

@@ -182,7 +182,7 @@ class Export:
         if found is None and self._new is not None:
             return self._new
         bounds = self._bounds(inventory, found)
-        heights = self._heights(bounds)
+        heights = self._heights(bounds, inventory)
         if found is not None and (len(heights) or self._service.blocks.tip_height() >= found.chain.height):
             data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
         self._check_tip(bounds, inventory)
@@ -379,11 +379,18 @@ class Export:
             raise UsageError(f"no partitions of {', '.join(self._tables)} in {self._store.label} to repair")
         return Bounds(min(spec.start for spec in specs), max(spec.end for spec in specs))
 
-    def _heights(self, bounds: Bounds) -> HeightRange:
-        """Return the heights to export, up to the tip less `--lag`; all that the source has if nobody gave a range."""
+    def _heights(self, bounds: Bounds, inventory: Inventory) -> HeightRange:
+        """Return the heights to export, up to the tip less `--lag`; if nobody gave a range, those from the first of the
+        data set, for a new one all that the source has.
+
+        Rejected: all that the source has for each, because an export of the newest blocks, run again for those that are
+        new, would begin with the whole chain before them.
+        """
         heights = self._service.height_range(bounds)
         if self._query.unbounded:
-            heights = HeightRange(min(self._service.first_height, heights.end), heights.end)
+            starts = [*(entry.spec.start for entry in inventory.valid.values()), *last_run.starts(self._store)]
+            first = max(self._service.first_height, min(starts, default=0))
+            heights = HeightRange(min(first, heights.end), heights.end)
         tip = self._service.blocks.tip_for(heights.end) if not self._query.lag else self._service.blocks.tip_height()
         top = max(0, tip + 1 - self._query.lag)
         if self._query.bounds.end is not None and heights.start <= tip < heights.end - 1:

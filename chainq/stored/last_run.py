@@ -132,6 +132,12 @@ def begun(store: Store) -> HeightRange | None:
     return None if found is None else HeightRange(*found)
 
 
+def starts(store: Store) -> list[int]:
+    """Return the first heights of exports that have not finished: partitions may show others. Raises OutputError."""
+    last = read(store)
+    return [start for start, _ in (*([last.begun] if last.begun else ()), *last.spans.values())]
+
+
 def what_writes(store: Store, tables: Iterable[str], heights: HeightRange | None, does: str = "writes them") -> str:
     """Return how to get heights of tables that are missing, as a hint: an export that is running, or the command that
     writes them. Raises OutputError."""

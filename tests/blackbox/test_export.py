@@ -509,15 +509,31 @@ def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers)
     assert f", {calls} calls; chainq verify " in again.err
 
 
-def test_without_a_range_a_data_set_that_begins_later_is_of_the_whole_chain(chainq: Program, server: Servers) -> None:
-    """The line names the range that extends it, with --dry-run too, and only if it is needed."""
+def test_without_a_range_a_data_set_that_begins_later_goes_on(chainq: Program, server: Servers) -> None:
+    """It goes on from its first height, and says so, with --dry-run too; other tables begin there as well."""
     url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
     assert chainq(*words, "200:300", "--partition", "100", "-q", url=url).code == 0
-    said = "; no range was given, so it is the whole chain; pass the range 200: to only continue the existing tables\n"
+    said = "; no range was given, so it goes on from height 200; pass 0: for the whole chain\n"
     assert chainq(*words, "--dry-run", url=url).err.endswith(said)
-    assert "no range" not in chainq(*words, "200:", url=url).err
-    assert f"chainq: 2 partitions of heights 0-199 to write, 2 complete{said}" in chainq(*words, url=url).err
-    assert "no range" not in chainq(*words, url=server("--tip", "499")).err
+    assert f"chainq: 1 partition of heights 300-399 to write, 1 complete{said}" in chainq(*words, url=url).err
+    assert "no range" not in chainq(*words, url=url).err
+    records = ("export", "records", *words[2:])
+    assert f"chainq: 2 partitions of heights 200-399 to write, 0 complete{said}" in chainq(*records, url=url).err
+    assert [json.loads(row)["start"] for row in chainq(*words, "0:", "--dry-run", url=url).rows] == [0, 100]
+
+
+def test_without_a_range_an_export_of_the_whole_chain_begins_anew_where_it_was_to(
+    chainq: Program, server: Servers
+) -> None:
+    """Its first partition is gone or was never finished: what was recorded at its beginning counts."""
+    url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
+    failed = chainq(*words, "--partition", "100", url=server("--tip", "399", "--missing-height", "350"))
+    assert failed.code == 6, failed.err
+    lake = chainq.home / "lake"
+    shutil.rmtree(lake / "blocks/start=000000000")
+    for receipt in (lake / "_chainq/receipts/blocks").glob("000000000-*"):
+        receipt.unlink()
+    assert [json.loads(row)["start"] for row in chainq(*words, "--dry-run", url=url).rows] == [0, 300]
 
 
 def test_the_heights_to_write_are_those_of_their_partitions(chainq: Program, server: Servers) -> None:
