@@ -352,7 +352,7 @@ class Export:
                 if not isinstance(error, ChainqError):
                     error.add_note("nothing written; run the command again")
                 raise
-            error.add_note(f"{len(written)} of {counted(len(todo), 'partition')} written")
+            error.add_note(f"{len(written):,} of {counted(len(todo), 'partition')} written")
             left = [one.spec for one in todo if (one.spec.command, one.spec.start) not in written]
             # A worker may not have reached the service, but this process has.
             if left and (not isinstance(error, ChainqError) or error.again or isinstance(error, UnreachableError)):
