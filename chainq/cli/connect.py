@@ -68,8 +68,8 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
         for mistyped in _mistyped_variables():
             reporter.warn(mistyped)
     else:
-        missing = f"profile {given.profile!r} has no url" if given.profile else "no service URL"
-        raise UsageError(missing, _ways_to_a_url(options.lake))
+        missing = f"profile {options.profile!r} has no url" if options.profile else "no service URL"
+        raise UsageError(missing, _ways_to_a_url(options))
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 
@@ -89,13 +89,16 @@ def _mistyped_variables() -> list[str]:
     ]
 
 
-def _ways_to_a_url(lake: str | None) -> str:
+def _ways_to_a_url(options: ServiceOptions) -> str:
     """Return how to name the service: variables that seem to be mistyped, profiles that exist, and other ways."""
     from chainq.config import profiles
 
-    parts = _mistyped_variables()
-    names = [shlex.quote(printable(name)) for name, one in profiles.read().profiles.items() if one.url]
-    if names:
+    parts, settings, lake = _mistyped_variables(), profiles.read(), options.lake
+    names = [shlex.quote(printable(name)) for name, one in settings.profiles.items() if one.url]
+    if options.profile:
+        table = f"[profiles.{printable(options.profile)}] in {settings.path}"
+        parts.append(f'add url = "URL" to {table}, pass --url URL or set CHAINQ_URL')
+    elif names:
         others = f" ({', '.join(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)})"
         named = f"--profile {f'NAME{others}' if len(names) > 1 else names[0]}"
         parts.append(f"pass --url URL or {named}, or set CHAINQ_URL")

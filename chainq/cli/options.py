@@ -307,7 +307,8 @@ class ServiceFlags(Group, heading=SERVICE):
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option(
         "N",
-        f"Retries for failures except HTTP 429.  [default: {RETRIES}]\fWith 0, none after HTTP 429, either.",
+        f"Retries for failures except HTTP 429.  [default: {RETRIES}]\f"
+        "HTTP 429 is retried for two minutes, and with 0 not at all.",
         min=0,
     )
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)

@@ -129,9 +129,10 @@ class Reporter(Progress):
             if not self.quiet and not self.shown and not log.is_json() and _is_terminal(2) and not _is_terminal(1):
                 self._show_status(f"{text}, retrying in {wait:.0f} s")
             elif not self._limited and not self.quiet:
-                self.line(
-                    f"{text}, the service limits the rate of calls; chainq waits and continues, --rate N avoids it"
-                )
+                from chainq.tuning import PATIENCE
+
+                ends = f"chainq retries for up to {PATIENCE:g} s, --rate N avoids it"
+                self.line(f"{text}, the service limits the rate of calls; {ends}")
             self._limited = True
 
     def _show_status(self, text: str) -> None:

@@ -251,13 +251,14 @@ def of_exchange(error: ExchangeError, options: ServiceOptions, *, first: bool) -
 
 def _of_no_connection(reason: str, *, unconnected: bool, first: bool) -> ChainqError | TransientFailure:
     """Return the error of a connection that was not made, or was lost. `first`: as for `of_exchange`."""
+    said = _unended(_PYTHON.sub("", reason))
     for expression, words, hint in _TLS:
         if re.search(f"SSL.*({expression})", reason):
-            return UnreachableError(f"could not reach the server: {words}: {_PYTHON.sub('', reason)}", hint)
+            return UnreachableError(f"could not reach the server: {words}: {said}", hint)
     hint = next((hint for expression, hint in _UNCONNECTED if unconnected and re.search(expression, reason)), "")
     if first and not unconnected and os.strerror(errno.ECONNRESET) in reason:
         hint = _PORT_OR_LOG
-    failure = UnreachableError(f"could not reach the server: {_PYTHON.sub('', reason)}", hint)
+    failure = UnreachableError(f"could not reach the server: {said}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
         limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
         return TransientFailure(limit)

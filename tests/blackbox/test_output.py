@@ -267,7 +267,7 @@ def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, ser
     assert configured(chainq, "[profiles.slow]\nrate = 5\n", *call, "--profile", "slow", CHAINQ_URL=good).code == 0
     assert configured(chainq, both, *call, CHAINQ_URL=good, CHAINQ_PROFILE="bad").err == ""
     ran = configured(chainq, "[profiles.empty]\nrate = 5\n", *call, "--profile", "empty")
-    assert (ran.code, "'empty' has no url" in ran.err) == (2, True)
+    assert (ran.code, "'empty' has no url; add url = \"URL\" to [profiles.empty] in /" in ran.err) == (2, True)
 
 
 def test_secrets_are_masked(chainq: Program, nowhere: str) -> None:

@@ -29,7 +29,9 @@ def test_a_log_gets_one_line(terminals: set[int], capsys: pytest.CaptureFixture[
     assert not terminals
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert error.startswith("chainq: warning: records/all: HTTP 429, the service limits the rate of calls")
+    assert error.startswith(
+        "chainq: warning: records/all: HTTP 429, the service limits the rate of calls; chainq retries for up to 120 s"
+    )
     assert "--rate N" in error
 
 
