@@ -261,9 +261,7 @@ class SingleRun:
         program, function = map(query.arguments.get, (Role.PROGRAM, Role.FUNCTION))
         if function and not (found or query.page or query.where or query.limit == 0):
             self.service.believed_lists.pop(query.method.name, None)  # an empty list: one warning is enough
-            self.reporter.warn(
-                f"no transactions call {program}/{function}: check the names (chainq show {program} lists functions)"
-            )
+            self.reporter.warn(f"no transactions call {program}/{function}: check the names with chainq show {program}")
 
     def _warn_unreached(self, bounds: Bounds, read: HeightRange) -> None:
         """Say where the chain ends, if that is below `--end`."""

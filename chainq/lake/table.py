@@ -11,6 +11,7 @@ from chainq.catalog.methods import Method
 from chainq.errors import OutputError, needed
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.content import ContentHash
+from chainq.sinks.base import elsewhere
 from chainq.stored.receipt import METADATA_KEY, Receipt
 
 _T = TypeVar("_T")
@@ -54,16 +55,22 @@ class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
     `warn` is called with warnings for readers of the file, except about paths that are `known` or `unlisted`.
+    `label`: what the error calls a file that cannot be written.
     Raises UsageError without pyarrow; OutputError if the file cannot be written.
     """
 
     def __init__(
-        self, file: BinaryIO, method: Method, warn: Callable[[str], None], known: Collection[str] = ()
+        self,
+        file: BinaryIO,
+        method: Method,
+        warn: Callable[[str], None],
+        known: Collection[str] = (),
+        label: str = "a partition",
     ) -> None:
         pyarrow = _pyarrow()
         from pyarrow import parquet
 
-        self._arrow, self._file = pyarrow, file
+        self._arrow, self._file, self._label = pyarrow, file, label
         self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
         expected = {*known, *(column.path for column in method.unlisted)}
         self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
@@ -129,7 +136,7 @@ class PartitionFile:
         try:
             return action()
         except OSError as error:
-            raise OutputError(f"cannot write a partition: {error.strerror or error}") from None
+            raise OutputError(f"cannot write {self._label}: {error.strerror or error}", elsewhere(error)) from None
 
 
 def _pyarrow() -> Any:

@@ -112,10 +112,12 @@ class Sink:
             raise self._failure(error) from None
 
     def _failure(self, error: OSError) -> OutputError:
-        failure = OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
-        if error.errno in (ENOSPC, EDQUOT):
-            failure.hint = "free space, or write elsewhere"
-        return failure
+        return OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)", elsewhere(error))
+
+
+def elsewhere(error: OSError) -> str:
+    """Return what to do about a disk that is full; empty for other errors."""
+    return "free space, or write elsewhere" if error.errno in (ENOSPC, EDQUOT) else ""
 
 
 def unopened(failed: str, path: Path, error: OSError) -> OutputError:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.errors import BusyError, OutputError, Phrase
+from chainq.sinks.base import elsewhere
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.stored.store import Change, Listed, Only
 from chainq.text.sanitize import printable
@@ -184,9 +185,16 @@ class FolderStore:
         try:
             return action()
         except FileNotFoundError:
-            raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
+            hint = "choose another folder" if verb == "write" and not self._root.is_dir() else ""
+            raise _AbsentError(f"cannot {verb} {self.label}: not found", hint) from None
         except OSError as error:
-            raise OutputError(f"cannot {verb} {self.label}: {error.strerror}") from None
+            raise OutputError(f"cannot {verb} {self.label}: {error.strerror}", self._advice(error)) from None
+
+    def _advice(self, error: OSError) -> str:
+        """Return what to do about an error of the folder; empty if nothing is known to help."""
+        if isinstance(error, NotADirectoryError) and (file := next(filter(Path.is_file, self._root.parents), None)):
+            return f"{printable(str(file))} is a file: choose another folder"
+        return elsewhere(error)
 
 
 class _AbsentError(OutputError):
@@ -197,7 +205,7 @@ class FolderUpload:
     """A file in `_chainq/new`."""
 
     def __init__(self, store: FolderStore, begun: tuple[BinaryIO, Path]) -> None:
-        self._store = store
+        self._store, self.label = store, store.label
         self.file, self._path = begun
 
     def publish(self, name: str) -> int:

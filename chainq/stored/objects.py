@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.errors import OutputError, Phrase, UsageError, needed
+from chainq.sinks.base import elsewhere
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
 from chainq.stored.object_errors import cause, endpoint
@@ -258,6 +259,8 @@ class _ObjectFile(io.RawIOBase):
 class ObjectUpload:
     """An object in progress, in a file of this machine."""
 
+    label = "a temporary file"
+
     def __init__(self, store: ObjectStore, file: BinaryIO) -> None:
         self._store, self.file = store, file
 
@@ -267,7 +270,7 @@ class ObjectUpload:
             size = self.file.tell()
             self.file.seek(0)
         except OSError as error:
-            raise OutputError(f"cannot write a temporary file: {error.strerror}") from None
+            raise OutputError(f"cannot write {self.label}: {error.strerror}", elsewhere(error)) from None
         self._store.send(name, self.file)
         return size
 

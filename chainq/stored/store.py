@@ -85,8 +85,10 @@ class Store(Protocol):
 
 
 class Upload(Protocol):
-    """A large file in progress, invisible to readers. `file`: write to this; raises OSError on failure."""
+    """A large file in progress, invisible to readers. `file`: write to this; raises OSError on failure, in which
+    messages name `label`."""
 
+    label: str
     file: BinaryIO
 
     def publish(self, name: str) -> int:

@@ -97,6 +97,13 @@ def test_other_refusals(chainq: Program, server: Servers, lake: Lake, words: tup
     assert not (chainq.home / "new").exists()
 
 
+def test_a_folder_below_a_file(chainq: Program) -> None:
+    """The message names the file."""
+    (file := chainq.home.resolve() / "file").touch()
+    line = one_line(chainq("export", "blocks", "0:5", "--to", "file/lake", url="demo:"), 7)
+    assert line.endswith(f"; {file} is a file: choose another folder\n")
+
+
 def test_a_service_that_is_unreachable_from_the_start(
     chainq: Program, server: Servers, nowhere: str, lake: Lake
 ) -> None:

@@ -197,7 +197,9 @@ def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
     """A list that ends with the screenful is not said to go on."""
     text, code = seen(chainq, "program-transactions", "nobody.aleo", "nothing", "--url", "demo:", TERM="dumb")
     assert code == 0
-    assert text.startswith("no rows\r\nchainq: warning: no transactions call nobody.aleo/nothing: check the names (")
+    assert text.startswith(
+        "no rows\r\nchainq: warning: no transactions call nobody.aleo/nothing: check the names with\r\n"
+    )
 
 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
