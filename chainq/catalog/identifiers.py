@@ -36,8 +36,17 @@ def address(text: str) -> str:
 def coded(text: str, title: str, prefix: str = "", hint: str = "") -> str:
     """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
     if fault := bech32.fault(text, prefix):
-        raise UsageError(f"invalid {title} {quoted(text)}: {fault}", hint)
+        raise UsageError(f"invalid {title} {quoted(text)}: {fault}", _with_prefix(text, prefix) or hint)
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
+
+
+def _with_prefix(text: str, prefix: str) -> str:
+    """Return which text was meant whose prefix alone is mistyped, as its checksum shows; empty if none was."""
+    from chainq.catalog.kinds import PREFIXES
+
+    data = text.lower().rpartition("1")[2]
+    meant = [f"{head}1{data}" for head in ([prefix] if prefix else PREFIXES) if not bech32.fault(f"{head}1{data}")]
+    return f"did you mean {meant[0]}?" if meant else ""
 
 
 def program(text: str) -> str:

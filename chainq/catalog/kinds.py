@@ -6,7 +6,7 @@ For `chainq show`, which takes any of them, and for messages about an argument o
 import re
 from enum import Enum
 
-from chainq.catalog.bech32 import ALPHABET
+from chainq.catalog.bech32 import ALPHABET, fault
 from chainq.errors import Phrase, UsageError
 from chainq.text.sanitize import KEYS, abridged, quoted
 
@@ -41,7 +41,8 @@ class TextKind(Enum):
 
 WITH_SCREEN = {kind for kind in TextKind if kind.hint.startswith("use chainq show")}
 """What `chainq show` has a screen for."""
-_PREFIXES = {
+PREFIXES = {
+    "aleo": TextKind.ADDRESS,
     "at": TextKind.TRANSACTION,
     "ab": TextKind.BLOCK_HASH,
     "au": TextKind.TRANSITION,
@@ -57,7 +58,7 @@ _NAME = "[A-Za-z][A-Za-z0-9_]*"
 
 
 def kind_of(text: str) -> TextKind | None:
-    """Return what a text is, None if it looks like nothing that is known. Checksums are not looked at."""
+    """Return what a text is, None if it looks like nothing that is known. Checksums of known prefixes may be wrong."""
     if text.startswith(KEYS):
         return TextKind.SECRET
     if "…" in text or re.fullmatch(r"[a-z]{2,10}1\w+\.\.\.\w+", text):
@@ -73,10 +74,10 @@ def kind_of(text: str) -> TextKind | None:
     prefix, separator, data = text.lower().rpartition("1")
     if not separator or len(data) < 6 or not set(data) <= set(ALPHABET):
         return None
-    if prefix in _PREFIXES:
-        return _PREFIXES[prefix]
-    # Each network has its prefix of addresses.
-    return TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH else None
+    if prefix in PREFIXES:
+        return PREFIXES[prefix]
+    # Each network has its prefix of addresses; if the checksum is wrong, the prefix may be a mistyped one of these.
+    return TextKind.ADDRESS if prefix.isalpha() and len(data) == _ADDRESS_LENGTH and not fault(text) else None
 
 
 def shown(text: str) -> str:

@@ -130,8 +130,9 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
     if option in ("--table", "--text") and "--json" in known and "--format" not in known:
         return "leave it out, or use --json"
     if command and option in _OF_ROWS and "--json" in known and "--format" not in known:
+        *others, last = (form for form in ("--csv", "--jsonl", "--json") if form in known)
         file = " > FILE" if option in ("-o", "--output") else ""
-        return f"use chainq {command.name} --json{file}"
+        return f"use chainq {command.name} {' or '.join(filter(None, (', '.join(others), last)))}{file}"
     meant = next((name for name in _meant_by(option) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name == "block":
         return f"use a range: {_range_of(arguments)}"

@@ -19,7 +19,6 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind
 from chainq.errors import Phrase, UsageError
-from chainq.heights.block_time import is_time, parse_time
 from chainq.heights.bounds import meant_height
 from chainq.rows.comparison import LONGEST_MEANT, NUMBER, ORDERS, Equals, Matches, Numeric, is_null
 from chainq.text.sanitize import quoted
@@ -193,6 +192,8 @@ class _Parser:
         return _wrong(f"unexpected {quoted(token.text)} at character {token.at + 1}; {hint}")
 
     def _expected_number(self, after: str, field: Field) -> UsageError:
+        from chainq.heights.block_time import is_time, parse_time
+
         date = self._token.text.strip("'\"")
         seconds = f" ({date} is {parse_time(date, 0, ''):.0f})" if re.match("[0-9]{4}-", date) and is_time(date) else ""
         hint = Phrase("; times are Unix seconds{}; for blocks by time use {since}", seconds, since=None)
