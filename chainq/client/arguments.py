@@ -49,6 +49,10 @@ class RangeOptions(TypedDict, total=False):
 
 
 _BOUNDS = ("start", "end", *RangeOptions.__annotations__)
+_INSTEAD = {
+    "columns": "; rows have all columns",
+    "where": '; filter the rows in Python, such as [row for row in rows if row["program_id"] == "credits.aleo"]',
+}
 
 
 class WhereOptions(RangeOptions, total=False):
@@ -130,7 +134,9 @@ def check_names(caller: str, options: Iterable[str], known: Sequence[str]) -> No
     for name in options:
         if name not in known:
             near = alike(name, known)
-            meant = f"; did you mean {near[0]}?" if near else "; rows have all columns" * (name == "columns")
+            meant = f"; did you mean {near[0]}?" if near else _INSTEAD.get(name, "")
+            if name == "columns" and caller == "owned":
+                meant = "; decrypt=True adds all columns of the records"
             if name in ClientOptions.__annotations__:
                 meant = f"; it is an option of the client: Client({name}=...)"
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")

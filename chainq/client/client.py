@@ -264,7 +264,8 @@ class Client(Opened):
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
-        `plaintext`, `plaintext_json`, `record_name` and `sender` too. `spent` and `unspent` yield only records that
+        `plaintext`, `plaintext_json`, `record_name`, `sender`, `amount` and `token_id` too. `amount` is an int, in the
+        smallest unit, or None. `spent` and `unspent` yield only records that
         are, as of the block `as_of`, by default the tip, with `spent_height` and `spent_transaction`; a range without
         an end ends there, too. Both read every full block from the first owned record to there before the first row,
         which can take hours.
@@ -274,11 +275,12 @@ class Client(Opened):
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
-        ...     [row["height"] for row in client.owned(key, 100, 130, records=True)]
-        [116]
+        ...     [(row["height"], row["amount"]) for row in client.owned(key, 100, 130, decrypt=True)]
+        [(116, 2000000)]
         """
         from chainq.catalog.owned import owned_method
         from chainq.wallet.owned import Wallet, Wanted, block_of
+        from chainq.wallet.shown import Style
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
@@ -287,7 +289,7 @@ class Client(Opened):
             given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
             records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
             block = block_of(height, spends=spent or unspent)
-        wanted = Wanted(records or decrypt, decrypt, spent, unspent, block)
+        wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON, amounts=decrypt)
         query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         # The limit is one of owned rows, and not of those that are compared.
         compared, heights = self._found(query._replace(limit=None))
@@ -301,7 +303,7 @@ class Client(Opened):
                 self._warn_once(wallet.none_owned)
                 wallet.check()
 
-        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
+        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends, amounts=decrypt)
         rows = self._progress.follow(batches(), len(heights))
         return Rows(method, rows, typed=self._typed, of=self._of(range_of(query)))
 

@@ -16,11 +16,12 @@ from chainq.wallet.records import Key
 
 class Style(Enum):
     """The form of the `plaintext` column: the text as aleo-sdk writes it, or the same on one line. A TABLE has it on
-    one line, and amounts with their unit."""
+    one line, and amounts with their unit. PYTHON has amounts as numbers, which other readers may round."""
 
     TEXT = "text"
     LINE = "line"
     TABLE = "table"
+    PYTHON = "python"
 
 
 class Amount(NamedTuple):
@@ -51,11 +52,13 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
     except ValueError:  # from a later version of the network
         members = None
     amount = amount_in(program, members or {})
-    plaintext = text if style is Style.TEXT else " ".join(text.split())
+    plaintext = text if style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
     added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     if amounts:
-        number = None if amount.amount is None else str(amount.amount)  # text, as of balance: a number may be rounded
-        added |= {AMOUNT.path: str(amount) if style is Style.TABLE else number, TOKEN.path: amount.token or None}
+        number: int | str | None = amount.amount
+        if number is not None and style is not Style.PYTHON:
+            number = str(amount if style is Style.TABLE else number)  # text, as of balance: a number may be rounded
+        added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
 
 

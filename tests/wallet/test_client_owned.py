@@ -4,11 +4,13 @@ import logging
 import re
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from chainq import Client, IncompleteError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.wallet.owned import Wallet, Wanted
+from chainq.wallet.shown import Style, shown_plaintext
 from harness.services import serving
 from harness.wallet import PUBLISHED, Holding, fresh_key, fresh_records
 
@@ -28,8 +30,34 @@ def test_rows_of_several_keys_with_their_records() -> None:
     assert [(row["height"], row["transition_id"]) for row in rows] == due
     assert [row["owner"] for row in rows] == [mine.address] * 2 + [yours.address] * 2
     assert all(f"owner: {row['owner']}.private" in row["plaintext"] for row in rows)
+    assert [(row["amount"], row["token_id"]) for row in rows] == [(1_000_000, None), (2_000_000, None)] * 2
     assert [(row["height"], "plaintext" in row) for row in last] == [(due[-1][0], False)]
     assert [row["transition_id"] for row in tail] == [rows[3]["transition_id"]] * (due[3][0] > 150)
+
+
+@pytest.mark.parametrize(
+    ("members", "amount", "token"),
+    [
+        (f"amount: {2**128 - 1}u128.private,\n  token_id: 7field.private,", 2**128 - 1, "7field"),
+        ("data: 5u64.private,", None, None),
+    ],
+)
+def test_amounts_keep_every_digit(members: str, amount: int | None, token: str | None) -> None:
+    """As an int; None for a record without one."""
+    text = f"{{\n  owner: {PUBLISHED.address}.private,\n  {members}\n  _nonce: 1group.public\n}}"
+    added, _ = shown_plaintext(text, "a.aleo", Style.PYTHON, amounts=True)
+    row = {name: msgspec.json.decode(value) for name, value in added.items()}
+    assert (row["plaintext"], row["amount"], row["token_id"]) == (text, amount, token)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("columns", "decrypt=True adds all columns"), ("where", r"filter the rows in Python, such as .*row\[")],
+)
+def test_options_of_the_command_say_what_to_do_instead(name: str, hint: str) -> None:
+    """As for other methods, with what is different here."""
+    with Client("demo:") as client, pytest.raises(TypeError, match=rf"argument '{name}'; {hint}"):
+        client.owned(PUBLISHED.text, 0, 5, **{name: "amount"})  # type: ignore[arg-type]  # on purpose
 
 
 def test_malformed_rows_raise_after_the_last_row() -> None:
