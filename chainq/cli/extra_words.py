@@ -2,9 +2,8 @@
 
 import os
 import re
-from collections.abc import Mapping
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
@@ -16,18 +15,18 @@ from chainq.heights.bounds import LATEST, MINUS, as_range, parse_height
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
 
-_FIRST = ("range", "program", "address")  # arguments
 _HEIGHT = re.compile(r"[0-9_.KkMm]+|latest")
 
 
-def advice(command: str, taken: Mapping[str, Any], extra: list[str]) -> str:
+def advice(
+    command: str, start: str | None, extra: list[str], *, columns: list[str] | None, first: str | None = None
+) -> str:
     """Return how arguments too many are written instead; empty if that is not known.
 
-    `taken`: the arguments and options that the command took.
+    `start`: the range that the command took; `columns`: those that are named; `first`: the program or address.
     """
-    start, columns = taken.get("range"), taken.get("columns")
     word = " ".join(extra)
-    if any(map(is_url, filter(None, (*map(taken.get, _FIRST), *extra)))):
+    if any(map(is_url, filter(None, (first, start, *extra)))):
         return OF_URL
     if command == "serve" and word.isdecimal():
         return f"use --port {word}"

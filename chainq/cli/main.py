@@ -192,7 +192,9 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
         return ""
     from chainq.cli.extra_words import advice
 
-    return advice(arguments[0], context.params, extra[1].split())
+    taken = context.params
+    first = taken.get("program") or taken.get("address")
+    return advice(arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"), first=first)
 
 
 def _digits(error: typer.TyperException, value: str) -> str:

@@ -72,7 +72,7 @@ def _key_files(given: OwnedOptions) -> list[str]:
     if extra := ranges[1:]:
         from chainq.cli.extra_words import advice
 
-        hint = advice(COMMAND, {"range": given.range, "columns": given.columns}, extra)
+        hint = advice(COMMAND, given.range, extra, columns=given.columns)
         raise UsageError(f"unexpected argument {' '.join(extra)}", hint)
     return files
 
