@@ -115,7 +115,7 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
         "OBJECT...",
         "Height, latest, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, transition ID, or "
         "a record's ciphertext; with an export also the tag of a record that was spent; - reads them from stdin, one "
-        "per line.",
+        "per line, up to an invalid one.",
     )
     last: str | None = option(
         "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100.", heading=""

@@ -27,7 +27,7 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
 
     def send(number: int, size: int) -> list[Raw]:
         arguments = {**query.arguments, Role.PAGE: number, Role.SIZE: size}
-        return call(arguments, decode, f"page {number} of {size} rows", divisible=size > 1)
+        return call(arguments, decode, f"page {number} (page size {size})", divisible=size > 1)
 
     largest, window, strict = call.dialect.page_size_max(method), calls.options.concurrency + 2, calls.options.strict
     plan = (

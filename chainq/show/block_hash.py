@@ -19,7 +19,7 @@ def hash_words(parts: Parts) -> str:
         try:
             element(text_of(value))
         except NotAnElementError:
-            return f"hash cannot be verified: {name} is not a valid ID, as in the sample chain"
+            return f"hash not verified: {name} is made up, as in the sample chain"
     found = [check_row(bytes(parts.summary), full=False), check_row(bytes(parts.block), full=True)]
     for wrong in (one for checked in found for one in checked.wrong):
         expected, stated = (excerpt(text or "nothing") for text in (wrong.expected, wrong.found))

@@ -39,7 +39,7 @@ def title(commands: list[str]) -> str:
 
     Rejected: a comment after the command, which zsh passes to it.
     """
-    return "next, its block first" if commands[0].startswith("chainq blocks --since ") else "next"
+    return "next: the first command finds its block" if commands[0].startswith("chainq blocks --since ") else "next"
 
 
 def _commands(parts: Parts, held: Held) -> Iterable[str]:

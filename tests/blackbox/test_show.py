@@ -70,7 +70,7 @@ def test_a_screen_says_what_an_object_is(name: str, screens: dict[str, Ran]) -> 
     lines = ran.out.decode().splitlines()
     assert lines[0].split()[0] == OBJECTS[name]
     (end,) = (at for at, line in enumerate(lines) if line.startswith("next"))
-    assert lines[end] == ("next, its block first" if OBJECTS[name] == "transaction" else "next")
+    assert lines[end] == ("next: the first command finds its block" if OBJECTS[name] == "transaction" else "next")
     assert max(map(len, lines[:end])) <= 80
     assert len(lines) > end + 1
 
