@@ -50,7 +50,7 @@ _chainq_for blocks block latest full-blocks transactions transaction program-tra
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
-_chainq_row --color words 'When to use colors' auto '' always '' never ''
+_chainq_row --color words 'When to use colors. auto: on a terminal, unless NO_COLOR is set' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
 _chainq_row --url path 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network' http://127.0.0.1:8545 'the default of chainq serve'
 _chainq_row --profile profile 'Profile from config.toml'
@@ -304,7 +304,7 @@ _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the te
 _chainq_row --output flag 'Output file; its extension selects the format. It is replaced when it is complete. Runs that resume or follow append to it.'
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too.'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256.'
-_chainq_row --color flag 'When to use colors.'
+_chainq_row --color flag 'When to use colors. auto: on a terminal, unless NO_COLOR is set.'
 _chainq_row --url flag 'URL of the service, or folder or URL of an export; demo: is a built-in sample.'
 _chainq_row --profile flag 'Profile from config.toml.'
 _chainq_row --dialect flag 'chain or aleo.'

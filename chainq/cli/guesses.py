@@ -84,6 +84,8 @@ def guess(word: str, commands: Collection[str], after: Sequence[str] = ()) -> st
     >>> guess("tx", ["transaction", "transactions"]), guess("0:5", ["blocks", "records"], ["records"])
     ('did you mean transaction?', 'did you mean records 0:5?')
     """
+    if (name := as_name(word)) in commands:
+        return f"did you mean {name}?"
     if taker := "show" if kind_of(word) in WITH_SCREEN else "blocks" if _RANGE.fullmatch(word) else "":
         return f"did you mean {after[0] if after and after[0] in commands else taker} {word}?"
     if word.lower() in DERIVED and word.lower() not in commands:

@@ -230,7 +230,9 @@ class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
 class ColorOptions(Group, heading=OUTPUT):
     """Colors, for all commands that use them."""
 
-    color: str = option("auto|always|never", "When to use colors.", "auto")
+    color: str = option(
+        "auto|always|never", "When to use colors.\fauto: on a terminal, unless NO_COLOR is set.", "auto"
+    )
 
 
 def output_format(*, chart: bool) -> Any:

@@ -31,7 +31,8 @@ def found(text: str) -> list[str]:
     telling = [word for word in words if word.lower() not in FILLERS] if len(words) > 1 else words
     rest = [word for word in telling if not word.isdecimal() or word in PLACE_OF]
     for name in dict.fromkeys((text, " ".join(telling), " ".join(rest))):
-        for one in (name, name.removesuffix("s"), f"{name}s"):
+        joined = re.sub(r"(?<=\w)[\s_-]+(?=\w)", "", name)
+        for one in (name, name.removesuffix("s"), f"{name}s", joined, joined.removesuffix("s")):
             if entry(one) in PlainGroup.catalogue:
                 return [entry(one)]
             if is_known(one):

@@ -106,8 +106,8 @@ PLACES = {
     ),
     "units": (
         "unit credit credits microcredits microcredit decimals supply",
-        "Amounts and fees are in microcredits: 1 credit is 1,000,000 microcredits. Columns with another unit name it: "
-        "see chainq help columns. Fees: see chainq help fees.",
+        "Amounts and fees are in microcredits: 1 credit is 1,000,000 microcredits. chainq COMMAND "
+        "--columns help names the unit of other columns. Fees: see chainq help fees.",
     ),
     "fees": (
         "fee daily-fees fees-chart fees-day fees-block fees-sum total-fees average-fee gas",
@@ -170,7 +170,7 @@ PLACES = {
         "columns.",
     ),
     "timezone": (
-        "timezones tz utc epoch unix iso8601 rfc3339 local-time",
+        "zone tz utc epoch unix iso8601 rfc3339 local-time",
         "Times are in UTC. --since and --until also take a time with an offset, such as 2024-06-02T11:36+02:00, and "
         "Unix seconds. See chainq help since.",
     ),
@@ -208,9 +208,9 @@ PLACES = {
         "COMMAND --help has examples.",
     ),
     "install": (
-        "installation installing upgrade update uninstall extras pip pipx uv windows macos docker kubernetes",
-        "docs/install.md describes how to install chainq and its extras, and how to upgrade it. docs/cookbook.md "
-        "runs it in a container and on Kubernetes.",
+        "installation installing upgrade update uninstall deinstall extras pip pipx uv windows macos docker kubernetes",
+        "docs/install.md describes how to install chainq and its extras, and how to upgrade and remove it. "
+        "docs/cookbook.md runs it in a container and on Kubernetes.",
     ),
     "shell": (
         "bash zsh fish autocomplete tab tab-completion alias",
@@ -244,7 +244,7 @@ PLACES = {
         "frames of pandas, Polars and Spark: see docs/python.md.",
     ),
     "object-store": (
-        "s3 gs gcs az azure minio bucket",
+        "s3 gs gcs az azure minio bucket upload cloud",
         "chainq export writes to s3://, gs:// and az:// URLs, and --url and --lake read exports there: see "
         "docs/export.md, and chainq help export.",
     ),

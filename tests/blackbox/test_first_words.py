@@ -77,6 +77,9 @@ def test_version(chainq: Program) -> None:
         ("0:10", "blocks 0:10"),
         ("0:10 records", "records 0:10"),
         ("12345 block", "block 12345"),
+        ("Records --last 5", "records"),
+        ("records.", "records"),
+        ("FULL_BLOCKS", "full-blocks"),
     ],
 )
 def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -> None:
@@ -96,6 +99,7 @@ def test_2_a_guess_gets_one_suggestion(word: str, meant: str, chainq: Program) -
         ("env", "environment"),
         ("http_proxy", "HTTP_PROXY"),
         ("sort", "sort"),
+        ("upload", "object-store"),
     ],
 )
 def test_2_a_topic_of_help_is_not_a_command(word: str, topic: str, chainq: Program) -> None:
@@ -221,6 +225,9 @@ def test_help_for_topics(chainq: Program) -> None:
         ("profile config", 'url = "https://rpc.example.org/"'),
         ("duplicates mirror", "chainq verify"),
         ("cache delete history", "both can be deleted"),
+        ("uninstall deinstall", "how to upgrade and remove it"),
+        ("unit", "chainq COMMAND --columns help names the unit"),
+        ("color", "on a terminal without NO_COLOR"),
         ("parquet", "chainq records --last 100 -o records.parquet"),
     ],
 )
@@ -284,6 +291,10 @@ def test_help_for_words_of_the_field(words: str, place: str, chainq: Program) ->
         ("delete file", "cache"),
         ("outputs of a transition", "inputs"),
         ("inputs of a transaction", "inputs"),
+        ("what time zone", "timezone"),
+        ("time-zones", "timezone"),
+        ("Data Base", "database"),
+        ("check points", "checkpoints"),
     ],
 )
 def test_help_for_words_that_are_joined(words: str, one: str, chainq: Program) -> None:
