@@ -40,6 +40,7 @@ SHELL = {
         "text",
         "text.sanitize",
         "text.spelling",
+        "text.width",
     ),
 }
 ANSWERED = SHELL | {
@@ -69,7 +70,7 @@ ANSWERED = SHELL | {
         "sinks.stdout",
         "sinks.open",
     ),
-    *("text.width", "tuning"),
+    "tuning",
     *("transport", "transport.adapter", "transport.base", "transport.body", "transport.concurrency"),
     *("transport.connection", "transport.failures", "transport.http", "transport.http1", "transport.jsonrpc"),
     *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry_budget"),
@@ -104,10 +105,7 @@ PAGED = LOOKED_UP | {
     "planning.exchange",
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file", "sinks.disk"}
-TABLE = {
-    *("formats.cells", "formats.drawing", "formats.table", "formats.tree", "rows.transaction", "text.humanize"),
-    "text.width",
-}
+TABLE = {"formats.cells", "formats.drawing", "formats.table", "formats.tree", "rows.transaction", "text.humanize"}
 
 BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
