@@ -227,7 +227,7 @@ def test_help_for_topics(chainq: Program) -> None:
         ("cache delete history", "both can be deleted"),
         ("uninstall deinstall", "how to upgrade and remove it"),
         ("unit", "chainq COMMAND --columns help names the unit"),
-        ("color", "on a terminal without NO_COLOR"),
+        ("color", "unless NO_COLOR is set"),
         ("parquet", "chainq records --last 100 -o records.parquet"),
     ],
 )
