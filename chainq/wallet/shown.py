@@ -55,9 +55,9 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
     plaintext = text if style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
     added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     if amounts:
-        number: int | str | None = amount.amount
+        number: int | str | None = str(amount) if style is Style.TABLE else amount.amount
         if number is not None and style is not Style.PYTHON:
-            number = str(amount if style is Style.TABLE else number)  # text, as of balance: a number may be rounded
+            number = str(number)  # text, as of balance: a number may be rounded
         added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
 
