@@ -25,7 +25,7 @@ from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
 from chainq.wallet.examine import Names
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.listed import Listed, advice, fewer
+from chainq.wallet.listed import Listed, advice, fewer, full_blocks
 from chainq.wallet.records import Key, in_words, key_of, opened_by, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Style, shown_plaintext
@@ -36,7 +36,7 @@ FIRST_WINDOW = 125  # the same at first, doubled each time: runs that are stoppe
 FEWER = Phrase("{end} reads fewer", end="HEIGHT")
 SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
-_OWNERSHIP, _FULL_BLOCKS = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+_OWNERSHIP = BY_COMMAND["ownership"]
 
 
 class _Window(NamedTuple):
@@ -102,7 +102,13 @@ class Bookkeeper(Closing):
         while start < stop:
             window = HeightRange(start, min(start + min(size, WINDOW), stop))
             size *= 2
-            behind = self._read(book, window)
+            try:
+                behind = self._read(book, window)
+            except IncompleteError as error:
+                if book.as_of is None:
+                    raise
+                ends = Phrase("{}; the balance ends at block {}", error.message, book.as_of.height)
+                raise IncompleteError(ends, error.hint) from error
             book.thin()
             self._recorded(book)
             if behind is not None:
@@ -147,8 +153,7 @@ class Bookkeeper(Closing):
         """Read a window; return the height of the first block with missing ownership rows, if any."""
         window, open_tags = self._ownership(heights), {e.tag: e for e in book.entries if e.spent is None}
         left = set(window.owned)
-        for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
-            self._service.connection.check_open()
+        for batch in full_blocks(self._service, heights):
             for row in batch.rows:
                 block = read_block_records(row)
                 if window.listed.lacks(block):

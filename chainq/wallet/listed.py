@@ -2,13 +2,19 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError
+from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
+from chainq.query import Batch, Query
 from chainq.rows.outputs import BlockRecords
 from chainq.wallet.records import key_of
+
+_FULL_BLOCKS = BY_COMMAND["full-blocks"]
 
 
 class Listed:
@@ -33,6 +39,20 @@ class Listed:
 
     def _at(self, height: int) -> int:
         return bisect_right(self._parts, height, key=lambda part: part[0].start)
+
+
+def full_blocks(service: Service, heights: HeightRange, hint: str = "run the command again later") -> Iterator[Batch]:
+    """Yield the full blocks of heights.
+
+    Raises Stopped as the service closes, and its errors. One of incomplete blocks has this hint: the hint for commands
+    that print blocks is of no use to a reader of their records.
+    """
+    try:
+        for batch in service.fetch_range(Query(_FULL_BLOCKS), heights):
+            service.connection.check_open()
+            yield batch
+    except IncompleteError as error:
+        raise IncompleteError(error.message, hint) from error
 
 
 def fewer(height: int) -> str:

@@ -24,14 +24,14 @@ from chainq.rows.outputs import BlockRecords, read_block_records
 from chainq.text.humanize import counted
 from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.listed import Listed, advice, fewer
+from chainq.wallet.listed import Listed, advice, fewer, full_blocks
 from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED, NAMED, Key, RecordFinder, decrypt, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends, announce
 
-_OWNERSHIP, _RECORDS, _FULL_BLOCKS = (BY_COMMAND[name] for name in ("ownership", "records", "full-blocks"))
+_OWNERSHIP, _RECORDS = BY_COMMAND["ownership"], BY_COMMAND["records"]
 _OWNER = fields.Picker([OWNER.path])
 
 
@@ -171,8 +171,8 @@ class Wallet(Closing):
             reader = Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of)
             announce(reader, heights, service, warn, Phrase("{as_of} reads fewer", as_of="HEIGHT"))
             self._progress.begin(len(heights), "full blocks")
-            for blocks in service.fetch_range(Query(_FULL_BLOCKS), heights):
-                service.connection.check_open()
+            lower = Phrase("run the command again later, or with a lower {as_of}", as_of="HEIGHT")
+            for blocks in full_blocks(service, heights, lower):
                 for block in map(read_block_records, blocks.rows):
                     spends.read(block)
                     self._compare(block)

@@ -159,6 +159,25 @@ def test_a_service_that_lags_far_behind_with_ownership_rows(chainq: Program, ser
     assert f"; the balance ends at block {ends}; run the command again later; chainq verify {ends + 1} shows" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("words", "height", "hint"),
+    [
+        (("balance", "--start", "200", "--json"), 219, "; the balance ends at block 219; run the command again later"),
+        (("balance", "--start", "250", "--json"), None, ", though the tip is 300; run the command again later\n"),
+        (("owned", "0:100", "--unspent"), None, "; run the command again later, or with a lower --as-of HEIGHT"),
+    ],
+)
+def test_a_service_that_lags_far_behind_with_blocks(
+    chainq: Program, server: Servers, words: tuple[str, ...], height: int | None, hint: str
+) -> None:
+    """As with ownership rows; the options of commands that print blocks are not offered."""
+    url = server("--tip", "300", "--lag-blocks", "60")
+    ran = chainq(*words, "-w", "1", url=url, env={VARIABLE: PUBLISHED.text})
+    assert (ran.code, json.loads(ran.out)["height"] if ran.out else None) == (6, height)
+    assert hint in ran.err
+    assert "--no-verify" not in ran.err
+
+
 def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
     """With a checkpoint, also if nothing is recorded yet; without one, how it would."""
     for words, said in (
