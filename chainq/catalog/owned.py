@@ -71,8 +71,8 @@ READABLE = (
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
 
 
-SPENT_FIRST = ("height", AMOUNT.path, "program_id", SPENT_HEIGHT.path, SPENT_TRANSACTION.path)
-"""Those that are first if it was asked what spends records."""
+SPENT_FIRST = ("height", AMOUNT.path, SPENT_HEIGHT.path, "program_id", SPENT_TRANSACTION.path)
+"""Those that are first, in this order, if it was asked what spends records."""
 
 
 class Needed(NamedTuple):
@@ -99,7 +99,7 @@ def readable(method: Method, *, several: bool, spent: bool) -> Method:
     `spent`: what spends it was asked for."""
     names = [name for name in READABLE if several or name != OWNER.path]
     if spent:
-        names.sort(key=lambda name: name not in SPENT_FIRST)
+        names = [*SPENT_FIRST, *(name for name in names if name not in SPENT_FIRST)]
     places = {name: place for place, name in enumerate(names, 1)}
     columns = tuple(column._replace(brief=places.get(column.path, 0)) for column in method.columns)
     return method._replace(columns=columns)

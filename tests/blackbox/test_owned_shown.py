@@ -193,20 +193,22 @@ def test_columns_that_a_table_does_not_show_can_be_named(chainq: Program) -> Non
 
 
 def test_what_spends_a_record_is_first_and_needs_its_option(chainq: Program) -> None:
-    """At 80 columns the answer to --spent is shown; without an option, the error names it."""
+    """At 80 columns the answer to --spent is shown, its height at 50 too; without an option, the error names it."""
     key = fresh_key()
     made = [tagged(key, one) for one in fresh_records(key.address, 2)]
     spent = ("owned", "0:120", "--spent", "--view-key-file", key_file(chainq.home, key))
     with serving(Holding(made, 200, first=0)) as url:
         shown = chainq(*spent, "--table", url=url, env={"COLUMNS": "80"})
+        narrow = chainq(*spent, "--table", url=url, env={"COLUMNS": "50"})
         named = chainq(*spent, "--columns", "height,spent_height", "--csv", url=url)
     assert shown.out.decode().split()[:5] == [
         "height",
         "amount",
-        "program_id",
         "spent_height",
+        "program_id",
         "spent_transaction",
     ]
+    assert narrow.out.decode().split()[:3] == ["height", "amount", "spent_height"]
     assert named.out.decode().splitlines()[0] == "height,spent_height", named.err
     refused = chainq(*FEW, "--columns", "spent_height", url="demo:", env=ENV)
     assert refused.code == 2
