@@ -190,8 +190,9 @@ def _instead(command: str, option: str) -> str:
     if command == "sql" and option in _IN_QUERY:
         return "write it in the query, such as select height from blocks limit 5"
     if command == "owned" and option in _FILTERS:
-        columns = "chainq owned --columns height,amount,program_id --jsonl"
-        return f"filter what it prints: {columns} | jq 'select(.program_id == \"credits.aleo\")'"
+        condition = '.program_id == "credits.aleo" and (.amount // 0 | tonumber) > 1500000'
+        columns = "--columns height,amount,program_id --jsonl"
+        return f"filter what it prints, with these columns: {columns} | jq 'select({condition})'"
     if command == "balance" and option in ("--as-of", "--at"):
         return "for a balance as of block H use --end H+1"
     if command == "program-transactions" and option in _BY_TIME | _BY_RANGE - {"--last", "--tail"}:

@@ -524,8 +524,8 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ),
         (
             "owned --where amount>2",
-            "filter what it prints: chainq owned --columns height,amount,program_id --jsonl"
-            " | jq 'select(.program_id == \"credits.aleo\")'",
+            "filter what it prints, with these columns: --columns height,amount,program_id --jsonl"
+            " | jq 'select(.program_id == \"credits.aleo\" and (.amount // 0 | tonumber) > 1500000)'",
         ),
         (
             "export --columns height",
