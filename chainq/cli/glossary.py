@@ -105,7 +105,7 @@ TERMS = {
     "view-key": (
         "view-keys viewkey",
         "The key of an account that decrypts its records and cannot spend them (AViewKey1...). chainq uses it on "
-        "your machine only. See chainq help wallet.",
+        "your machine only. See chainq help wallet, also for a published test key.",
     ),
     "ownership-row": (
         "ownership-rows",

@@ -217,9 +217,12 @@ PLACES = {
         "chainq completion prints the completion script of bash, zsh or fish: see chainq help completion.",
     ),
     "wallet": (
-        "wallets key keys private-key",
+        "wallets key keys private-key sample-key test-key demo-key published-key example-key",
         "chainq owned prints the records that your view keys own, and chainq balance adds them up. Both read the "
-        "keys from --view-key-file FILE or CHAINQ_VIEW_KEY: see chainq help owned.",
+        "keys from --view-key-file FILE or CHAINQ_VIEW_KEY: see chainq help owned.\n"
+        "A published test key, which owns records of the sample chain:\n"
+        "  export CHAINQ_VIEW_KEY=AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX\n"
+        "  chainq balance --end 500 --url demo:",
     ),
     "demo": (
         "demo: sample sample-chain offline mock test testing",
