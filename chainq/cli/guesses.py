@@ -129,12 +129,12 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         return f"use --format {option[2:]}"
     if command and command.name == "show" and option in _OF_ROWS:
         return "a screen has no columns or rows; use --json, or a command that prints rows, such as records"
-    if option in ("--table", "--text") and "--json" in known and "--format" not in known:
-        return "leave it out, or use --json"
-    if command and option in _OF_ROWS and "--json" in known and "--format" not in known:
+    if command and option in (*_OF_ROWS, "--table", "--text") and "--json" in known and "--format" not in known:
         *others, last = (form for form in ("--csv", "--jsonl", "--json") if form in known)
-        file = " > FILE" if option in ("-o", "--output") else ""
-        return f"use chainq {command.name} {' or '.join(filter(None, (', '.join(others), last)))}{file}"
+        forms = " or ".join(filter(None, (", ".join(others), last)))
+        if option in ("--table", "--text"):
+            return f"leave it out, or use {forms}"
+        return f"use chainq {command.name} {forms}{' > FILE' if option in ('-o', '--output') else ''}"
     meant = next((name for name in _meant_by(option) if name in known), None)
     if meant is None and option in _BY_RANGE and command and command.name == "block":
         return f"use a range: {_range_of(arguments)}"
