@@ -1,6 +1,7 @@
 """The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
 import re
+import sys
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
@@ -130,7 +131,9 @@ def _help_command() -> "Command":
         if words[0] and words[0] not in COMMANDS:
             from chainq.cli import topic_phrases, topics
 
-            words = topic_phrases.found(words[0])
+            words, unknown = topic_phrases.found(words[0])
+            for word in unknown:
+                sys.stderr.write(f"chainq help: warning: {topics.unknown(word)}\n")
         if len(words) == 1 and (not words[0] or words[0] in COMMANDS):
             program.main([*filter(None, words), "--help"], prog_name="chainq", standalone_mode=False)
             return

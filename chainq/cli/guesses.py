@@ -39,6 +39,7 @@ _WORDS = by_word(
     }
 )
 MOST_NAMED = 5  # commands that have an option
+MOST_BEGUN = 3  # options that an abbreviation may mean
 # Options of other programs, and of other commands of this one, besides the words of help: the first one that the
 # command has is meant.
 _OPTIONS = {
@@ -105,8 +106,8 @@ def guess_topic(word: str) -> str:
     options = {name for param in params for name in param.opts}
     if word.startswith("-"):
         return _nearest(word, options)
-    words = {as_name(name).lstrip("-"): name for name in (*VARIABLES, *commands, *TOPICS)}
-    words = {**{option.lstrip("-"): option.lstrip("-") for option in options}, **words}
+    names = (*VARIABLES, *(name.lstrip("-") for name in options), *commands, *TOPICS)
+    words = {as_name(name).lstrip("-"): name for name in names}
     near = [words[name] for name in alike(as_name(word), words)]
     return _meant(word, commands) or next(iter(near), "")
 
@@ -150,6 +151,7 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
         return f"use --newest --limit {_last_of(arguments)}"
     one_dash = next((f"-{word}" for word in arguments if word.startswith("-") and f"-{word}" in known), None)
     near = meant or one_dash or _nearest(option, known)
+    near = meant or _begun(option, known) or near
     return _topic(option, command, near, arguments) or (f"did you mean {near}?" if near else _owners(option))
 
 
@@ -243,6 +245,16 @@ def _nearest(option: str, known: Collection[str]) -> str:
     """
     names = {name.lstrip("-"): name for name in known}
     return next((names[near] for near in alike(option.lstrip("-"), names)), "")
+
+
+def _begun(option: str, known: Collection[str]) -> str:
+    """Return the options that an abbreviation may mean; empty if these are fewer than two, or too many.
+
+    >>> _begun("--col", ["--columns", "--color"]), _begun("--col", ["--columns"])
+    ('--columns or --color', '')
+    """
+    begun = [name for name in known if name.startswith(option)]
+    return " or ".join(begun) if 1 < len(begun) <= MOST_BEGUN else ""
 
 
 def _owners(option: str) -> str:

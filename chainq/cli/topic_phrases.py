@@ -17,6 +17,7 @@ COMMON = frozenset(_COMMON.split())
 _FILLERS = """
 a an and the of to in on at by for over per with i do does can my is are it me how what where which why use using only
 all each get make want need please one two three five ten
+without between after before its this that show display
 another other change see write read mean meaning
 """
 FILLERS = frozenset(_FILLERS.split())
@@ -24,9 +25,11 @@ FILLERS = frozenset(_FILLERS.split())
 _OWN = {"my"}  # tells something only in a name: `my-records` are those of a view key
 
 
-def found(text: str) -> list[str]:
+def found(text: str) -> tuple[list[str], list[str]]:
     """Return what the words of a text name: commands by their names, anything else as `write` takes it. It is one thing
-    if they name it together, else what each of them names, and the text itself if they name nothing."""
+    if they name it together, else what each of them names, and the text itself if they name nothing.
+
+    Also those of its words that are unknown, if others are not."""
     words = text.split()
     telling = [word for word in words if word.lower() not in FILLERS] if len(words) > 1 else words
     rest = [word for word in telling if not word.isdecimal() or word in PLACE_OF]
@@ -34,10 +37,24 @@ def found(text: str) -> list[str]:
         joined = re.sub(r"(?<=\w)[\s_-]+(?=\w)", "", name)
         for one in (name, name.removesuffix("s"), f"{name}s", joined, joined.removesuffix("s")):
             if entry(one) in PlainGroup.catalogue:
-                return [entry(one)]
+                return [entry(one)], []
             if is_known(one):
-                return [entry(one) if re.search(r"[\s_-]\b", one) else one]
-    return _by_word([*rest, *(word for word in words if word.lower() in _OWN)]) or [text]
+                return [entry(one) if re.search(r"[\s_-]\b", one) else one], []
+    named = _by_word([*rest, *(word for word in words if word.lower() in _OWN)])
+    return named or [text], [word for word in rest if named and not _tells(word)]
+
+
+def _tells(word: str) -> bool:
+    """Return whether a word names something, alone or in a name of several words."""
+    folded = _folded(word)
+    parts = {part for name in _names() for part in map(_folded, name.strip("-").split("-"))}
+    return folded in COMMON | parts or is_known(word) or is_known(folded)
+
+
+def _names() -> list[str]:
+    """Return the names of commands, topics and options, and the words that stand for them."""
+    options = (name for _, param, _ in options_of_all() for name in param.opts)
+    return [*PlainGroup.catalogue, *TOPICS, *WORDS, *PLACE_OF, *options]
 
 
 def _by_word(words: Sequence[str]) -> list[str]:
@@ -45,10 +62,8 @@ def _by_word(words: Sequence[str]) -> list[str]:
     are named before. Common words count only beside commands, or if no other word is there; empty if none counts."""
     folded = [_folded(word) for word in words]
     alone = {word: {_folded(word)} for word in words if word.lower() in PlainGroup.catalogue or is_known(word)}
-    options = (name for _, param, _ in options_of_all() for name in param.opts)
     parts = {
-        name: {_folded(part) for part in name.strip("-").split("-") if part not in FILLERS - _OWN}
-        for name in (*PlainGroup.catalogue, *TOPICS, *WORDS, *PLACE_OF, *options)
+        name: {_folded(part) for part in name.strip("-").split("-") if part not in FILLERS - _OWN} for name in _names()
     }
     together = {name: some for name, some in parts.items() if len(some) > 1 and some <= {*folded}}
     named: dict[str, tuple[str, set[str]]] = {}

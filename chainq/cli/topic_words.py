@@ -224,6 +224,12 @@ PLACES = {
         "  export CHAINQ_VIEW_KEY=AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX\n"
         "  chainq balance --end 500 --url demo:",
     ),
+    "privacy": (
+        "confidential anonymity anonymous tracking telemetry",
+        "chainq sends requests to the service only: it learns which blocks, transactions and addresses you ask for. "
+        "Keys stay on your machine. Which of your records a service can recognize: see What the service learns in "
+        "docs/cookbook.md, and chainq help owned. With --url DEST chainq reads an export only.",
+    ),
     "demo": (
         "demo: sample sample-chain offline mock test testing",
         "--url demo: is a built-in sample chain that needs no network. chainq serve serves it over HTTP: see "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter, Parameter
 
 ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, AWS_PROFILE, AWS_REGION": "Access to S3, with its other variables.",
     "CHAINQ_DEBUG": "If not empty, show the traceback of a bug (exit code 70).",
     "CHAINQ_FORMAT": "Format to use if neither an option nor the extension of `-o` FILE selects one.",
     "CHAINQ_PAGER, PAGER": (
@@ -41,6 +42,7 @@ ENVIRONMENT = {
         "Folder that contains `chainq/`, the cache of the dialects that `--dialect auto` detected. Default: `~/.cache`."
     ),
     "XDG_CONFIG_HOME": "Folder that contains `chainq/config.toml`. Default: `~/.config`.",
+    "XDG_STATE_HOME": "Folder that contains `chainq/`, the history of the prompt of sql. Default: `~/.local/state`.",
 }
 """Every environment variable that chainq reads, in Markdown."""
 
@@ -118,12 +120,16 @@ def write(word: str, formatter: "HelpFormatter") -> None:
         sections(formatter, columns)
     if topic or columns:
         return
+    raise UsageError(unknown(word), "expected a command, an option or a column; chainq help topics lists the topics")
+
+
+def unknown(word: str) -> str:
+    """Return that a word is unknown, and what is most likely meant."""
     from chainq.catalog.kinds import shown
     from chainq.cli.guesses import guess_topic
 
     near = guess_topic(as_name(word))
-    named = f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
-    raise UsageError(named, "expected a command, an option or a column; chainq help topics lists the topics")
+    return f"unknown help topic{shown(word)}{f' (did you mean {near}?)' if near else ''}"
 
 
 def as_name(word: str) -> str:

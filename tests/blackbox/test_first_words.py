@@ -226,6 +226,7 @@ def test_help_for_topics(chainq: Program) -> None:
         ("profile config", 'url = "https://rpc.example.org/"'),
         ("duplicates mirror", "chainq verify"),
         ("cache delete history", "both can be deleted"),
+        ("privacy telemetry", "What the service learns"),
         ("uninstall deinstall", "how to upgrade and remove it"),
         ("unit", "chainq COMMAND --columns help names the unit"),
         ("color", "unless NO_COLOR is set"),
@@ -326,6 +327,21 @@ def test_help_for_words_of_several_topics(words: str, places: str, chainq: Progr
     assert (ran.code, ran.err, -1 in at) == (0, "", False) and at == sorted(at) and said.count("chainq help export") < 3
 
 
+@pytest.mark.parametrize(
+    ("words", "unknown"),
+    [
+        ("records colums", "'colums' (did you mean columns?)"),
+        ("records xyzzy", "'xyzzy'"),
+        ("recods csv", "'recods' (did you mean records?)"),
+    ],
+)
+def test_help_warns_of_a_word_that_is_unknown(words: str, unknown: str, chainq: Program) -> None:
+    """Beside others, whose help is printed."""
+    ran = chainq("help", *words.split())
+    assert (ran.code, ran.err) == (0, f"chainq help: warning: unknown help topic {unknown}\n")
+    assert ran.out == chainq("help", words.replace(unknown.split("'")[1], "").strip()).out
+
+
 @pytest.mark.parametrize("words", ["number of apples", "apples in pears"])
 def test_2_several_words_that_are_no_topic(words: str, chainq: Program) -> None:
     """Common words beside unknown ones tell nothing."""
@@ -406,6 +422,13 @@ def test_help_for_a_topic_says_which_commands_have_what_not_all_have(chainq: Pro
     assert "as many as --limit. Commands: program-transactions." in some
     assert "options of some" not in _help(chainq, "filter")
     assert "can also be an argument: one height, A:B (without B)" in shared and "12K or 1.5M" in shared
+
+
+def test_help_environment_lists_the_variables() -> None:
+    """All that the source reads, but for the folder of the user."""
+    source = "".join(path.read_text() for path in (ROOT / "chainq").rglob("*.py"))
+    read = re.findall(r'(?:environ(?:\.get|\.pop)?[\[(]|getenv\(|_folder\()"(\w+)"', source)
+    assert {*read} - topics.VARIABLES.keys() == {"HOME"}
 
 
 def test_help_for_other_words(chainq: Program) -> None:

@@ -133,6 +133,7 @@ USAGE: list[tuple[list[str], str]] = [
     ),
     (["blocks", "5:8", "--follow"], "--follow cannot be combined with --end; leave out the end of the range: 5:\n"),
     (["blocks", "--columns", "height,", "round"], "; separate columns with commas: --columns height,round\n"),
+    (["records", "--col", "x"], "unknown option --col; did you mean --columns or --color?\n"),
     (["records", "--newest"], "unknown option --newest; did you mean --reverse?\n"),
     (["show", "CREDITS.ALEO"], "cannot show 'CREDITS.ALEO'; did you mean credits.aleo?"),
     (["full-blocks", "--columns", "type"], "(did you mean authority.type or ratifications[].type or transactions[]."),
