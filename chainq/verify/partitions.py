@@ -1,12 +1,13 @@
 """Checks the partitions of a data set from one listing: the names of their receipts, and how they adjoin."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError
+from chainq.heights.bounds import HIGHEST
 from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
@@ -98,7 +99,13 @@ class Partitions:
                 )
         known = manifest.read(store)
         self.manifest_damaged = known is None and store.read(manifest.NAME) is not None
-        wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked(), *self._missing(known)]
+        due = self._due(known)
+        strays = dict.fromkeys(self._strays(due, last_run.read(store).spans))
+        self.found = [one for one in self.found if one not in strays]
+        odd += [
+            self.repair.removal(one, Contradiction("receipt", f"a receipt of {one.spec.name}", None)) for one in strays
+        ]
+        wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked(), *self._missing(due)]
         self.findings = sorted([*wrong, *self._not_in_manifest(known)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
         if not self.found and not self.findings:
@@ -117,22 +124,52 @@ class Partitions:
                 due = f"at most {self.grid} heights from a multiple of it"
                 yield self.repair.removal(partition, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
 
-    def _missing(self, known: Manifest | None) -> Iterator[Finding]:
-        """Yield the heights that no file has: between partitions, or in those of a receipt or the manifest alone.
-        Heights that several tables lack are one finding. Files without a receipt, which may have been copied there, do
-        not show that the heights before them are due, unless all receipts are lost."""
+    def _due(self, known: Manifest | None) -> dict[str, list[PartitionSpec]]:
+        """Return the partitions that a receipt or the manifest names, by command. Files without a receipt, which may
+        have been copied there, do not show that any heights are due, unless all receipts are lost."""
         received = any(entry for _, entry, _ in self.found)
         due: dict[str, list[PartitionSpec]] = {}
-        there: dict[str, list[PartitionSpec]] = {}
-        for spec, entry, size in self.found:
-            if spec.start % self.grid == 0:
-                if entry or not received:
-                    due.setdefault(spec.command, []).append(spec)
-                if size is not None:
-                    there.setdefault(spec.command, []).append(spec)
+        for spec, entry, _ in self.found:
+            if spec.start % self.grid == 0 and (entry or not received):
+                due.setdefault(spec.command, []).append(spec)
         for (command, _), named in known.entries.items() if known else ():
             if command in TABLES:
                 due.setdefault(command, []).append(named.spec)
+        return due
+
+    def _there(self) -> dict[str, list[PartitionSpec]]:
+        """Return the partitions on the grid that have a file, by command."""
+        there: dict[str, list[PartitionSpec]] = {}
+        for spec, _, size in self.found:
+            if spec.start % self.grid == 0 and size is not None:
+                there.setdefault(spec.command, []).append(spec)
+        return there
+
+    def _strays(
+        self, due: Mapping[str, list[PartitionSpec]], begun: Mapping[str, tuple[int, int]]
+    ) -> Iterator[Partition]:
+        """Yield the files without a receipt that no export left here: heights lie between them and those that are due,
+        or that an unfinished export began to write (`begun`). Other files may be of a run that was killed."""
+        reached: dict[str, tuple[int, int]] = {}
+        for command, specs in self._there().items():
+            edges = [(spec.start, spec.end) for spec in due.get(command, ())]
+            edges += [begun[command]] if command in begun else []
+            if edges:
+                low, high = min(edges)[0], max(end for _, end in edges)
+                between = gaps([*specs, PartitionSpec(command, low, high)], _spanned(specs))
+                below, above = [gap.end for gap in between if gap.end <= low], [gap.start for gap in between]
+                above = [start for start in above if start >= high]
+                reached[command] = max(below, default=0), min(above, default=HIGHEST)
+        for one in self.found:
+            spec, entry, size = one
+            low, high = reached.get(spec.command, (0, HIGHEST))
+            if entry is None and size is not None and not spec.start % self.grid and not low <= spec.start < high:
+                yield one
+
+    def _missing(self, due: Mapping[str, list[PartitionSpec]]) -> Iterator[Finding]:
+        """Yield the heights that no file has: between partitions, or in those of a receipt or the manifest alone.
+        Heights that several tables lack are one finding."""
+        there = self._there()
         lacking: dict[HeightRange, list[str]] = {}
         for command, specs in due.items():
             for gap in gaps(there.get(command, ()), _spanned(specs)):

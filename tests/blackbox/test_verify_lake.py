@@ -512,6 +512,26 @@ def test_a_file_off_the_grid_is_named(exported: Path, program: Program, tmp_path
     assert row["found"].endswith("in records/start=000000250/data.parquet")
 
 
+@pytest.mark.parametrize(("start", "strays"), [(400, ()), (800, (800,)), (0, ()), (600, (600, 700))])
+def test_a_partition_without_a_receipt_far_from_all_others(
+    start: int, strays: tuple[int, ...], exported: Path, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """A file that no export left there is to be removed; one that adjoins the partitions, to be written again."""
+    root, other, url = tmp_path / "lake", tmp_path / "other", server("--tip", "900")
+    shutil.copytree(exported, root)
+    words = ("records", f"{start}:{start + 100 * max(1, len(strays))}", "--partition", "100", "-w", "1", "-q")
+    assert program("export", *words, "--to", str(other), url=url).code == 0
+    shutil.copytree(other / "records", root / "records", dirs_exist_ok=True)
+    ran = program("verify", str(root), "--jsonl")
+    found = [json.loads(row) for row in ran.rows]
+    assert {row["check"] for row in found} == {"receipt"}, ran.err
+    repairs = [f"rm -rf {root}/records/start={at:09d}" for at in strays]
+    assert [row["repair"] for row in found] == (
+        repairs or [f"chainq export records {start}:{start + 100} --to {root} --repair all"]
+    )
+    assert ("heights 100-399: " in ran.err) == bool(strays)
+
+
 @pytest.mark.parametrize(("command", "start"), [("records", 300), ("ownership", START)])
 def test_files_that_changed_places_are_one_finding_each(
     command: str, start: int, exported: Path, program: Program, tmp_path: Path
