@@ -63,14 +63,6 @@ class Fork(Chain):
         """Return the word of a transition."""
         return self._side(height).transition_word(height, index, call)
 
-    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return records of a block."""
-        return self._side(height).record_rows(height, positions)
-
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return ownership records of a block."""
         return self._side(height).ownership_rows(height, positions)
-
-    def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return transitions without record inputs of a block."""
-        return self._side(height).open_rows(height, positions)

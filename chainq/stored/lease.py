@@ -8,14 +8,16 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from uuid import uuid4
 
 import msgspec
 
 from chainq.errors import BusyError, OutputError
 from chainq.text.sanitize import excerpt
+
+if TYPE_CHECKING:
+    from chainq.stored.objects import ObjectStore
 
 NAME = "_chainq/lock"
 SECONDS = 60.0  # until it expires
@@ -27,21 +29,6 @@ class Content(NamedTuple):
 
     data: bytes
     version: Any
-
-
-class Conditional(Protocol):
-    """A store with conditional writes, as `ObjectStore` describes them."""
-
-    label: str
-
-    def content(self, name: str) -> Content | None:
-        """Return the content of an object and its version, None if there is none."""
-
-    def put(self, name: str, data: bytes, mode: Any) -> Any:
-        """Write an object; return its version, None if the condition `mode` is not met."""
-
-    def delete(self, names: Iterable[str]) -> None:
-        """Remove objects."""
 
 
 class _Holder(msgspec.Struct):
@@ -62,7 +49,7 @@ def is_held(found: Content | None) -> bool:
 class Lease:
     """A lock that expires; a context manager. Raises BusyError if another export holds it."""
 
-    def __init__(self, store: Conditional) -> None:
+    def __init__(self, store: "ObjectStore") -> None:
         self._store = store
         self._id = uuid4().hex
         self._version: Any = None

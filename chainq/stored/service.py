@@ -78,17 +78,6 @@ class StoredService:
     def close(self) -> None:
         """Do nothing: there is no connection."""
 
-    def _answer(self, request: Any) -> tuple[bytes | None, str]:
-        """Return the response to one decoded request, None for one without an id, and its outcome: `ok`, or the code of
-        the error. Raises ChainqError if the data set lacks data."""
-        try:
-            return self._valid_answer(request), "ok"
-        except RpcError as refused:
-            message, data = refused.message, None
-            if refused.code == NO_TABLE:
-                message, data = f"this export {message}", self._incomplete()
-            return error(_id(request), refused.code, message, data), str(refused.code)
-
     def _incomplete(self) -> Raw:
         """Return the data of an error: the first height, so that clients need not ask below it."""
         return Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first)))
@@ -123,8 +112,15 @@ class StoredService:
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
     def _told(self, request: Any) -> bytes | None:
+        """Return the response to one decoded request, None for one without an id. Counts its outcome."""
+        outcome = "ok"
         try:
-            response, outcome = self._answer(request)
+            response = self._valid_answer(request)
+        except RpcError as refused:
+            message, data = refused.message, None
+            if refused.code == NO_TABLE:
+                message, data = f"this export {message}", self._incomplete()
+            response, outcome = error(_id(request), refused.code, message, data), str(refused.code)
         except ChainqError as failure:
             # Without its hint, a command for who can write to the data set.
             response, outcome = error(_id(request), INCOMPLETE, failure.message, self._incomplete()), str(INCOMPLETE)
