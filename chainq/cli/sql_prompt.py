@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from chainq.config.paths import state_folder
-from chainq.errors import ChainqError, UsageError, missing_package
+from chainq.errors import ChainqError, UsageError, needed
 from chainq.text.prose import wrapped
 from chainq.text.sanitize import printable, quoted
 from chainq.text.spelling import spelled
@@ -45,14 +45,12 @@ class SqlPrompt:
         answer: Callable[[str], None],
         ends: Callable[[str], bool],
     ) -> None:
-        try:
+        with needed("a prompt needs the prompt_toolkit package; or pass a query", "sql"):
             from prompt_toolkit import PromptSession
             from prompt_toolkit.application import get_app
             from prompt_toolkit.completion import WordCompleter
             from prompt_toolkit.filters import Condition
             from prompt_toolkit.history import FileHistory
-        except ImportError:
-            raise missing_package("a prompt needs the prompt_toolkit package; or pass a query", "sql") from None
         self._schema, self._answer = schema, answer
         columns = {name for table in schema.values() for name, _ in table}
         words = [*schema, *sorted(columns), *_KEYWORDS.split(), *DOTTED]

@@ -16,7 +16,7 @@ from chainq.catalog.methods import Kind, Method
 from chainq.client.arguments import integer
 from chainq.client.boundary import boundary
 from chainq.client.notes import warn
-from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, missing_package
+from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, needed
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Proof
@@ -238,10 +238,8 @@ class Rows(Iterator[R], Generic[R]):
 
 def _imported(package: str, extra: str) -> Any:
     """Return a package that is an extra. Raises UsageError without it."""
-    try:
+    with needed(f"this needs the {package} package", extra):
         return import_module(package)
-    except ImportError:
-        raise missing_package(f"this needs the {package} package", extra) from None
 
 
 def _raising(error: ChainqError) -> Iterator[Raw]:

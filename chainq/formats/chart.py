@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
-from chainq.errors import Phrase, UsageError, missing_package
+from chainq.errors import Phrase, UsageError, needed
 from chainq.formats.chart_bins import Bins
 from chainq.formats.chart_drawing import draw, without
 from chainq.formats.protocol import Output, OutputSpec
@@ -134,10 +134,8 @@ class Chart:
     needs_heights = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
-        try:
+        with needed("chart needs the plotille package", "chart"):
             import plotille  # noqa: F401  # to fail before the first request, not after the last row
-        except ImportError:
-            raise missing_package("chart needs the plotille package", "chart") from None
         self._out, self._spec = out, spec
         self._subject = subject_of(spec)
         self._pick = Picker([spec.height or "", self._subject.path])

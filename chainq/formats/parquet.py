@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import ChainqError, Phrase, ResponseError, missing_package
+from chainq.errors import ChainqError, Phrase, ResponseError, needed
 from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.arrow_rows import EXTRA, MORE, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
@@ -45,11 +45,9 @@ class Parquet:
     binary = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
-        try:
+        with needed("parquet needs the pyarrow package", "parquet"):
             import pyarrow
             from pyarrow.parquet import ParquetWriter
-        except ImportError:
-            raise missing_package("parquet needs the pyarrow package", "parquet") from None
         self._out, self._spec = out, spec
         self._arrow = pyarrow
         self._all: ArrowRows | None = None
