@@ -3,9 +3,9 @@ that ask for help.
 
 Loaded only if the command line is wrong."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from shlex import quote
 
 from chainq.cli.help import PlainGroup
@@ -40,7 +40,7 @@ def advice(arguments: Sequence[str]) -> str:
     for place, word in enumerate(words):
         group = [*words[place:], "-"]
         group = group[: next(at for at, one in enumerate(group) if at and (one.startswith("-") or " " in one))]
-        if word == "--columns" and len(group) > 3 and all(map(_is_file, group[1:])):
+        if word == "--columns" and len(group) > 3 and all(map(os.path.exists, group[1:])):
             return "the shell replaced * with the names of files; use --columns all"
         if joined := _joined(word, group):
             return f"a value with spaces needs quotes: {joined}"
@@ -59,10 +59,3 @@ def _joined(first: str, words: Sequence[str]) -> str:
         return ""
     found = next((end for end in range(len(words), 1, -1) if words[end - 1].endswith(("}", "]"))), 0)
     return quote(" ".join(words[:found])) if found else ""
-
-
-def _is_file(word: str) -> bool:
-    try:
-        return Path(word).exists()
-    except (OSError, ValueError):  # it bears a name that is too long, or none
-        return False

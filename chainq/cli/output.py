@@ -295,10 +295,7 @@ def _default_format(file: Path | None) -> str:
 
 def on_terminal(file: Path | None) -> bool:
     """Return whether the output is a terminal; `file` is None for standard output."""
-    try:
-        return file is None and os.isatty(1)
-    except OSError:
-        return False
+    return file is None and os.isatty(1)
 
 
 def use_color(wanted: str, *, terminal: bool) -> bool:

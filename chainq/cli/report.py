@@ -59,7 +59,7 @@ class Reporter(Progress):
 
     def remark(self, text: str) -> None:
         """Print what only somebody who watches wants to know: on a terminal, or with `--verbose`."""
-        if self._verbose or _is_terminal(2):
+        if self._verbose or os.isatty(2):
             self.note(text)
 
     def trace(self, text: str) -> None:
@@ -126,7 +126,7 @@ class Reporter(Progress):
         """
         with self._lock, suppress(*_GONE):
             text = f"chainq: warning: {method}: HTTP 429"
-            if not self.quiet and not self.shown and not log.is_json() and _is_terminal(2) and not _is_terminal(1):
+            if not self.quiet and not self.shown and not log.is_json() and os.isatty(2) and not os.isatty(1):
                 self._show_status(f"{text}, retrying in {wait:.0f} s")
             elif not self._limited and not self.quiet:
                 from chainq.tuning import PATIENCE
@@ -148,7 +148,7 @@ class Reporter(Progress):
         `rows_on_terminal`: rows are written to the same terminal, by what `beside` returns, and no totals follow them.
         `paged`: a pager has that terminal.
         """
-        if not paged and not self.quiet and not log.is_json() and _is_terminal(2):
+        if not paged and not self.quiet and not log.is_json() and os.isatty(2):
             self._bar, self._totals = Bar(None), not rows_on_terminal
 
     @property
@@ -245,11 +245,4 @@ def _writes_to(terminal: str, process: int) -> bool:
     try:
         return os.getpgid(process) == os.getpgrp() and os.readlink(f"/proc/{process}/fd/1") == terminal  # noqa: PTH115  # as above
     except OSError:  # it has ended, or is another user's
-        return False
-
-
-def _is_terminal(descriptor: int) -> bool:
-    try:
-        return os.isatty(descriptor)
-    except OSError:
         return False

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from random import SystemRandom
@@ -155,10 +155,10 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if is_url(name):
         hint = OF_URL if name == "demo:" else f"{OF_URL}; {OVER_HTTP}"
         raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", hint)
-    if ":" not in name and not _there(path.exists):
+    if ":" not in name and not os.path.exists(path):  # noqa: PTH110  # it bears a name that is too long
         hint = "write the rows to a file with -o FILE, and verify that" if name == STDIN else ""
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder", hint)
-    lake = not _there(path.is_file)
+    lake = not os.path.isfile(path)  # noqa: PTH113  # as above
     if lake and ":" not in name and not path.is_dir():
         raise UsageError(f"{quoted(name)} is a device or a pipe: expected a file of rows or the folder of an export")
     others = [name for name in ("witness", "checkpoint", "commands", "workers") if getattr(given, name) is not None]
@@ -182,13 +182,6 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
         raise UsageError(f"cannot verify {command!r}", f"expected one of {', '.join(COMMANDS)}")
     repair = Repair(given.url if given.url and mask_url(given.url) == given.url else "")
     return RowsCheck(path, repair, command, heights, progress=reporter)
-
-
-def _there(asked: Callable[[], bool]) -> bool:
-    try:
-        return asked()
-    except OSError:  # a name that is too long
-        return False
 
 
 def _against(

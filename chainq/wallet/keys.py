@@ -142,11 +142,7 @@ def _prompt(before: str) -> str:
 
     `before`: what is printed before the prompt.
     """
-    try:
-        asked = os.isatty(0) and os.isatty(2)
-    except OSError:
-        asked = False
-    if not asked:
+    if not (os.isatty(0) and os.isatty(2)):
         advice = "pass {view_key_file}, set {}, or run in a terminal to type it"
         raise UsageError("no view key", Phrase(advice, VARIABLE, view_key_file="FILE"))
     from getpass import getpass
