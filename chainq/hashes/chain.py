@@ -41,7 +41,7 @@ class Walk:
     def __init__(self, anchor: Anchor | None) -> None:
         self.anchor, self.anchored = anchor, False
         self._first: int | None = None
-        self._next: int | None = None
+        self.next: int | None = None  # the height after the last block
         self._gap: int | None = None  # the height that seemed to be missing
         self._last: object = None
         self._broken = ""
@@ -54,27 +54,22 @@ class Walk:
         if self.anchor is None or height > self.anchor.height:
             return None
         if not self._broken:
-            if self._next is not None and height > self._next:
-                self._broken, self._gap = f"block {self._next} is missing", self._next
-            elif self._next is not None and height < self._next:
+            if self.next is not None and height > self.next:
+                self._broken, self._gap = f"block {self.next} is missing", self.next
+            elif self.next is not None and height < self.next:
                 seen = self._first is not None and height >= self._first
                 self._broken = f"block {height} comes twice" if seen else f"block {height} is out of order"
             elif not proved:
                 self._broken = f"the hash of block {height} was not proved"
-            elif self._next is not None and previous_hash != self._last:
+            elif self.next is not None and previous_hash != self._last:
                 self._broken = f"block {height} is not linked to the block before it"
         elif height == self._gap:
             self._broken = f"block {height} is out of order"
         self._first = height if self._first is None else self._first
-        self._next, self._last = height + 1, block_hash
+        self.next, self._last = height + 1, block_hash
         if height < self.anchor.height:
             return None
         if block_hash != self.anchor.hash:
             return f"block_hash={block_hash}"
         self.anchored = not self._broken
         return self._broken or None
-
-    @property
-    def next(self) -> int | None:
-        """The height after the last block, None before the first."""
-        return self._next

@@ -80,12 +80,7 @@ class FolderStore:
         Rejected: a lock file, which would stay in every data set.
         """
         folder = (self._root / name).parent
-
-        def opened() -> int:
-            folder.mkdir(parents=True, exist_ok=True)
-            return os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-
-        descriptor = self._guarded("write", opened)
+        descriptor = self._guarded("write", lambda: _opened(folder, folder, os.O_RDONLY))
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -120,12 +115,7 @@ class FolderStore:
         Rejected: a lock that expires, as in an object store, because after a kill the next run would have to wait.
         """
         path = self._root / LOCK
-
-        def opened() -> int:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-
-        descriptor = self._guarded("write", opened)
+        descriptor = self._guarded("write", lambda: _opened(path.parent, path, os.O_RDWR | os.O_CREAT))
         try:
             try:
                 if not locks(descriptor):
@@ -244,6 +234,12 @@ class FolderUpload:
         size = os.fstat(self.file.fileno()).st_size
         move()
         return size
+
+
+def _opened(folder: Path, path: Path, flags: int) -> int:
+    """Return a descriptor of a path, after making its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return os.open(path, flags | os.O_CLOEXEC, 0o666)
 
 
 def _begun(folder: Path) -> tuple[BinaryIO, Path]:

@@ -209,7 +209,13 @@ class ChainCheck:
         for check, name in (("time", "timestamp"), ("round", "round")):
             least, now = number(last.get(name)), number(fields.get(name))
             if least is not None and now is not None and now < least:
-                yield Contradiction(check, f"{name}={least} or more", f"{name}={now}")
+                yield fallen(check, least, now)
+
+
+def fallen(check: str, before: int, value: int) -> Contradiction:
+    """Return what is wrong with a block whose time or round is lower than that of the block before."""
+    name = {"time": "timestamp"}.get(check, check)
+    return Contradiction(check, f"{name}={before} or more", f"{name}={value}")
 
 
 def number(text: str | None, digits: int = 99) -> int | None:

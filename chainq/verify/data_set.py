@@ -29,6 +29,7 @@ from chainq.stored import last_run, manifest
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
 from chainq.stored.store import Listed, Store
+from chainq.verify.compare import fallen
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.parquet_rows import (
@@ -189,8 +190,6 @@ class DataSetCheck:
 
     def _fallen(self, checked: Checked) -> Iterator[Finding]:
         """Yield blocks with an earlier time or a lower round than the last block of the partitions before."""
-        from chainq.verify.tables import fallen
-
         for spec, edges in checked.rising.items():
             for check, (first, last) in edges.items():
                 before = self._last.get((spec.command, check))

@@ -20,7 +20,7 @@ from chainq.rows.fields import array_of, integer_of, object_of
 from chainq.rows.full_block import IDENTITY
 from chainq.text.sanitize import excerpt
 from chainq.verify.checksums import wrong_checksums
-from chainq.verify.compare import check_numbers
+from chainq.verify.compare import check_numbers, fallen
 from chainq.verify.findings import Contradiction, Located, label
 
 Found = Iterator[Located]
@@ -250,12 +250,6 @@ def _rising(method: Method) -> dict[str, str]:
     """Return, by check, the paths of values that never fall from block to block; they are beside the height."""
     outer = (method.height or "").rpartition("height")[0]
     return {"time": f"{outer}timestamp", "round": f"{outer}round"} if method.linked else {}
-
-
-def fallen(check: str, before: int, value: int) -> Contradiction:
-    """Return what is wrong with a block whose time or round is lower than that of the block before."""
-    name = {"time": "timestamp"}.get(check, check)
-    return Contradiction(check, f"{name}={before} or more", f"{name}={value}")
 
 
 def _inner_ids(column: Any) -> Iterator[tuple[str, int]]:
