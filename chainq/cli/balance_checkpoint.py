@@ -17,7 +17,7 @@ from chainq.errors import OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import OTHER_URL, State, other_query
-from chainq.resume.kept_file import locked, refuse_other_command, replace_file
+from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable, recordable
 from chainq.wallet.book import Book
 
@@ -100,14 +100,11 @@ class Checkpoint(Closing):
 
     def _read(self, path: Path, identity: dict[str, Any]) -> Kept | None:
         """Return what a checkpoint has; None if there is none. Raises UsageError."""
-        try:
-            content = path.read_bytes()
-            refuse_other_command(content, self._name, "balance")
-            kept = msgspec.json.decode(content, type=Kept)
-        except FileNotFoundError:
+        content = content_of(path, self._name, "balance")
+        if content is None:
             return None
-        except OSError as error:
-            raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
+        try:
+            kept = msgspec.json.decode(content, type=Kept)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(
                 f"checkpoint {self._name} is damaged, or not one of balance: {excerpt(str(error), 80)}",

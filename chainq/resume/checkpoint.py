@@ -18,7 +18,7 @@ from chainq.errors import Phrase, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.resume.history import History, Position
-from chainq.resume.kept_file import locked, refuse_other_command, replace_file
+from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable, recordable
 
 VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
@@ -131,13 +131,9 @@ class Checkpoint(Closing):
             self._write()
 
     def _read(self) -> None:
-        try:
-            text = self.path.read_bytes()
-        except FileNotFoundError:
+        text = content_of(self.path, self._name, str(self.content.query.get("command", "")))
+        if text is None:
             return
-        except OSError as error:
-            raise UsageError(f"cannot read checkpoint {self._name}: {error.strerror}") from None
-        refuse_other_command(text, self._name, str(self.content.query.get("command", "")))
         over = Phrase("delete it and its output file to start over from {start}")
         remedy = "restore it, or " + over
         try:

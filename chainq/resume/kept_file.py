@@ -24,21 +24,27 @@ class _Made(msgspec.Struct):
     query: _Query = msgspec.field(default_factory=_Query)
 
 
-def refuse_other_command(content: bytes, name: str, command: str) -> None:
-    """Raise UsageError if the content of a checkpoint was made by another command than this one.
+def content_of(path: Path, name: str, command: str) -> bytes | None:
+    """Return the content of a checkpoint, None if there is none; it may be damaged.
 
-    `name`: of the checkpoint, for messages. Content that cannot be read raises nothing.
+    `name`: of the checkpoint, for messages. Raises UsageError if it cannot be read, or was made by another command.
     """
     try:
+        content = path.read_bytes()
         made = msgspec.json.decode(content, type=_Made)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
+        return content
     by = "balance" if made.chainq_balance is not None else made.query.command
     if by not in ("", command):
         raise UsageError(
             f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}",
             Phrase("use another file for {checkpoint}"),
         )
+    return content
 
 
 def is_checkpoint(path: Path) -> bool:
