@@ -141,6 +141,6 @@ def _drawn(given: ShowCommand, found: parts.Parts, service: Service) -> bytes:
         abbreviate=not given.no_trunc and (terminal or width_is_stated()),
         spelled=spelled,
     )
-    held = Held(service.first_height, records=not service.lacks("records"))
+    held = Held(service.blocks.first, records=not service.lacks("records"))
     checked = "" if service.url == "demo:" else hash_words(found)  # the built-in sample has made-up hashes
     return draw(found, spec, now(), connect.suffix(given), checked, held)

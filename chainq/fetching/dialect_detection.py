@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.config.dialect_cache import forget, remember, remembered
+from chainq.config.dialect_cache import forget, remember
 from chainq.errors import (
     BrokenBodyError,
     IncompleteError,
@@ -48,14 +48,12 @@ class Refusal(NamedTuple):
 
 
 def dialect_of(url: str, call: Call, names: Names = NO_NAMES) -> Dialect:
-    """Return the dialect of the server at `url`, cached or detected with `call`, and cache it.
+    """Return the dialect of the server at `url`, detected with `call`, and cache it.
 
     `names`: the server's own method names. Raises ServiceError if it cannot be detected, and the errors of `call`.
     """
-    name = remembered(url)
-    if name is None:
-        name = detect(call, names)
-        remember(url, name)
+    name = detect(call, names)
+    remember(url, name)
     return DIALECTS[name].with_names(names)
 
 

@@ -112,11 +112,6 @@ class Service(Closing):
         return {block.height: block.hash}
 
     @property
-    def first_height(self) -> int:
-        """The lowest height of an export, as far as it is known (`Blocks.first`); 0 for a network."""
-        return self.blocks.first
-
-    @property
     def partition(self) -> int | None:
         """How many heights each partition of an export has; None for a network."""
         return None if self._stored is None else self._stored.reader.partition

@@ -389,7 +389,7 @@ class Export:
         heights = self._service.height_range(bounds)
         if self._query.unbounded:
             starts = [*(entry.spec.start for entry in inventory.valid.values()), *last_run.starts(self._store)]
-            first = max(self._service.first_height, min(starts, default=0))
+            first = max(self._service.blocks.first, min(starts, default=0))
             heights = HeightRange(min(first, heights.end), heights.end)
         tip = self._service.blocks.tip_for(heights.end) if not self._query.lag else self._service.blocks.tip_height()
         top = max(0, tip + 1 - self._query.lag)

@@ -130,7 +130,7 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
 def _newest_heights(service: Service, last: int | None) -> HeightRange:
     """Return the newest heights, `last` of them at most, or all; of an export, only those that it has."""
     start, end = service.height_range(Bounds(last=last, whole=last is None)).edges
-    return HeightRange(min(max(start, service.first_height), end), end)
+    return HeightRange(min(max(start, service.blocks.first), end), end)
 
 
 def _rows(service: Service, command: str, heights: HeightRange) -> Job:
@@ -329,7 +329,7 @@ def _unseen(
     from chainq.text.humanize import counted
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
-    most = heights.end - service.first_height
+    most = heights.end - service.blocks.first
     more = most > len(heights)
     hints = [check] if check else []
     hints += [Phrase("look at more blocks with {last}", last=min(10 * len(heights), most))] if more else []
@@ -342,7 +342,7 @@ def _unseen(
 def _function(service: Service, program: str, function: str) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
-    start = service.first_height
+    start = service.blocks.first
     transactions = _all(limited(service.fetch_pages(query, start), NEWEST))
     if not transactions:
         from chainq.show.summary import calls_by_function, functions_in
