@@ -29,6 +29,7 @@ WORDS = by_word(
         "balance": "private-balance public-balance",
         "owned": "my-records own-records records-view-key",
         "sql": "query-sql",
+        "completion": "shell bash zsh fish autocomplete tab tab-completion alias",
         "--color": "colors colour colours ansi theme",
         "HTTPS_PROXY": "proxy proxies",
         "--columns": "column fields cols select nested array arrays",
@@ -211,10 +212,6 @@ PLACES = {
         "installation installing upgrade update uninstall deinstall extras pip pipx uv windows macos docker kubernetes",
         "docs/install.md describes how to install chainq and its extras, and how to upgrade and remove it. "
         "docs/cookbook.md runs it in a container and on Kubernetes.",
-    ),
-    "shell": (
-        "bash zsh fish autocomplete tab tab-completion alias",
-        "chainq completion prints the completion script of bash, zsh or fish: see chainq help completion.",
     ),
     "wallet": (
         "wallets key keys private-key sample-key test-key demo-key published-key example-key",
