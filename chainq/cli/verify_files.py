@@ -91,7 +91,8 @@ def run(given: VerifyCommand) -> None:
             else:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
-                verdict.compared += hashes.verdict("the file" if single else "the export", verdict.rows)
+                naming, faulty = "the file" if single else "the export", bool(verdict.findings)
+                verdict.compared += hashes.verdict(naming, verdict.rows, faulty=faulty)
                 verdict.ended = hashes.ended
                 if verdict.made_up:
                     reporter.warn(verify.MADE_UP)

@@ -18,6 +18,7 @@ from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
 
 _HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
 _NO_HASH = "a block hash that can be computed"
+_COMPUTED = " (computed from the block)"  # which may be what was altered, and not the value that it names
 _VALUES = ("constant", "public", "future")
 _DEPLOYMENT = {"edition", "program", "verifying_keys"}
 """What each deployment has."""
@@ -27,7 +28,8 @@ UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, Overf
 
 
 class Wrong(NamedTuple):
-    """A value that does not follow from its parts: the check (`hash`, `root`, `id`, `value`), expected and found."""
+    """A value that does not follow from its parts: the check (`hash`, `root`, `id`, `value`), what is expected by
+    the parts, and the value found."""
 
     check: str
     expected: str | None
@@ -62,7 +64,7 @@ def check_summary(summary: Row) -> Checked:
         due = _block_hash(tuple(str(summary[name]) for name in _HEADER))
         if element(named) == due:
             return Checked([], True, Counter())
-        expected = f"block_hash={id_text('ab', due)}"
+        expected = f"block_hash={id_text('ab', due)}{_COMPUTED}"
     except UNREADABLE as error:
         expected = f"{_NO_HASH}: {error}"
     return Checked([Wrong("hash", expected, f"block_hash={named}")], False, Counter())
@@ -111,7 +113,7 @@ class _BlockCheck:
             due = make()
             if element(named) == due:
                 return
-            expected = f"{name}={id_text(prefix, due) if prefix else f'{due}field'}"
+            expected = f"{name}={id_text(prefix, due) if prefix else f'{due}field'}{_COMPUTED}"
         except NotAnElementError as error:
             expected = str(error)
         except UNREADABLE as error:
@@ -208,7 +210,7 @@ class _BlockCheck:
                 return
             if element(named) == due:
                 return
-            expected = f"{name}.id={due}field"
+            expected = f"{name}.id={due}field{_COMPUTED}"
         except UNREADABLE as error:
             expected = f"{name}: {error}"[:300]
         self._found.wrong.append(Wrong("value", expected, f"{name}.id={named} of {value}"[:300]))

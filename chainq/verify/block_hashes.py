@@ -158,9 +158,9 @@ class BlockHashes(Closing):
         end = self._walk.next
         return None if self.anchor is None or end is None or end > self.anchor.height else end - 1
 
-    def verdict(self, naming: str, commands: Container[str]) -> str:
+    def verdict(self, naming: str, commands: Container[str], *, faulty: bool) -> str:
         """Return what the hashes prove, as the end of a sentence. `naming`: who names the hashes. `commands`: whose
-        rows were read."""
+        rows were read. `faulty`: there are findings."""
         if self.anchor is None:
             agree = "" if self._wrong else f": these rows agree with the block hashes that {naming} names"
             words = f"; not anchored{agree}"
@@ -168,6 +168,7 @@ class BlockHashes(Closing):
             words = f"; anchored: block {self.anchor.height} is {self.anchor.hash}"
             if self._highest > self.anchor.height:
                 words += f", which proves no block above it ({HeightRange(self.anchor.height + 1, self._highest + 1)})"
+            words += "; the rows with findings are not proved" * faulty
         else:
             words = f"; not anchored at block {self.anchor.height}"
             if self.ended is not None:

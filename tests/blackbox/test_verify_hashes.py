@@ -202,6 +202,17 @@ def test_a_sealed_chain_does_not_change(program: Program, option: list[str]) -> 
     assert f"--sealed cannot be combined with {option[0]}" in one_line(ran, 2)
 
 
+def test_an_anchor_does_not_prove_a_row_with_a_finding(program: Program, chain: SealedChain) -> None:
+    """The full block is anchored, its altered summary is not. The finding says which hash was computed."""
+    with planted(chain, "altered-block:30") as url:
+        anchor = f"{LAST}:{chain.block_hash(LAST)}"
+        ran = program("verify", f"29:{LAST}", *HASHES, "--anchor", anchor, "--jsonl", url=url)
+    assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}; the rows with findings are not proved;" in ran.err
+    (found,) = (one for one in map(json.loads, ran.rows) if one["check"] == "hash")
+    assert found["expected"].endswith(" (computed from the block)")
+    assert found["found"] == f"block_hash={chain.block_hash(30)}"
+
+
 def test_an_export_is_verified_against_one_hash_without_a_network(
     program: Program, url: str, chain: SealedChain, tmp_path: Path
 ) -> None:
