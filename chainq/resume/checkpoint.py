@@ -89,11 +89,6 @@ class Checkpoint(Closing):
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""
         os.close(self._lock)
 
-    @property
-    def output(self) -> str:
-        """Return the path of the output file of the positions; empty for standard output."""
-        return self.content.output
-
     def save(
         self,
         *,

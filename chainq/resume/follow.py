@@ -102,7 +102,7 @@ def open_journal(
         if settings.adopt and method is not None and checkpoint.history.last is None and output:
             _adopt(checkpoint, output, method, settings.adopt, identity, warn)
         last = checkpoint.history.last
-        if last is not None and checkpoint.output == output:
+        if last is not None and checkpoint.content.output == output:
             recorded = Recorded(last.length, checkpoint.content.output_end, checkpoint.content.writing)
     try:
         sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
@@ -183,7 +183,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str, *, ado
     last = checkpoint.history.last
     if last is None or not journal.sink.length or journal.continues_output:
         return
-    name, later = printable(str(checkpoint.path)), checkpoint.output
+    name, later = printable(str(checkpoint.path)), checkpoint.content.output
     remedy = Phrase("use {output}" if later else "omit {output}", output=later or None)
     if adopts and not later:
         remedy = Phrase("to add them to the file, remove the checkpoint and resume with {adopt}", adopt=True)

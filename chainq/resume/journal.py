@@ -65,7 +65,7 @@ class Journal:
         last, checkpoint, sink = self.history.last, self.checkpoint, self.sink
         if last is None or checkpoint is None:
             return False
-        if checkpoint.output == self._output:
+        if checkpoint.content.output == self._output:
             return True
         return sink.length == last.length > 0 and sink.end_hash(last.length) == checkpoint.content.output_end
 
@@ -98,7 +98,7 @@ class Journal:
         if not first and not same:
             history.move(sink.length)
         # Before the first row, and before the file is cut: a crash must not leave less on disk.
-        if first or rewound or rotated or (checkpoint and checkpoint.output != self._output):
+        if first or rewound or rotated or (checkpoint and checkpoint.content.output != self._output):
             self.save()
         if checkpoint and sink.appends and sink.owner != str(checkpoint.path):
             sink.owner = str(checkpoint.path)  # not before: a run that writes nothing must not claim the file
@@ -110,9 +110,9 @@ class Journal:
         """Warn if the output is not the recorded one; `switched`: another output has the earlier rows."""
         if self.sink.length:
             warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
-        elif switched and Path(checkpoint.output).is_file():
+        elif switched and Path(checkpoint.content.output).is_file():
             now = f"{self._output or 'standard output'} gets the rows from height {self.position.next} on"
-            warn(f"{now}, and {checkpoint.output} has the earlier ones")
+            warn(f"{now}, and {checkpoint.content.output} has the earlier ones")
 
     def _write_header(self, open_writer: Callable[[Sink, bool], Writer], first: bool) -> Writer:
         """Return the writer, which may begin with a header."""
@@ -138,7 +138,7 @@ class Journal:
     def _reopen(self, warn: Callable[[str], None]) -> None:
         """Open the file that has the name now, which is a new one if the rows were rotated away (`sink.moved`)."""
         last, checkpoint, sink = self.history.last, self.checkpoint, self.sink
-        if last is None or (checkpoint is not None and checkpoint.output != self._output):
+        if last is None or (checkpoint is not None and checkpoint.content.output != self._output):
             sink.reopen(Recorded(sink.length))  # nothing of it is recorded yet
             return
         by = "the checkpoint" if checkpoint is not None else "this run"
@@ -272,7 +272,7 @@ class Journal:
         Raises OutputError.
         """
         checkpoint = self.checkpoint
-        written = checkpoint is not None and checkpoint.content.writing and checkpoint.output == self._output
+        written = checkpoint is not None and checkpoint.content.writing and checkpoint.content.output == self._output
         if written and self.sink.length == self.position.length:
             self.save(writing=False)
         elif checkpoint is not None:

@@ -42,7 +42,7 @@ def test_a_first_run_has_no_position_and_writes_nothing(kept: Path) -> None:
     """Opening a checkpoint that is not there makes no file but the lock."""
     with Checkpoint(kept, QUERY) as checkpoint:
         assert checkpoint.history.last is None
-        assert checkpoint.output == ""
+        assert checkpoint.content.output == ""
     assert [path.name for path in kept.parent.iterdir()] == ["kept.lock"]
 
 
@@ -53,7 +53,7 @@ def test_a_position_comes_back(kept: Path) -> None:
     with Checkpoint(kept, QUERY) as checkpoint:
         assert checkpoint.history.positions == positions
         assert checkpoint.history.last == positions[-1]
-        assert checkpoint.output == "out"
+        assert checkpoint.content.output == "out"
 
 
 def test_positions_are_thinned_to_the_first_and_the_last_ones(kept: Path) -> None:
