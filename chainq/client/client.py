@@ -59,8 +59,8 @@ class Client(Opened):
     """
 
     def close(self) -> None:
-        """Cancel the requests under way and close the connections. Whatever is called later raises UsageError, and so
-        do rows after those that have arrived."""
+        """Cancel the requests under way and close the connections. What needs a request later raises UsageError, as do
+        rows after those that have arrived."""
         self._service.close()
 
     def tip_height(self) -> int:

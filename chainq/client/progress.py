@@ -36,7 +36,7 @@ class Progress:
         if not self._drawn:
             yield process.UNSEEN
             return
-        self._bar = bar = process.Bar(heights)
+        self._bar = bar = process.Bar(heights, shared=True)
         try:
             yield bar
         finally:

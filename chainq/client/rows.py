@@ -29,7 +29,7 @@ Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
 _SHOWN = 10  # rows, in a notebook
-_READ_AGAIN = "call the method again, or keep list(rows); for parts, read one iterator: it = iter(rows)"
+_READ_AGAIN = "call the method again, or keep the rows in a list; for parts, read one iterator"
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
 

@@ -71,10 +71,12 @@ class Shown(NamedTuple):
 class Bar(Progress):
     """The progress of one run, drawn on stderr once it takes longer than DELAY. For any thread.
 
-    `total`: as `Progress.begin` takes it; heights are counted until another `begin`.
+    `total`: as `Progress.begin` takes it; heights are counted until another `begin`. `shared`: others print to the
+    terminal with `print` meanwhile, which moves their lines above the bar.
     """
 
-    def __init__(self, total: int | None) -> None:
+    def __init__(self, total: int | None, *, shared: bool = False) -> None:
+        self._shared = shared
         self._total, self._unit = total, "heights"
         self._parts: Sequence[str] = ()
         self._done = self._rows = self._bytes = self._retries = 0
@@ -193,7 +195,7 @@ class Bar(Progress):
         if self._drawing is None:
             from chainq.process.progress_drawing import Drawing
 
-            self._drawing, self._drawn = Drawing(), True
+            self._drawing, self._drawn = Drawing(shared=self._shared), True
         self._drawing.draw(self._shown())
 
     def _erase(self) -> None:

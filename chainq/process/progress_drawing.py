@@ -18,16 +18,19 @@ NARROW = 70  # columns; a line that is longer has two spaces between its words
 
 
 class Drawing(Progress):
-    """The bar on the terminal, between its first drawing and `close`. Not thread-safe; the caller locks."""
+    """The bar on a terminal or in a notebook, between its first drawing and `close`. Not thread-safe; the caller locks.
 
-    def __init__(self) -> None:
+    `shared`: `sys.stdout` and `sys.stderr` print above the bar meanwhile.
+    """
+
+    def __init__(self, *, shared: bool) -> None:
         self._shown: Shown | None = None
         super().__init__(
             console=Console(stderr=True, no_color=bool(os.environ.get("NO_COLOR")) or None),
             auto_refresh=False,
             transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
+            redirect_stdout=shared,
+            redirect_stderr=shared,
         )
         self._task = self.add_task("", total=None)
 
@@ -49,7 +52,7 @@ class Drawing(Progress):
 
     def close(self) -> None:
         """Remove the bar."""
-        self.stop()
+        self.live.stop()  # `stop` would also print an empty line where no bar is visible
 
     def get_renderables(self) -> Iterator[RenderableType]:
         """Yield the lines of the bar; rich calls this."""

@@ -274,7 +274,7 @@ def test_rows_are_read_once() -> None:
         assert [row["height"] for row in rows] == ["1", "2", "3", "4"]
         assert next(rows, None) is None
         for again in (lambda: list(rows), rows.to_pandas, lambda: list(rows.chunks(2))):
-            with pytest.raises(UsageError, match=r"have been read; call the method again, or keep list\(rows\)"):
+            with pytest.raises(UsageError, match=r"have been read; call the method again, or keep the rows in a list"):
                 again()
         assert "have been read" in rows._repr_html_()
 
@@ -593,7 +593,7 @@ def test_parts_of_one_iterator_end() -> None:
             parts.append(part)
         assert list(map(len, parts)) == [1, 10, 10, 4]
         assert [int(row["height"]) for part in parts for row in part] == list(range(25))
-        with pytest.raises(UsageError, match=r"for parts, read one iterator: it = iter\(rows\)"):
+        with pytest.raises(UsageError, match="for parts, read one iterator"):
             list(islice(rows, 10))
 
 
