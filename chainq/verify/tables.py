@@ -174,7 +174,10 @@ class TableCheck:
                 yield height, Contradiction("altered", due, f"block_hash={hashes[row + 1]}")
 
     def _forward(self, check: str, path: str, table: Any, at: Any) -> Found:
-        """Yield blocks with an earlier time or a lower round than the last block that has one."""
+        """Yield blocks with an earlier time or a lower round than the last block that has one.
+
+        A block below that one is out of order, which `finish` reports.
+        """
         there = compute.is_valid(table[path]).combine_chunks().to_numpy(zero_copy_only=False)
         if not there.any():
             return
@@ -183,7 +186,7 @@ class TableCheck:
         self.rising[check] = [self.rising.get(check, [first])[0], last]
         values = self._after(path, own)
         heights = self._after(f"height of {path}", at[there])
-        for row in np.flatnonzero(np.diff(values) < 0):
+        for row in np.flatnonzero((np.diff(values) < 0) & (np.diff(heights) >= 0)):
             yield int(heights[row + 1]), fallen(check, *values[row : row + 2])
 
     def _after(self, name: str, values: Any) -> Any:

@@ -479,11 +479,12 @@ def test_a_partition_is_compared_with_the_receipt_in_it(
     assert ran.err.endswith("; --full shows which rows are wrong\n"), ran.err
 
 
+@pytest.mark.parametrize("command", ["records", "blocks"])
 def test_a_file_that_was_shuffled_or_appended_to_itself(
-    files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
+    command: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path
 ) -> None:
     """One finding about the order, which no rows of one height repair; a second header is named."""
-    header, *lines = files["records", "csv"].read_text().splitlines(keepends=True)
+    header, *lines = files[command, "csv"].read_text().splitlines(keepends=True)
     path = tmp_path / "rows.csv"
     path.write_text("".join([header, *(lines[at] for at in sorted(range(len(lines)), key=lambda at: at * 7 % 31))]))
     ran = program("verify", str(path), "--jsonl")
