@@ -42,6 +42,10 @@ _FILTERED = Phrase(
     " with {output} FILE {receipt}, and verify compares it with its receipt",
     receipt=True,
 )
+_ALIKE = (
+    "as far as compared, the rows equal the service's; only their order or the bytes of the file differ: "
+    "write the file again with -o FILE"
+)
 _UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
 _SPARSE = Phrase("lost first or last rows show only with {start}, {end} and {full}", full=True)
 
@@ -107,9 +111,17 @@ def run(given: VerifyCommand) -> None:
     repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     trusted = anchored(verdict)
-    shuffled = "sort the rows by height, or write the file again with -o FILE" if verdict.findings[ORDER] else ""
+    shuffled = _reordered(given, files, verdict)
     mended = verdict.repairable or (single and verdict.findings["invalid"])
     conclude(verdict, reporter, "; ".join(filter(None, (trusted, strange, repair if mended else shuffled))))
+
+
+def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
+    """Return what to do about rows in another order, and nothing else that is known to be wrong; empty for none."""
+    if verdict.findings[ORDER]:
+        return "sort the rows by height, or write the file again with -o FILE"
+    alike = verdict.findings.keys() <= {"receipt", "content"}
+    return _ALIKE if given.full and files.differs and len(files.heights) and alike else ""
 
 
 def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:

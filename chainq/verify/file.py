@@ -69,7 +69,7 @@ class RowsCheck:
         self._rows: FileRows | None = None
         self._said: FileReceipt | None = None  # the receipt beside it, None if missing or damaged
         self._sealed: Receipt | None = None  # the receipt in the metadata of a partition
-        self._differs = False  # its bytes are not those of its receipt
+        self.differs = False  # its bytes, or those of its rows, are not those of its receipt
         self._alone: UsageError | None = None  # why the rows cannot be verified, if only the receipt can
 
     @property
@@ -103,9 +103,9 @@ class RowsCheck:
             self._alone = error
             self.heights = self.reached = self._due or self.heights
             yield from self._counted(said)
-        if self._differs and self._rows is not None and len(self.heights) and not said.left_out:
+        if self.differs and self._rows is not None and len(self.heights) and not said.left_out:
             self.unseen = Phrase("{full} shows which rows are wrong", full=True)
-        elif self._differs:
+        elif self.differs:
             self.unseen = "; ".join(filter(None, (self.unseen, "write the file again")))
 
     def compared(self, _url: str) -> str:
@@ -127,8 +127,8 @@ class RowsCheck:
             return
         except OSError as error:
             raise OutputError(f"cannot read {printable(str(self._path))} or its receipt: {error.strerror}") from None
-        self._differs = (size, digest) != (said.bytes, said.sha256)
-        if not self._differs:
+        self.differs = (size, digest) != (said.bytes, said.sha256)
+        if not self.differs:
             self.unseen = f"the file is as its receipt says (SHA-256, {counted(said.rows, 'row')})"
         if size != said.bytes:
             yield Finding(None, said.command, "receipt", f"{said.bytes} bytes", f"{size} bytes", None)
@@ -189,6 +189,7 @@ class RowsCheck:
     def _of_seal(self, file: RowsFile, sealed: "Receipt") -> list[Located]:
         """Return what is wrong by the receipt in a partition."""
         found: list[Located] = [(None, one) for one in file.altered()]
+        self.differs = self.differs or bool(found)
         whole = f"the rows are as the receipt in the file says (content hash, {counted(sealed.rows, 'row')})"
         self.unseen = Phrase("{full} shows which rows are wrong", full=True) if found else whole
         return found
@@ -229,7 +230,7 @@ class RowsCheck:
         yield Step(self.heights, found, {"rows": rows})
         yield from self._beyond(said.command)
         yield from _difference(said, rows)
-        if self._differs:
+        if self.differs:
             self.unseen = "its rows were only counted"
 
     def _beyond(self, command: str) -> Iterator[Step]:

@@ -110,6 +110,20 @@ def test_one_changed_digit_is_found(chainq: Program, server: Servers) -> None:
     assert said.endswith("; --full shows which rows are wrong\n")
 
 
+def test_rows_in_another_order_are_those_of_the_service(chainq: Program, server: Servers) -> None:
+    """Two rows of one height changed places: --full finds no wrong row, and says what is left to differ."""
+    path = written(chainq, server, "records", "some.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    heights = [json.loads(line)["height"] for line in lines]
+    at = next(at for at in range(1, len(lines)) if heights[at] == heights[at - 1])
+    lines[at - 1 : at + 1] = lines[at], lines[at - 1]
+    path.write_bytes(b"".join(lines))
+    ran = chainq("verify", str(path), "--full", "--jsonl", url=server("--tip", "400"))
+    assert (ran.code, [json.loads(row)["check"] for row in ran.rows]) == (6, ["receipt"])
+    same = "the rows equal the service's; only their order or the bytes of the file differ: write the file again"
+    assert ran.err.endswith(f"{same} with -o FILE\n"), ran.err
+
+
 def test_full_takes_the_range_of_the_receipt(chainq: Program, server: Servers) -> None:
     """verify --full compares the heights that the command wrote, though the rows of the last ones are lost."""
     path = written(chainq, server, "records", "some.jsonl")
