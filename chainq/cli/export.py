@@ -10,8 +10,9 @@ import msgspec
 
 from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import DERIVED, TABLES
-from chainq.cli import connect
+from chainq.cli import connect, output
 from chainq.cli.export_progress import Progress, without_range
+from chainq.cli.options import OutputOptions
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
@@ -20,7 +21,7 @@ from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
 from chainq.heights.bounds import MINUS, Bounds, parse_count
 from chainq.lake.engine import Engine
-from chainq.lake.estimate import Estimate, estimates
+from chainq.lake.estimate import ESTIMATES, Estimate, estimates
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.extras import check_installed
 from chainq.lake.local import LocalEngine
@@ -184,12 +185,14 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Pr
 
 
 def _list(export: Export, query: ExportQuery, service: Service, reporter: Reporter) -> None:
-    """Print the partitions to write as lines of JSON, and what they will take."""
+    """Print the partitions to write, as a table on a terminal, and what they will take."""
+    settings = output.settings(ESTIMATES, OutputOptions())
     plan = export.plan()
     found = list(estimates(plan, service)) if plan else []
-    with open_sink(None) as sink:
-        for one in found:
-            sink.write(msgspec.json.encode(one) + b"\n")
+    with open_sink(None, pager=True) as sink:
+        writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
+        writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
+        writer.close()
     if not reporter.quiet:
         why = without_range(plan) if plan and query.unbounded else ""
         reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}{why}")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from chainq.catalog.methods import Method
+from chainq.catalog.methods import Column, Kind, Method
 from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
@@ -25,6 +25,23 @@ class Estimate(msgspec.Struct, frozen=True):
     reason: str
     calls: int
     bytes: int | None
+
+
+ESTIMATES = Method(
+    command="export",
+    name="",
+    group="Tools",
+    purpose="list the partitions to write",
+    columns=(
+        Column("command", "string", "table"),
+        Column("start", "number", "first height", Kind.HEIGHT),
+        Column("end", "number", "height after the last one", Kind.HEIGHT),
+        Column("reason", "string", "why it is written"),
+        Column("calls", "number", "requests, 0 if the read of another table fills it", Kind.NUMBER),
+        Column("bytes", "null or number", "size of the file, null if unknown", Kind.NUMBER),
+    ),
+)
+"""The rows of `--dry-run` in the form that formats take."""
 
 
 def estimates(plan: ExportPlan, service: Service) -> Iterator[Estimate]:

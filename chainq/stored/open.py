@@ -50,6 +50,11 @@ def path_of(url: str) -> Path:
 
 
 def absolute(destination: str) -> str:
-    """Return a destination that means the same in every process: paths from the root. An empty one stays so."""
-    kept = not destination or ":" in destination.partition("/")[0]
-    return destination if kept else str(Path(destination).absolute())
+    """Return a destination that means the same in every process: paths from the root. An empty one stays so.
+
+    Links are followed only in a path with `..`, which may mean the parent of what a link points to.
+    """
+    if not destination or ":" in destination.partition("/")[0]:
+        return destination
+    path = Path(destination)
+    return str(path.resolve() if ".." in path.parts else path.absolute())

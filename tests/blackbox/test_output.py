@@ -222,6 +222,8 @@ def on_terminal(program: Program, *args: str, url: str, env: dict[str, str] | No
 def test_the_default_format_is_a_table_on_a_terminal_and_jsonl_elsewhere(chainq: Program, server: Servers) -> None:
     """Without a format: a table on a terminal, jsonl in a pipe; CHAINQ_FORMAT overrides, and a flag overrides that."""
     assert on_terminal(chainq, "blocks", *RANGE, url=server(), env={"NO_COLOR": "1"}).startswith("height")
+    listing = ("export", "records", "40:50", "--to", "lake", "--dry-run", "-q")
+    assert on_terminal(chainq, *listing, url=server(), env={"NO_COLOR": "1"}).startswith("command  start")
     assert json.loads(chainq("block", "5", url=server()).out)["height"] == "5"
     csv_too = {"CHAINQ_FORMAT": "csv"}
     assert chainq("block", "5", url=server(), env=csv_too).out.startswith(b"id,height,")
