@@ -186,17 +186,22 @@ def wrapped(formatter: "HelpFormatter", text: str, first: str = "", indent: int 
 
 
 def examples(formatter: "HelpFormatter", epilog: str) -> None:
-    """Write headings and command lines as they are; a command line that is too long goes on after a backslash. A line
-    of a crontab does not, as cron has no such thing.
+    """Write headings and, indented, command lines; one that is too long goes on after a backslash. A line of a crontab
+    does not, as cron has no such thing, and nothing within single quotes, as there it is a character for the shell.
     """
     formatter.write_paragraph()
-    for line in epilog.strip().splitlines():
+    for line in epilog.strip("\n").splitlines():
+        if not line.startswith(" "):
+            wrapped(formatter, line)
+            continue
         shown = line
-        while (
-            len(shown) > formatter.width
-            and "* * *" not in shown
-            and (space := shown.rfind(" ", 4, formatter.width - 1)) > 0
-        ):
+        while len(shown) > formatter.width and "* * *" not in shown and (space := _last_space(shown, formatter.width)):
             formatter.write(shown[:space] + " \\\n")
             shown = "    " + shown[space:].lstrip()
         formatter.write(shown + "\n")
+
+
+def _last_space(command: str, width: int) -> int:
+    """Return the place of the last space at which a command can go on in the next line, 0 if there is none."""
+    spaces = (found.start() for found in re.finditer(" ", command[: width - 1]))
+    return max((space for space in spaces if space > 4 and command.count("'", 0, space) % 2 == 0), default=0)

@@ -22,7 +22,7 @@ WORDS = by_word(
         "chart": "charts plot graph histogram",
         "environment": "env environ variable variables envvars less",
         "exit-codes": "exit exit-code exit-status code codes status-codes error errors failure "
-        "signal signals ctrl-c lock locked",
+        "signal signals ctrl-c sigint sigterm sighup sigpipe kill lock locked",
         "topics": "topic list",
         "latest": "newest-block latest-block last-block current-block newest-height latest-height last-height "
         "current-height highest-block tip-height",
@@ -30,7 +30,7 @@ WORDS = by_word(
         "owned": "my-records own-records records-view-key",
         "sql": "query-sql",
         "completion": "shell bash zsh fish autocomplete tab tab-completion alias",
-        "--color": "colors colour colours ansi theme",
+        "--color": "colors colour colours ansi theme no-color nocolor",
         "HTTPS_PROXY": "proxy proxies",
         "--columns": "column fields cols select nested array arrays",
         "--concurrency": "parallel threads jobs",
@@ -80,8 +80,11 @@ PLACES = {
     "authentication": (
         "token tokens auth authorization bearer api-key apikey login password secret secrets credentials headers user",
         "--header 'Authorization: Bearer TOKEN' sends a header with every request, and --cert FILE a client "
-        'certificate. Keep secrets in a profile: headers = { Authorization = "env:NAME" } in config.toml takes the '
-        "value from a variable. See chainq help header. For tokens of the chain see chainq help balance.",
+        "certificate: see chainq help header. For tokens of the chain see chainq help balance.\n"
+        "A profile in config.toml takes a secret from the variable CHAINQ_TOKEN:\n"
+        "  [profiles.main]\n"
+        '  url = "https://rpc.example.org/"\n'
+        '  headers = { Authorization = "env:CHAINQ_TOKEN" }',
     ),
     "tls": (
         "ssl certificate certificates mtls ca cacert insecure",
@@ -103,7 +106,7 @@ PLACES = {
     "aggregate": (
         "aggregates count counts group group-by sum total totals average avg join distinct unique statistics stats",
         "Count, group and join rows with SQL: chainq sql --last 1000 'select program_id, count(*) from records group "
-        "by 1'. See chainq help sql. For values that end in group see chainq help field.",
+        "by 1'. See chainq help sql. For values such as 123group see chainq help field.",
     ),
     "units": (
         "unit credit credits microcredits microcredit decimals supply",
@@ -204,7 +207,7 @@ PLACES = {
         "command. docs/protocol.md describes the methods. See chainq help rpc.",
     ),
     "docs": (
-        "documentation manual man-page guide tutorial example examples recipe recipes cookbook quickstart readme",
+        "documentation manual man man-page guide tutorial example examples recipe recipes cookbook quickstart readme",
         "man chainq and docs/reference.md describe all commands and options, docs/cookbook.md has recipes, and chainq "
         "COMMAND --help has examples.",
     ),
@@ -230,12 +233,13 @@ PLACES = {
     "demo": (
         "demo: sample sample-chain offline mock test testing",
         "--url demo: is a built-in sample chain that needs no network. chainq serve serves it over HTTP: see "
-        "chainq help serve.",
+        "chainq help serve. With --url DEST commands read an export without a network, as chainq sql DEST does.",
     ),
     "tables": (
-        "schema query duckdb database db sqlite warehouse",
+        "schema describe query duckdb database db sqlite warehouse",
         "chainq export writes the tables of a chain, and chainq sql queries them: see chainq help sql. "
-        "docs/tables.md lists them with their columns.",
+        "docs/tables.md lists them with their columns, as chainq sql DEST 'describe blocks' does for one. chainq "
+        "COMMAND --columns help lists those of a command.",
     ),
     "proof": (
         "proofs belief witness complete completeness incomplete grade missing gaps lost losing",

@@ -1,6 +1,7 @@
 """What people type first: help, version, completion; guesses and options in the wrong place get one suggestion."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -628,3 +629,17 @@ def test_the_name_of_a_table_is_no_command(chainq: Program, word: str) -> None:
     assert error.endswith(f"it is a table of chainq export chain: chainq sql DEST '{query}'\n")
     assert chainq("export", "chain", "100:110", "--to", "lake", "--partition", "10", "-q", url="demo:").code == 0
     assert chainq("sql", "lake", query).code == 0
+
+
+@pytest.mark.parametrize(("command", "text"), [("sql", "select program_id, count"), ("rpc", '{"start": 0')])
+def test_a_narrow_example_is_the_same_for_the_shell(command: str, text: str, chainq: Program) -> None:
+    """It is folded where the shell joins the lines again, which it does not within single quotes."""
+    wide, narrow = (
+        re.search(
+            rf"^  (chainq {command} [^\n]*(?:\\\n[^\n]*)*{re.escape(text)}[^\n]*(?:\n    [^\n]*)*)", said, re.MULTILINE
+        )
+        for said in (chainq(command, "--help", env={"COLUMNS": width}).out.decode() for width in ("200", "40"))
+    )
+    assert wide and narrow
+    words = [subprocess.check_output(["/bin/sh", "-c", f"printf '%s\\n' {one[1]}"]) for one in (wide, narrow)]
+    assert words[0] == words[1]
