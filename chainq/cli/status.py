@@ -18,6 +18,7 @@ from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, recorded
 from chainq.resume.kept_file import in_use, is_checkpoint
 from chainq.sinks.open import open_sink
+from chainq.text.align import aligned
 from chainq.text.humanize import age, counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
 from chainq.text.width import terminal_width, wrap
@@ -253,8 +254,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
         entries = in_order(tables[command], store.label)
         heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
         unfinished = command in last.pending and not running
-        due = last.spans.get(command, last.begun if command in last.pending else None)
-        if due and (unfinished or not last.success_of(command)):
+        if due := last.due(command, running=running):
             edges = (*heights.edges, *due) if entries else due
             heights = HeightRange(min(edges), max(edges))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
@@ -300,8 +300,9 @@ def _described(store: "Store") -> tuple[Sequence[str], str]:
 def _table(group: Group) -> str:
     """Return a table of the tables of a data set, then gaps and the error, which all have in common.
 
-    With short numbers it fits 60 character cells. `from` is the first height, `through` the last height up to the first
-    gap, `lag` counts blocks from there to the tip, `age` is the time since the last success.
+    With short numbers it fits 60 character cells; on a narrower terminal each row is upright. `from` is the first
+    height, `through` the last height up to the first gap, `lag` counts blocks from there to the tip, `age` is the time
+    since the last success.
     """
     from chainq.formats.cells import plain
     from chainq.formats.drawing import ENDLESS, Lane, grid, render
@@ -325,15 +326,19 @@ def _table(group: Group) -> str:
         lines.append((one.command, start, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
     lanes = [Lane(cells[0], max(map(len, cells)), number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
     drawn = render([grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)], ENDLESS, color=False)
-    notes = []
+    rows = drawn.decode().splitlines()
+    if on_terminal(None) and max(map(len, rows)) > (room := terminal_width()):
+        upright = (aligned(list(zip(lines[0], line, strict=True)), (room,)) for line in lines[1:])
+        rows = "\n".join(upright).splitlines()
+    notes: list[str] = []
     for one in _alike(found):
         above = f"{_above(one)}, " if one.rows_above else ""
-        notes += [f"{_names(one)}: {above}{_missing(one)}"] if one.missing else []
+        notes += _wrapped(f"{_names(one)}: {above}{_missing(one)}") if one.missing else []
     success = "" if any(one.success for one in found) else ", no run went well yet"
     left = [one for one in found if one.unfinished]
     printed = [
-        f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}",
-        drawn.decode().rstrip("\n"),
+        *_wrapped(f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}"),
+        *rows,
         *notes,
         *(_failure(found) or (_wrapped(_unfinished(left)) if left else ())),
         *described,

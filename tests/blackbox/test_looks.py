@@ -450,3 +450,11 @@ def test_a_few_lookups_have_one_header(chainq: Program) -> None:
     ran = chainq("block", "5", "12345", "4M", "--table", url="demo:")
     assert ran.code == 1
     assert [line.split()[0] for line in ran.out.decode().splitlines()[:3]] == ["height", "5", "12345"]
+
+
+def test_status_is_upright_on_a_narrow_terminal(chainq: Program) -> None:
+    """No word of it is broken; else it is a table."""
+    assert chainq("export", "blocks", "0:20", "--to", "lake", "-q", url="demo:").code == 0
+    assert "table   from  through" in shown(chainq, "status", "lake", columns=80, url=None)
+    narrow = shown(chainq, "status", "lake", columns=40, url=None).splitlines()
+    assert narrow[1:4] == ["table    blocks", "from     0", "through  19"]
