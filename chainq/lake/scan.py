@@ -52,11 +52,13 @@ class _Scanner(NamedTuple):
 class Files:
     """The files of one command.
 
-    `gaps`: heights that no file has. `partial`: a query that needs them gets the rest. `partition`: the blocks of a
-    partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps that a query
-    needs; None before its first scan. `beyond`: heights that only other tables of the query have; `needs_beyond`: it
-    needs some of them. `asked`: in words, the heights that filters with a bound outside the files ask for. `unfit`: by
-    column of the query, in words, that values of it do not fit its type and are in `extra` instead.
+    `gaps`: heights that no file has, between files. `unwritten`: those that an unfinished export left out around the
+    files, which matter only to a query that needs a gap. `partial`: a query that needs them gets the rest. `partition`:
+    the blocks of a partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps
+    that a query needs; None before its first scan. `beyond`: heights that only other tables of the query have;
+    `needs_beyond`: it needs some of them. `asked`: in words, the heights that filters with a bound outside the files
+    ask for. `unfit`: by column of the query, in words, that values of it do not fit its type and are in `extra`
+    instead.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Files:
         self._schema = stored.insert(0, start)
         self._count = RowCount(stored)
         self.command, self.gaps = method.command, gaps
+        self.unwritten: Sequence[HeightRange] = ()
         self.beyond: Sequence[HeightRange] = ()
         self._partial, self._partition = partial, partition
         self.begin()
@@ -108,11 +111,12 @@ class Files:
     def scan(self, columns: Sequence[str] | None, where: Any) -> _Scanner:
         """Return a scanner for these columns (None: all) of the rows for which an Arrow expression is true."""
         names = self._schema.names if columns is None else list(columns)
-        crossed = self._crossed(where, self.gaps)
+        if crossed := self._crossed(where, self.gaps):
+            crossed += self._crossed(where, self.unwritten)
         self.needs_beyond |= bool(self._crossed(where, self.beyond))
         if (asked := self._asked(where)) and asked not in self.asked:
             self.asked.append(asked)
-        self.needed = [gap for gap in self.gaps if gap in crossed or gap in (self.needed or ())]
+        self.needed = sorted({*crossed, *(self.needed or ())}, key=lambda gap: gap.start)
         local = not self._entries or isinstance(self._source(self._entries[0]), str)
         batches = self._whole(names) if where is None and local else self._filtered(names, where)
         if crossed and not self._partial:

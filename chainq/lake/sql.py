@@ -97,21 +97,24 @@ class Database(Closing):
         entries = inventory.tables(store.label)
         every = list(inventory.partitions(description.partition))
         self._label = store.label
+        last, running = last_run.read(store), store.is_locked()
         for command, some in entries.items():
             specs = [spec for spec in every if spec.command == command]
             heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
             self._spans[command] = heights
-            without = gaps((entry.spec for entry in some), heights)
-            self._files.append(
-                Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
-            )
+            edges = (*heights.edges, *(last.due(command, running=running) or ()))
+            lacked = gaps((entry.spec for entry in some), HeightRange(min(edges), max(edges)))
+            without = [gap for gap in lacked if gap.overlaps(heights)]
+            files = Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
+            files.unwritten = [gap for gap in lacked if gap not in without]
+            self._files.append(files)
             shown = f"* exclude ({PARTITION_COLUMN}){_derived(command)}, {PARTITION_COLUMN}"
             self._add_view(command, self._files[-1].table(), shown)
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
-        due = (last_run.begun(store) if begun else None) or span(every)
+        wanted = (last_run.begun(store) if begun else None) or span(every)
         self._begun = [table for table in TABLES if table in begun]
-        self._writes = lambda tables, does: last_run.what_writes(store, tables, due, does)
+        self._writes = lambda tables, does: last_run.what_writes(store, tables, wanted, does)
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names, and prepare to run it.

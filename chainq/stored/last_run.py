@@ -59,6 +59,15 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
             return f"the last export into {label} failed before it wrote anything: {printable(self.error)}"
         return ""
 
+    def due(self, table: str, *, running: bool) -> tuple[int, int] | None:
+        """Return the heights, from and below, that an export was to write of a table and may have left out.
+
+        None if it succeeded, or if one is `running` that may write them and earlier ones succeeded.
+        """
+        if (table in self.pending and not running) or not self.success_of(table):
+            return self.spans.get(table, self.begun if table in self.pending else None)
+        return None
+
     def success_of(self, table: str) -> float:
         """Return when an export of a table last succeeded, 0 for never."""
         return self.tables.get(table, 0) if self.tables else self.success

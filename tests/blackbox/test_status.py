@@ -378,6 +378,14 @@ def test_a_later_export_that_was_killed(chainq: Program, server: Servers, span: 
     assert f"lake: blocks: {writes}" in one_line(chainq("status", "lake", "--max-age", "1h"), 6)
     one = seen(chainq, "lake")
     assert (one["missing"], one["unfinished"], one["running"]) == ([[200, 400]], True, False)
+    first = chainq.home / "lake/blocks/start=000000000/data.parquet"
+    first.rename(chainq.home / "kept")
+    lacks, writes = "heights 0-99, 200-399", "chainq export blocks 0:400 --to lake writes them"
+    assert f"missing {lacks} ({writes})" in chainq("status", "lake").out.decode()
+    said = chainq("sql", "lake", "select count(*) from blocks").err
+    assert f"blocks lacks {lacks}: the data set has no whole partition of them; {writes}" in said
+    (chainq.home / "kept").rename(first)
+    assert chainq("sql", "lake", "select count(*) from blocks").code == 0
     assert chainq("export", "blocks", "200:300", *words, url=url).code == 0
     assert chainq("status", "lake", "--max-age", "1h").code == 0
     assert seen(chainq, "lake")["unfinished"] is False
