@@ -3,7 +3,7 @@
 import os
 import shlex
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -160,13 +160,6 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
         from chainq.text.humanize import counts
 
         reporter.warn(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")')
-
-
-def warn_of_unheld(unheld: Iterable[str], named: Collection[str], reporter: Reporter) -> None:
-    """Say once a run which of the columns that it names an export does not hold: they are null in its rows."""
-    if missing := [name for name in unheld if name in named]:
-        null = "it is" if len(missing) == 1 else "they are"
-        reporter.warn(f"full blocks, which this export was made from, lack {' and '.join(missing)}: {null} null here")
 
 
 def _from_now(deadline: str) -> float:

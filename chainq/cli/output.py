@@ -73,15 +73,21 @@ class OutputSettings(NamedTuple):
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
         spec = self.spec._replace(resumed=resumed, warn=reporter.warn, remark=reporter.remark, **known)
         writer = self.make(reporter.beside(sink), spec)
-        if unsure := [column.path for column in spec.columns if column.type == "unknown" and "[]" not in column.path]:
+        if self.named:
             from chainq.formats.absent import NotingAbsent
 
-            writer = NotingAbsent(writer, unsure, reporter.warn)
+            writer = NotingAbsent(writer, self.named, reporter.warn)
         if not self.source:
             return writer
         from chainq.formats.derived import WithProgramId
 
         return WithProgramId(writer, self.source)
+
+    @property
+    def named(self) -> list[Column]:
+        """The columns that `--columns` names, except those inside of arrays; of all of a command, unknown ones only."""
+        some = self.requested and not {*ALL} & {*map(str.strip, self.requested.split(","))}
+        return [one for one in self.spec.columns if "[]" not in one.path and (some or one.type == "unknown")]
 
     def run_again(self, keep: str) -> str:
         """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""

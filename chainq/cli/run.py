@@ -88,12 +88,9 @@ def run(
             )
         )
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
-        named = {column.path for column in settings.spec.columns if settings.spec.selected}
-        named.update(query.where.paths if query.where else ())
-        stack.callback(lambda: connect.warn_of_unheld(service.unheld(method.command), named, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
-            stack.callback(_say_filtered, query.where, query.limit, reporter)
+            stack.callback(_say_filtered, query.where, query.limit, settings, reporter)
         if resume is not None:
             from chainq.resume import follow
 
@@ -139,11 +136,20 @@ def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:
     return facts.behind(first, tip + 1, single.read.start, single.query.bounds, incremental=incremental)
 
 
-def _say_filtered(where: "Where", limit: int | None, reporter: Reporter) -> None:
-    """Say what the filter did, unless nobody reads on, or an error came before the first row."""
+def _say_filtered(where: "Where", limit: int | None, settings: OutputSettings, reporter: Reporter) -> None:
+    """Say what the filter did, and of which fields there were none, unless nobody reads on or no row came."""
     error = sys.exception()
-    if error is None or (reporter.filtered[0] and not isinstance(error, PipeClosed)):
-        reporter.say_filtered(limit, where.hint)
+    read, passed = reporter.filtered
+    if error is not None and (not read or isinstance(error, PipeClosed)):
+        return
+    reporter.say_filtered(limit, where.hint)
+    if read and where.unseen:
+        from chainq.formats.absent import no_row_has
+
+        warned = [column.path for column in settings.named if passed]  # by their writer
+        for path in where.unseen:
+            if path not in warned:
+                reporter.warn(no_row_has(path))
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:

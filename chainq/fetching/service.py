@@ -181,18 +181,6 @@ class Service(Closing):
         """Return whether this is an export that has no rows of a command at any height."""
         return self._stored is not None and not self._stored.reader.has(command)
 
-    def unheld(self, command: str) -> tuple[str, ...]:
-        """Return the columns of a command that rows of an export lack, because it has these from full blocks.
-
-        Known only after rows were read.
-        """
-        table = "blocks" if command in ("block", "latest") else command
-        if self._stored is None or table not in self._stored.reader.extracted:
-            return ()
-        from chainq.rows.tables import LACKING
-
-        return LACKING.get(table, ())
-
     def has_index(self, table: str) -> bool:
         """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""
         return self._stored is not None and self._stored.reader.can_find(table)

@@ -1,9 +1,10 @@
-"""Warns of columns that no row had, if nothing but the rows shows whether their names are right."""
+"""Warns of columns that no row had: of those that are null everywhere, only the rows show whether they exist."""
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Raw
 
+from chainq.catalog.methods import Column
 from chainq.formats.protocol import Writer
 from chainq.rows.fields import Picker, object_of, read_path
 from chainq.text.alike import alike
@@ -11,11 +12,12 @@ from chainq.text.sanitize import quoted
 
 
 class NotingAbsent:
-    """Writes rows, and at their end warns of each of the columns `paths` that none of them had."""
+    """Writes rows, and at their end warns of each of the columns that none of them had."""
 
-    def __init__(self, writer: Writer, paths: Sequence[str], warn: Callable[[str], None]) -> None:
+    def __init__(self, writer: Writer, columns: Sequence[Column], warn: Callable[[str], None]) -> None:
         self._writer, self._warn = writer, warn
-        self._besides: dict[str, set[str]] = {path: set() for path in paths}  # what rows have in the place of each
+        self._besides: dict[str, set[str]] = {column.path: set() for column in columns}  # what rows have in its place
+        self._known = {column.path for column in columns if column.type != "unknown"}  # so it is no mistyped name
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write the next rows."""
@@ -27,16 +29,26 @@ class NotingAbsent:
                 outer = read_path(path).rpartition(".")[0]
                 if value is not None:
                     del self._besides[path]
-                else:
+                elif path not in self._known or not self._besides[path]:
                     self._besides[path].update(object_of(Picker([outer])(row)[0] if outer else row))
 
     def close(self) -> None:
         """Write what follows the last row, and warn."""
         self._writer.close()
         for path, names in self._besides.items():
-            outer, dot, name = path.rpartition(".")
-            near = alike(name, sorted(names))
-            meant = f" (did you mean {outer}{dot}{near[0]}?)" if near else ""
-            listed = f"; {outer or 'a row'} has {', '.join(sorted(names))}" if names and not near else ""
             if names:
-                self._warn(f"no row has the column {quoted(path)}{meant}{listed}")
+                self._warn(no_row_has(path) + ("" if path in self._known else _instead(path, names)))
+
+
+def _instead(path: str, names: set[str]) -> str:
+    """Return which of the names in the place of a column was meant, else all of them."""
+    outer, dot, name = path.rpartition(".")
+    near = alike(name, sorted(names))
+    if near:
+        return f" (did you mean {outer}{dot}{near[0]}?)"
+    return f"; {outer or 'a row'} has {', '.join(sorted(names))}"
+
+
+def no_row_has(path: str) -> str:
+    """Return the warning of a column that no row had."""
+    return f"no row has the column {quoted(path)}"

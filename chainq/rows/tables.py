@@ -20,8 +20,6 @@ _LITERAL = re.compile(r"(-?[0-9]+)([ui](?:8|16|32|64|128)|field|group|scalar)|(a
 """A literal with its type, as programs print it (snarkVM, console/program, `Literal`)."""
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,37})")  # what decimal128(38, 0) holds
 _ELSEWHERE = ("transaction", "finalize", "rejected")  # members of a transaction that are not in its row
-LACKING = {"blocks": ("id", "coinbase_reward"), "transactions": ("id",)}
-"""By table: the columns that full blocks lack, and so the tables that were read off them."""
 
 
 def table_rows(block: Raw) -> Rows:

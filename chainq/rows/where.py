@@ -49,6 +49,7 @@ class Where:
         tests = [self._calls(programs, functions)] if programs or functions else []
         tests += [parse(expression, self._field, self._sought) for expression in expressions]
         self._test: Test = lambda values: all([test(values) for test in tests])  # noqa: C419  # as `condition` does
+        self._unseen = {path: place for path, place in self._paths.items() if "[]" not in path}
         self._pick = Picker([*self._paths])
         self._computed = [
             self._paths[column.path] for column in method.columns if column.computed and column.path in self._paths
@@ -60,6 +61,11 @@ class Where:
         """The fields that the condition reads."""
         return [*self._paths]
 
+    @property
+    def unseen(self) -> list[str]:
+        """The fields that no row had so far, not even as null."""
+        return [*self._unseen]
+
     def rows(self, rows: Sequence[Raw], height: int | None = None) -> list[Raw]:
         """Return the rows that meet the condition. `height`: that was looked up, for rows without one."""
         found = [row for row in rows if self.passes(row, height)]
@@ -68,7 +74,10 @@ class Where:
 
     def passes(self, row: Raw, height: int | None = None) -> bool:
         """Return whether a row meets the condition."""
-        return self._test(self._values(row, height))
+        values = self._values(row, height)
+        if self._unseen:
+            self._unseen = {path: place for path, place in self._unseen.items() if values[place] is None}
+        return self._test(values)
 
     def hint(self) -> str:
         """Return the texts that no row had, with suggestions, and where else calls are; empty if there are none."""

@@ -57,8 +57,7 @@ class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
     everything that is read. Raises UsageError if there is no data set.
 
-    `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition. `extracted`: the
-    tables that were read so far whose rows are from full blocks.
+    `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition.
     """
 
     def __init__(self, destination: str, *, quick: bool = True) -> None:
@@ -72,7 +71,6 @@ class Reader:
             writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
             raise data_set.missing(self._store, writes)
         self.origin, self.partition = found.chain, found.partition
-        self.extracted: set[str] = set()
         self._seen = self._store.read(last_run.NAME)
         self._look(listed=not (quick or self._store.lists_slowly))
 
@@ -191,7 +189,6 @@ class Reader:
 
     def _derived(self, table: str, blocks: list[Raw]) -> list[Raw]:
         """Return the rows of a table that full blocks contain, as if that table had been stored."""
-        self.extracted.add(table)
         rows = [row for block in blocks for row in table_rows(block)[table]]
         writer = StoredRows(TABLES[table], derived=True)
         return [row for batch in ArrowRows(writer.columns, self._arrow).batches(rows) for row in writer.rows(batch)]
@@ -261,8 +258,6 @@ class Reader:
         method = TABLES[entry.spec.command]
         with opened(self._store, entry) as (file, receipt):
             proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else Grade(next(iter(receipt.proof), "order")))
-            if receipt.source:
-                self.extracted.add(method.command)
             writer = StoredRows(method, derived=receipt.source != "")
             names = [column.path for column in writer.columns] + [EXTRA]
             groups = self._groups(file, method, entry, heights)

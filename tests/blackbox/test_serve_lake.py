@@ -238,12 +238,31 @@ def test_a_block_of_an_export_without_records(chainq: Program, server: Servers) 
         block_hash = json.loads(shown.out)["summary"]["block_hash"]
         for name, advice in (
             ("credits.aleo", "exported there, or read the export itself with --url FOLDER: other tables may show it"),
-            ("credits.aleo/split", "not heights 0-2399; read the export itself with --url FOLDER"),
             ("17", "; pass heights that it has, or have the others exported there"),
         ):
             said(chainq("show", name, *CHAIN, url=url), 6, advice)
+        called = chainq("show", "credits.aleo/split", "--json", url="lake")
+        assert chainq("show", "credits.aleo/split", "--json", *CHAIN, url=url).out == called.out != b""
         # Not from the newest 1,000 blocks on, but from the first height, which an error tells.
         assert chainq("show", block_hash, "--json", *CHAIN, url=url).out == shown.out
+
+
+def test_columns_that_full_blocks_lack(chainq: Program, server: Servers) -> None:
+    """A field that no row has is named: a filter, or a null in its place, would look like a value of the chain."""
+    words = ("--to", "lake", "--partition", "50", "-q")
+    assert chainq("export", "chain", "2400:2450", *words, url=server("--tip", "2449")).code == 0
+    with mirror(chainq, chainq.home / "lake") as mirrored:
+        for url, sign in product(("lake", mirrored), ("=", "!=")):
+            named = ("--columns", "height,id", "--where", f"coinbase_reward {sign} null")
+            ran = chainq("blocks", "2400:2402", *named, *CHAIN, url=url)
+            due = ("coinbase_reward", "id") if sign == "=" else ("coinbase_reward",)  # for nothing, no columns
+            lines = [line for line in ran.err.splitlines() if " warning: " in line]
+            assert sorted(lines) == [f"chainq: warning: no row has the column '{name}'" for name in due]
+            assert (ran.code, len(ran.rows)) == (0, 2 * (sign == "="))
+        for row in chainq("blocks", "2400:2402", "--jsonl", *CHAIN, url=mirrored).rows:
+            assert not {"id", "coinbase_reward"} & {*json.loads(row)}
+        ran = chainq("blocks", "2400:2402", "--columns", "all", "--csv", "-q", *CHAIN, url=mirrored)
+        assert (ran.code, ran.err) == (0, "")
 
 
 def test_usage_errors(chainq: Program, lake: Path) -> None:

@@ -137,12 +137,6 @@ def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -
             {"block_id": 0, **{key: value for key, value in row.items() if key not in ("id", "block_id")}}
             for row in there
         ]
-    named = ("--columns", "height,id", "--where", "coinbase_reward = null")
-    ran = chainq("blocks", "2450:2452", *named, url="lake")
-    assert (
-        ran.err.count("full blocks, which this export was made from, lack id and coinbase_reward: they are null") == 1
-    )
-    assert "lack id: it is null here" in chainq("block", "2450", "--columns", "id", url="lake").err
     assert chainq("blocks", "2450:2452", "--csv", url="lake").err == ""
 
 
