@@ -13,7 +13,7 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
-from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url
+from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url, quoted
 from chainq.text.spelling import options_in, spelled
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def _usage(error: typer.TyperException, arguments: list[str]) -> str:
         names = {param.name for param in command.params} if command else set()
         ranges = "-N:, or " * ("heights" in names)  # as an argument
         hint = f"for the last N blocks use {ranges}--last N{'' if 'start' in names else ' with blocks or records'}"
-        return f"invalid height: negative numbers are not allowed here; {hint}"
+        value = next((one for one in arguments if one.startswith(option)), option)
+        return f"invalid height {quoted(value)}: negative numbers are not allowed here; {hint}"
     message = abridged(error.format_message().rstrip("."), 400)  # the expressions below take long for long ones
     if message.startswith("No such option"):
         if (command := _command_of(option, arguments)) is not None:

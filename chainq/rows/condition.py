@@ -268,7 +268,9 @@ class _Parser:
         if token.kind != "text" and (matching or (token.kind == "word" and number is None)):
             self._compared = (f"{field.name} {sign}", token.at, self._next + (token.kind == "word"))
         if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
-            raise self._expected("a value")
+            error = self._expected("a value")
+            hint = "" if "; " in error.message or token.kind != "bracket" else f"; put {token.text} in quotes"
+            raise UsageError(error.message + hint)
         text = token.text[1:-1] if token.kind == "text" else token.text
         _check_single(field, numeric=sign in ORDERS or (number is not None and not matching))
         if sign in ORDERS:

@@ -124,7 +124,7 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
     if kind is TextKind.BLOCK_HASH:
         return _hashed(service, text, RECORD_BLOCKS if last is None else last)
     program, _, function = text.partition("/")
-    return _function(service, program, function)
+    return _function(service, program, function, PROGRAM_BLOCKS if last is None else last)
 
 
 def _newest_heights(service: Service, last: int | None) -> HeightRange:
@@ -195,9 +195,11 @@ def _block(service: Service, height: int | None) -> BlockParts:
 
 
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
+    listed = None
+    if service.has_index("transactions"):
+        what = f"transaction {transaction_id}"
+        listed = _found(service, "transactions", "transaction_id", transaction_id, what)
     (row,) = _lookup(service, "transaction", transaction_id)()
-    column = "transaction_id"
-    listed = service.find("transactions", column, transaction_id) if service.has_index("transactions") else None
     return TransactionParts(transaction_id, row, integer_of(object_of(listed or b"{}").get("height")))
 
 
@@ -339,21 +341,31 @@ def _unseen(
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
 
 
-def _function(service: Service, program: str, function: str) -> FunctionParts:
+def _function(service: Service, program: str, function: str, last: int) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
     start = service.blocks.first
-    transactions = _all(limited(service.fetch_pages(query, start), NEWEST))
+    if start and service.partition is None:  # others serve it, and its list would begin at height 0
+        from chainq.stored.lookups import calls_in
+
+        heights = _newest_heights(service, last)
+        blocks = service.fetch_range(Query(BY_COMMAND["full-blocks"], reverse=True), heights)
+        start, found = heights.start, calls_in(blocks, program, function)
+    else:
+        found = service.fetch_pages(query, start)
+    transactions = _all(limited(found, NEWEST))
     if not transactions:
         from chainq.show.summary import calls_by_function, functions_in
         from chainq.text.alike import alike
 
-        found, meant = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
-        calls = calls_by_function([*found.records, *found.transitions], functions_in(found.transitions))
+        seen, meant = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
+        calls = calls_by_function([*seen.records, *seen.transitions], functions_in(seen.transitions))
         if near := [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]:
             meant = f"did you mean {' or '.join(near)}?"
         listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
         hint = meant or listed
+        if start > service.blocks.first and not meant:
+            hint = Phrase("look at more blocks with {last}, or {}", listed, last=10 * last)
         since = f" from height {start}" if start else ""
         raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
     return FunctionParts(program, function, start, transactions)

@@ -28,11 +28,14 @@ _NEAR = 100  # heights that are read together: a row group contains several bloc
 
 def transaction(reader: Reader, name: str) -> Raw | None:
     """Return a transaction by its ID, None if there is none. Raises IncompleteError if heights are missing."""
-    for height in _heights(reader, "transactions", name):
-        for batch in _transactions(reader, HeightRange(height, height + 1), reverse=False):
+    for height in _heights(reader, "transactions", name, reader.first):
+        for batch in _transactions(reader.batches(SOURCE.command, HeightRange(height, height + 1))):
             for row in batch.rows:
                 if text_of(object_of(object_of(row).get("transaction")).get("id")) == name:
                     return row
+    if reader.first:
+        held = HeightRange(reader.first, reader.tip + 1)
+        raise lacking(f"not found in {held} of {reader.label}", "it may be in others")
     return None
 
 
@@ -51,9 +54,10 @@ def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
 def program_transactions(
     reader: Reader, program: str, function: str, *, newest: bool = False, start: int = 0
 ) -> Iterator[Batch]:
-    """Yield the transactions that call a function, once per call, by height.
+    """Yield the transactions that call a function, once per call, by height; `newest`: from the highest one on.
 
-    Raises IncompleteError, also for heights from `start` that are missing.
+    Raises IncompleteError, also for heights from `start` that are missing; those below the first height matter to
+    `newest` only after all rows.
     """
     whole = HeightRange(start, max(start, reader.tip + 1))
     if missing := [table for table in NEEDED["program-transactions"] if not reader.has(table, own=True)]:
@@ -61,10 +65,16 @@ def program_transactions(
         if not start:
             hint = f"this command needs the whole chain: use the URL of a service, or {hint}"
         raise lacking(f"{reader.label} has no table {missing[0]}", hint)
-    reader.check("calls", whole)
+    reader.check("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
     for part in _near(sorted(reader.occurrences("calls", key_of(program, function))), reverse=newest):
-        for batch in _transactions(reader, part, reverse=newest):
-            yield batch._replace(rows=[row for row in batch.rows for _ in range(_calls(row, program, function))])
+        yield from calls_in(reader.batches(SOURCE.command, part, reverse=newest), program, function)
+    reader.check("calls", whole)
+
+
+def calls_in(blocks: Iterator[Batch], program: str, function: str) -> Iterator[Batch]:
+    """Yield the transactions of full blocks that call a function, once per call."""
+    for batch in _transactions(blocks):
+        yield batch._replace(rows=[row for row in batch.rows for _ in range(_calls(row, program, function))])
 
 
 def address_transactions(
@@ -99,9 +109,9 @@ def _heights(reader: Reader, table: str, text: str, start: int = 0) -> Iterator[
     reader.check(table, HeightRange(start, max(start, reader.tip + 1)))
 
 
-def _transactions(reader: Reader, heights: HeightRange, *, reverse: bool) -> Iterator[Batch]:
+def _transactions(blocks: Iterator[Batch]) -> Iterator[Batch]:
     """Yield the transactions of full blocks in the form of lookups: with the time of the block."""
-    for batch in reader.batches(SOURCE.command, heights, reverse=reverse):
+    for batch in blocks:
         rows = []
         for block in map(object_of, batch.rows):
             metadata = object_of(object_of(block.get("header")).get("metadata"))

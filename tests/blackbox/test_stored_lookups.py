@@ -127,8 +127,15 @@ def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Server
     first = chainq("show", "180", "--url", made, url=None).out
     assert b"chainq full-blocks 180" in first
     assert not any(words in first for words in (b"chainq records", b"show 179"))
-    line = one_line(chainq("show", "1field", ABSENT, "nobody.aleo", "credits.aleo/none", url=made), 1)
-    assert line.count("not found in the newest 20 blocks (180 to 199)") == 3
+    calls = json.loads(chainq("show", CALLED, "--json", url=made).out)["transactions"]
+    some = chainq(*CALLS, "--newest", "--jsonl", "--limit", str(len(calls)), url=made)
+    assert (some.code, some.err, [json.loads(row) for row in some.rows]) == (0, "", calls)
+    said(chainq(*CALLS, "--newest", "--limit", "500", url=made), 6, "lake2 has heights 180-199, not heights 0-179")
+    early = json.loads(chainq("transactions", "5", "--limit", "1", url=url).rows[0])["transaction_id"]
+    line = one_line(chainq("transaction", early, url=made), 6)
+    assert line.endswith(f" {early}: not found in heights 180-199 of lake2; it may be in others\n")
+    line = one_line(chainq("show", "1field", ABSENT, "nobody.aleo", "credits.aleo/none", early, url=made), 1)
+    assert line.count("not found in the newest 20 blocks (180 to 199)") == 4
     assert "no transaction from height 180 calls credits.aleo/none" in line
     assert "look at more" not in line
     assert chainq("export", "blocks", "180:200", "--partition", "20", "--to", "some", "-q", url=url).code == 0

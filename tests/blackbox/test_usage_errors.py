@@ -38,6 +38,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["verify", "5", "6", "7"], "unexpected arguments 6 7; verify takes one range, such as 5:8\n"),
     (["doctor", "http://h:1/"], "unexpected argument http://h:1/; the URL of a service is the value of --url\n"),
     (["records", "demo:"], "invalid height 'demo:'; the URL of a service is the value of --url\n"),
+    (["show", "-57"], "invalid height '-57': negative numbers are not allowed here; "),
     (["block", "5", "https://h/x"], "invalid height 'https://h/x'; the URL of a service is the value of --url\n"),
     (["records", "5:6", "demo:"], "unexpected argument demo:; the URL of a service is the value of --url\n"),
     (["records", "demo:", "5:6"], "unexpected argument 5:6; the URL of a service is the value of --url\n"),

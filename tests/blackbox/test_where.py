@@ -355,6 +355,7 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
         ("height > 5) and id = 3", "expected and, or, or its end at character 11, before ') and id = 3'"),
         ("height", "expected =, !=, <, <=, >, >=, ~ or !~ at its end"),
         ("height > and id = 3", "expected a value at character 10, before 'and id = 3'"),
+        ("program_id ~ (", "expected a value at character 14, before '('; put ( in quotes"),
         ("height > tall", "expected a number after > at character 10, before 'tall'"),
         ("height => 5", "unexpected => at character 8; did you mean >=?"),
         ("height <> 5", "unexpected <> at character 8; did you mean !=?"),
