@@ -191,6 +191,12 @@ class _Parser:
     def _unexpected(token: _Token, hint: str) -> UsageError:
         return _wrong(f"unexpected {quoted(token.text)} at character {token.at + 1}; {hint}")
 
+    def _expected_value(self, field: Field) -> UsageError:
+        error, sign = self._expected("a value"), self._token
+        if sign.kind == "bracket" and field.kind not in _NUMBERS and "; " not in error.message:
+            error.message += f"; put {sign.text} in quotes"
+        return error
+
     def _expected_number(self, after: str, field: Field) -> UsageError:
         from chainq.heights.block_time import is_time, parse_time
 
@@ -268,9 +274,7 @@ class _Parser:
         if token.kind != "text" and (matching or (token.kind == "word" and number is None)):
             self._compared = (f"{field.name} {sign}", token.at, self._next + (token.kind == "word"))
         if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
-            error = self._expected("a value")
-            hint = "" if "; " in error.message or token.kind != "bracket" else f"; put {token.text} in quotes"
-            raise UsageError(error.message + hint)
+            raise self._expected_value(field)
         text = token.text[1:-1] if token.kind == "text" else token.text
         _check_single(field, numeric=sign in ORDERS or (number is not None and not matching))
         if sign in ORDERS:

@@ -88,7 +88,7 @@ def test_a_value_that_needs_quotes(expression: str, quoted: str) -> None:
     with pytest.raises(UsageError, match=r"invalid where: .*(at character [0-9]+|at its end)") as caught:
         passes(expression)
     advice = f"; put the text in quotes: {quoted}"
-    assert str(caught.value).endswith(advice) if quoted else "in quotes" not in str(caught.value)
+    assert str(caught.value).endswith(advice) if quoted else "put the text in quotes" not in str(caught.value)
     if quoted:
         passes(quoted)
 
