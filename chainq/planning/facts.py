@@ -67,7 +67,7 @@ class Facts:
     once such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response.
     `named`: the heights last requested from another method; `empty`: how many heights without rows it has named since
     the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts of a stretch were
-    requested before any row was seen; `misses`: whether these parts had rows that the stretch lacked. `bounds`,
+    requested before any row was seen; `misses`: whether narrower requests had rows that a wide one lacked. `bounds`,
     `incremental`: of the run, for what to do if servers lag.
     """
 

@@ -162,6 +162,8 @@ def _follow(start: int, end: int, facts: Facts) -> Asking[None]:
     """Request heights up to a row that is known beyond them, or to the tip if none is known."""
     width = max(1, end - start)
     while (known := _known_beyond(start, facts)) is None:
+        if (facts.misses or width <= end - start) and (yield from _misses(HeightRange(start, end), facts)):
+            return (yield from collect(start, end, facts))  # a wider range would be empty, too
         top = yield from _top(facts)
         reach = min(_clip(start, start + width, facts), top)
         if start >= top:
@@ -176,6 +178,22 @@ def _follow(start: int, end: int, facts: Facts) -> Asking[None]:
             if (yield from _shown(HeightRange(start, known[1]), facts)):
                 return
         yield from _narrow(start, end, known, facts)
+
+
+def _misses(heights: HeightRange, facts: Facts) -> Asking[bool]:
+    """Return whether the service leaves out rows of wide ranges: another method names a row of these heights, and only
+    a request for its height shows it. Once that was so, the other method is asked at the start of other heights, too.
+    """
+    ev, start = facts.evidence, heights.start
+    if facts.misses and facts.blocks and not ev.due(start):
+        yield from due_rows(HeightRange(start, min(heights.end, start + tuning.NAMED_BLOCKS)), facts)
+    missing = ev.missing(heights)[1]
+    if missing and not facts.misses:
+        yield from shown(HeightRange(missing[0], missing[0] + 1), facts)
+        facts.misses = len(ev.missing(heights)[1]) < len(missing)
+        if facts.misses:
+            facts.note("the service leaves out rows of wide ranges: its full blocks name the rows that are due")
+    return facts.misses and bool(missing)
 
 
 def _known_beyond(start: int, facts: Facts) -> tuple[int, int] | None:

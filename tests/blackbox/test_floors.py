@@ -4,6 +4,7 @@
 number of its runs that must end in the truth, and a ceiling of calls for each run.
 """
 
+import re
 from functools import lru_cache
 from itertools import accumulate, count, groupby
 from typing import Any, NamedTuple
@@ -216,6 +217,17 @@ def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: 
     assert ended(ran, small.groups("records", 20, 250)) != "truth"
     assert (ran.code, "the service contradicts itself" in ran.err) == (6, True)
     assert len(ran.rows) < sum(map(len, small.groups("records", 20, 250))) / 2
+
+
+def test_an_empty_response_is_compared_with_a_narrow_one_before_it_is_widened(program: Program, small: Truth) -> None:
+    """A wider range of a server that leaves out rows of wide ranges is empty, too, and takes long."""
+    with serving(Service(small.chain, KINDS["range with many rows is empty"].faults)) as url:
+        ran = program("records", "20:50", "-v", "--dialect", "chain", url=url)
+    assert (ended(ran, small.groups("records", 20, 50)), ran.err.count("leaves out rows of wide ranges")) == (
+        "truth",
+        1,
+    )
+    assert max(map(int, re.findall(r"all heights \d+-(\d+): 0 rows", ran.err))) < 100
 
 
 @pytest.mark.parametrize("bounds", ["100:150", "5:50", "100:101"])
