@@ -5,9 +5,10 @@ What is compared is in `chainq.verify`.
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import chain
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ from chainq.text.spelling import spelled
 from chainq.transport.base import ServiceOptions
 from chainq.transport.failures import NO_TABLE
 from chainq.verify.audit import Audit
-from chainq.verify.findings import FINDINGS, Repair
+from chainq.verify.findings import FINDINGS, Repair, Step
 from chainq.verify.service_rows import BLOCKS, COMMANDS
 
 if TYPE_CHECKING:
@@ -103,18 +104,19 @@ def run(given: VerifyCommand) -> None:
         listed = _listed(given, heights, commands)
         repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)
         try:
-            audit = Audit(
+            make = partial(
+                Audit,
                 service,
                 heights,
-                commands,
-                repair,
+                repair=repair,
                 listed=listed,
                 witness=witness,
                 progress=reporter,
                 hashes=hashes,
                 linked=linked,
             )
-            write_findings(audit.steps(), writer, verdict, journal)
+            audit, steps = _begin(make, commands, lacking, named=given.commands is not None)
+            write_findings(steps, writer, verdict, journal)
             _after_reorg(audit, verdict, journal, reporter)
             tip = journal and service.blocks.tip()
         except UsageError:
@@ -130,12 +132,31 @@ def run(given: VerifyCommand) -> None:
             writer.close()
             if journal and tip:
                 _end(journal, verdict, tip)
-    left_out = f"; not in this export: {', '.join(lacking)}" if lacking else ""
+    left_out = f"; not in this export: {', '.join(sorted(lacking, key=COMMANDS.index))}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
     advice = anchored(verdict) or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
+
+
+def _begin(
+    make: Callable[[tuple[str, ...]], Audit], commands: tuple[str, ...], lacking: list[str], *, named: bool
+) -> tuple[Audit, Iterator[Step]]:
+    """Return a pass and its steps, the first one read; unless commands were `named`, without those of which a served
+    export says that it has no table, which are added to `lacking`. Raises ChainqError."""
+    audit = make(commands)
+    steps = audit.steps()
+    try:
+        first = next(steps, None)  # reads all commands
+    except LackingError as error:
+        others = [one for one in commands if one not in BLOCKS] if error.code == str(NO_TABLE) and not named else []
+        table = next((one for one in others if f"has no table {one}" in error.message), None)
+        if table is None:
+            raise
+        lacking.append(table)
+        return _begin(make, tuple(one for one in commands if one != table), lacking, named=named)
+    return audit, steps if first is None else chain([first], steps)
 
 
 def _needs_blocks(service: Service) -> None:
