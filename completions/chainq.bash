@@ -43,7 +43,7 @@ _chainq_row --csv flag 'CSV with a header (RFC 4180). A null is an empty field, 
 _chainq_row --text flag 'Values only, separated by tabs, one row per line'
 _chainq_row --no-header flag 'csv or tsv without its header'
 _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the terminal, each row is lines of fields'
-_chainq_row '--output -o' path 'Output file; its extension selects the format. It is replaced when it is complete. Runs that resume or follow append to it'
+_chainq_row '--output -o' path 'Output file; its extension selects the format. An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it'
 _chainq_for blocks block
 _chainq_row --columns list+ 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target 'difficulty for all solutions together' proof_target 'least difficulty of a solution in the next block' last_coinbase_target 'coinbase target at the last coinbase' last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'in microcredits; may be null' finalize_root 'root hash of the block'"'"'s changes of mappings' network 'network identifier' ratifications_root 'root hash of the block'"'"'s ratifications' solutions_root 'root hash of the block'"'"'s solutions' subdag_root 'root hash of the block'"'"'s certificates' cumulative_weight 'difficulty of all solutions so far, added up' cumulative_proof_target 'the same since the last coinbase' total_supply_in_microcredits 'in older blocks only, in microcredits' all 'every column' help 'list the columns'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
@@ -301,7 +301,7 @@ _chainq_row --text flag 'Values only, separated by tabs, one row per line.'
 _chainq_row --no-header flag 'csv or tsv without its header.'
 _chainq_row --columns flag 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`.'
 _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the terminal, each row is lines of fields.'
-_chainq_row --output flag 'Output file; its extension selects the format. It is replaced when it is complete. Runs that resume or follow append to it.'
+_chainq_row --output flag 'Output file; its extension selects the format. An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it.'
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too.'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256.'
 _chainq_row --color flag 'When to use colors. auto: on a terminal, unless NO_COLOR is set.'

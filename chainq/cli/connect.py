@@ -13,7 +13,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import ChainqError, NotFoundError, UsageError, sentences
+from chainq.errors import ChainqError, NotFoundError, Phrase, UsageError, sentences
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
@@ -172,7 +172,10 @@ def _url(text: str) -> str:
         return identifiers.url(text)
     except UsageError as error:
         if text == os.environ.get("CHAINQ_URL"):
-            error.message = f"CHAINQ_URL: {error.message}"
+            said = error.message
+            if isinstance(said, Phrase):
+                said = said.spelled(lambda _, value: f"CHAINQ_URL={value}")
+            error.message = f"CHAINQ_URL: {said}"
         raise
 
 

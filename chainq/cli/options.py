@@ -267,7 +267,7 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
     output: str | None = option(
         "FILE",
         "Output file; its extension selects the format.\f"
-        "It is replaced when it is complete. Runs that resume or follow append to it.",
+        "An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it.",
         names="--output -o",
     )
 

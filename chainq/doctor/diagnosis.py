@@ -85,7 +85,9 @@ class _Examination:
         if error is not None and not latest.code and not latest.skipped:
             refused = isinstance(error, ServiceError) and error.code in ("HTTP 401", "HTTP 403")
             other = "login refused" if refused else "but not this service"
-            reached = "not reachable" if isinstance(error, UnreachableError) else f"reachable, {other}"
+            if isinstance(error, UnreachableError):
+                other = "server error" if self.prober.answered else ""
+            reached = f"reachable, {other}" if other else "not reachable"
             yield Check("connection", reached, str(error), error)
             return
         for _ in range(LATENCY_CALLS - 1):

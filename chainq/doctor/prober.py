@@ -25,6 +25,8 @@ MAX_CALLS = 39
 RETRIES = 1
 """Retries of a call after a transient failure."""
 
+REFUSED = "HTTP 429: the service refuses more calls for now"
+
 UNKNOWN = "unknown"
 """The finding of a check that could not be made."""
 
@@ -105,6 +107,7 @@ class Prober(Closing):
         self._failures = 0  # in succession
         self.calls = 0
         self.seconds: list[float] = []
+        self.answered = False  # whether any response came
         self.http = self.tls = ""
         self.encodings: set[str] = set()
         self.rate_limited: dict[str, Refusal] = {}
@@ -129,6 +132,8 @@ class Prober(Closing):
         except ChainqError as error:
             skipped = method in self.rate_limited
             self._failures += isinstance(error, UnreachableError) and not skipped
+            if skipped:
+                error.message = f"{method}: {REFUSED}"  # without the URL, which the report begins with
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
         if outcome.error is not None:
@@ -153,7 +158,7 @@ class Prober(Closing):
         self._report(report)
 
     def _observe(self, response: Response) -> None:
-        self.http, self.tls = response.http_version, response.tls
+        self.http, self.tls, self.answered = response.http_version, response.tls, True
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
         now, sent = time.monotonic(), self._sent.setdefault(self._method, [])
@@ -161,9 +166,7 @@ class Prober(Closing):
             header, wait = response.headers.get("retry-after", ""), retry_after(response, time.time())
             self.rate_limited[self._method] = Refusal(len(sent), now - sent[0] if sent else 0.0, header, wait)
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
-            raise UnreachableError(
-                "HTTP 429: the service refuses more calls for now", Phrase("lower {rate} or {concurrency}")
-            )
+            raise UnreachableError(REFUSED, Phrase("lower {rate} or {concurrency}"))
         sent.append(now)
 
 

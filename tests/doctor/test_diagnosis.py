@@ -153,7 +153,7 @@ def test_a_server_of_another_kind_fits_no_dialect() -> None:
         (Reply(401, "text/html", b"<b>who?</b>"), ExitCode.SERVICE, "reachable, login refused"),
         (Reply(200, "text/html", b"<html>hello</html>"), ExitCode.RESPONSE, "reachable, but not this service"),
         (Reply(200, "application/json", b'{"hello": 1}'), ExitCode.RESPONSE, "reachable, but not this service"),
-        (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE, "not reachable"),
+        (Reply(503, "text/html", b"later"), ExitCode.UNREACHABLE, "reachable, server error"),
     ],
 )
 def test_a_server_that_cannot_be_used_gets_no_more_calls(reply: Reply, code: ExitCode, finding: str) -> None:
