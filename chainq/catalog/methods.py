@@ -330,7 +330,7 @@ TRANSITION = (
     Column("transition_id", "string", "transition ID", Kind.ID, brief=5),
     Column("transaction_id", "string", "containing transaction", Kind.ID, brief=4),
     Column("program", "string", "source text of the program; tables and conditions have its ID", Kind.TEXT, brief=2),
-    Column("function_name", "string", "", brief=3),
+    Column("function_name", "string", "function executed in the transition", brief=3),
     Column("height", "string", "block height", Kind.HEIGHT, brief=1),
     Column("tpk", "string", "transition public key (group element)", Kind.ID),
     Column("tcm", "string", "transition commitment (field element)", Kind.ID),

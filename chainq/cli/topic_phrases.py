@@ -18,7 +18,7 @@ _FILLERS = """
 a an and the of to in on at by for over per with i do does can my is are it me how what where which why use using only
 all each get make want need please one two three five ten
 without between after before its this that show display
-another other change see write read mean meaning
+another other change see write read mean meaning turn off chainq
 """
 FILLERS = frozenset(_FILLERS.split())
 """Words that do not tell what is asked."""

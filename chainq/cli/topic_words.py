@@ -43,7 +43,7 @@ WORDS = by_word(
         "--network": "mainnet testnet",
         "--output": "overwrite overwriting replace clobber save-file write-file file-name",
         "--quiet": "silent progress progress-bar warnings",
-        "--retries": "retry backoff",
+        "--retries": "retry backoff 500 502 503 504",
         "--since": "hour hours day days minute minutes week weeks month months yesterday today ago last-hour last-day "
         "last-week last-month last-minutes",
         "--start": "from begin",
@@ -115,9 +115,9 @@ PLACES = {
     ),
     "fees": (
         "fee daily-fees fees-chart fees-day fees-block fees-sum total-fees average-fee gas",
-        "In microcredits: 1 credit is 1,000,000 microcredits. chainq show ID prints the fee of a transaction. For "
-        "sums, query an export with SQL: see Examples in docs/tables.md, and chainq help sql. An export begins at a "
-        "multiple of --partition: the query leaves out the part of a day before --since.\n"
+        "Fees are in microcredits: 1 credit is 1,000,000 microcredits. chainq show ID prints the fee of a transaction. "
+        "For sums, query an export with SQL: see Examples in docs/tables.md, and chainq help sql. An export begins at "
+        "a multiple of --partition: the query leaves out the part of a day before --since.\n"
         "Fees by day, in credits:\n"
         "  chainq export chain --to DEST --since 2024-05-11 --until 2024-05-13 --partition 1K\n"
         "  chainq sql DEST \"select date_trunc('day', b.timestamp) as day, sum(i.value_number) / 1e6 as credits from "
@@ -207,9 +207,10 @@ PLACES = {
         "command. docs/protocol.md describes the methods. See chainq help rpc.",
     ),
     "docs": (
-        "documentation manual man man-page guide tutorial example examples recipe recipes cookbook quickstart readme",
+        "documentation manual man man-page license guide tutorial example examples recipe recipes cookbook quickstart "
+        "readme",
         "man chainq and docs/reference.md describe all commands and options, docs/cookbook.md has recipes, and chainq "
-        "COMMAND --help has examples.",
+        "COMMAND --help has examples. chainq has the MIT license.",
     ),
     "install": (
         "installation installing upgrade update uninstall deinstall extras pip pipx uv windows macos docker kubernetes",
