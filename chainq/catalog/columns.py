@@ -121,5 +121,5 @@ def _near(name: str, paths: list[str]) -> list[str]:
     if ends := whole or [path for path in (*paths, *nested) if path.lower().endswith(f".{lower}")]:
         return ends[:3]
     lasts, inside = ({path.rpartition(".")[2]: path for path in reversed(some)} for some in (paths, nested))
-    near = alike(name, paths, 3) or [lasts[found] for found in alike(name, lasts, 3)]
+    near = alike(name, paths, 3) or [lasts[found] for found in alike(name.rpartition(".")[2], lasts, 3)]
     return near or [inside[found] for found in alike(name, inside, 1)]

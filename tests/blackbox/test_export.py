@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import re
 import shutil
 import socket
@@ -562,6 +563,16 @@ class Drifting(Moving):
                 row["transition_id"] = {"id": row["transition_id"]}
                 row["gained"] = "new"
         return reply._replace(body=json.dumps(content).encode()) if content else reply
+
+
+def test_a_partition_that_is_written_again_lacks_what_it_lacked(chainq: Program, server: Servers) -> None:
+    """Heights 100-199 of the sample chain have no subdag_root, and those after have one: no field was lost."""
+    words, url = ("export", "blocks", "0:300", "--partition", "100", "--to", "lake", "-w", "1"), server("--tip", "400")
+    assert "sends none" not in chainq(*words, url=url).err
+    os.truncate(chainq.home / "lake/blocks/start=000000100/data.parquet", 1000)
+    again = chainq(*words, url=url)
+    assert "1 partition written, 2 complete before" in again.err
+    assert "sends none" not in again.err
 
 
 def test_a_service_that_sends_other_fields(chainq: Program) -> None:

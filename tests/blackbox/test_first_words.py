@@ -212,7 +212,7 @@ def test_help_for_topics(chainq: Program) -> None:
         ("deployment", "adds a program"),
         ("case quotes", "ignores case"),
         ("nested", "of the items of an array"),
-        ("overwrite", "It is replaced when it is complete"),
+        ("overwrite", "replaced when the output is complete"),
         ("stop", "--end H"),
         ("tail", "--last N"),
         ("signal ctrl-c", "128+N"),
