@@ -35,9 +35,9 @@ SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
 
-def owned_method(*, records: bool, plaintext: bool, spends: bool, amounts: bool = False) -> Method:
-    """Return what describes the rows as the catalogue does: with the columns of the record, with its plaintext, with
-    what spends it, and with what it amounts to."""
+def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
+    """Return what describes the rows as the catalogue does: with the columns of the record, with its plaintext and what
+    it amounts to, and with what spends it."""
     ownership, record = BY_COMMAND["ownership"], BY_COMMAND["records"]
     columns = (OWNER, *ownership.columns)
     if records:
@@ -50,7 +50,7 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool, amounts: bool 
         columns += (PLAINTEXT, PLAINTEXT_JSON, RECORD_NAME, SENDER)
     if spends:
         columns += (SPENT_HEIGHT, SPENT_TRANSACTION)
-    if amounts:
+    if plaintext:  # last
         columns += (AMOUNT, TOKEN)
     return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None, condition="")
 
@@ -81,17 +81,15 @@ class Needed(NamedTuple):
     records: bool
     plaintext: bool
     spends: bool
-    amounts: bool
 
 
 def needed(paths: Iterable[str]) -> Needed:
     """Return what the columns of these paths, or their members, need."""
     roots = {path.partition(".")[0] for path in paths}
-    amounts = not roots.isdisjoint((AMOUNT.path, TOKEN.path))
-    inside = (PLAINTEXT.path, PLAINTEXT_JSON.path, RECORD_NAME.path, SENDER.path)
-    plaintext = amounts or not roots.isdisjoint(inside)
+    inside = (PLAINTEXT.path, PLAINTEXT_JSON.path, RECORD_NAME.path, SENDER.path, AMOUNT.path, TOKEN.path)
+    plaintext = not roots.isdisjoint(inside)
     records = plaintext or not roots.isdisjoint({column.path for column in BY_COMMAND["records"].columns} - SHARED)
-    return Needed(records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path)), amounts)
+    return Needed(records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path)))
 
 
 def readable(method: Method, *, several: bool, spent: bool) -> Method:
@@ -107,8 +105,8 @@ def readable(method: Method, *, several: bool, spent: bool) -> Method:
 
 def listed() -> Method:
     """Return the method with all columns, and a mark at those of a table of one view key without any option."""
-    columns = owned_method(records=True, plaintext=True, spends=True, amounts=True)
-    shown = readable(owned_method(records=True, plaintext=True, spends=False, amounts=True), several=False, spent=False)
+    columns = owned_method(records=True, plaintext=True, spends=True)
+    shown = readable(owned_method(records=True, plaintext=True, spends=False), several=False, spent=False)
     brief = {column.path: column.brief for column in shown.columns}
     return columns._replace(
         columns=tuple(column._replace(brief=brief.get(column.path, 0)) for column in columns.columns)

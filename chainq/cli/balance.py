@@ -75,8 +75,6 @@ def run(given: BalanceCommand) -> None:
         identity = {"owner": owner_hash(addresses, recorded_salt(given.checkpoint)), "start": start}
         identity["url"] = mask_url(service.url)
         kept = stack.enter_context(Checkpoint(given.checkpoint, identity, start, len(addresses)))
-        if given.network is not None:
-            check_network(service, given.network)
         keeper = stack.enter_context(
             Bookkeeper(
                 found,
@@ -89,6 +87,8 @@ def run(given: BalanceCommand) -> None:
             )
         )
         found.clear()
+        if given.network is not None:
+            check_network(service, given.network)
         try:
             _print_balances(
                 given,

@@ -88,7 +88,7 @@ def _wanted(given: OwnedOptions) -> Wanted:
         )
     height = None if given.as_of is None else parse_start(given.as_of)
     as_of = block_of(height, spends=given.spent or given.unspent)
-    plain = owned_method(records=True, plaintext=True, spends=True, amounts=True)
+    plain = owned_method(records=True, plaintext=True, spends=True)
     appended = given.checkpoint is not None or (given.follow and given.output is not None)
     settings = output.settings(_with_members(plain, requested), given, appended=appended)
     format_name = settings.format
@@ -99,15 +99,12 @@ def _wanted(given: OwnedOptions) -> Wanted:
         style = Style.TABLE
     # Ownership rows have no height, records do.
     records = given.records or named.records or decrypt or settings.can.needs_heights
-    amounts = named.amounts or readably
-    return Wanted(records, decrypt, given.spent, given.unspent, as_of, style, amounts)
+    return Wanted(records, decrypt, given.spent, given.unspent, as_of, style)
 
 
 def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
     """Return what describes the rows, with the members of the plaintext that `--columns` names."""
-    method = owned_method(
-        records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends, amounts=wanted.amounts
-    )
+    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
     if wanted.style is Style.TABLE and not given.columns:
         return readable(method, several=several, spent=given.spent)
     return _with_members(method, _requested(given))

@@ -57,17 +57,18 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
 
     A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
-    plaintext.MEMBER, record_name and sender too; with --spent or --unspent spent_height and spent_transaction.
-    --columns requests and decrypts what the columns that it names need, also amount and token_id. --spent and
-    --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours. With
-    both, all records are printed. --lake DEST takes what an export of full-blocks has.
+    plaintext.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent spent_height and
+    spent_transaction. --columns requests and decrypts what the columns that it names need. --spent and --unspent
+    read every full block from the first owned record to the tip, or to --as-of; that can take hours. With both, all
+    records are printed.
 
-    owned does not prove that the service lists every record. balance and verify do, and --spent and --unspent for the
-    full blocks that they read: these contain the records themselves.
+    owned does not prove that the service lists every record, even with --strict. balance and verify do, and --spent and
+    --unspent for the full blocks that they read: these contain the records themselves.
 
     Plain ownership rows show the service nothing of your keys. A table, --records, --decrypt, --spent and --unspent
-    do: they request the blocks and the transactions of your records, even with --lake. With --url DEST, an export of
-    chain, ownership and records, no service learns anything.
+    do: they request the blocks and the transactions of your records. --lake DEST requests none of those that an export
+    of chain, ownership and records has, except source texts of programs other than credits.aleo, which an export of
+    transitions has. With --url DEST, such an export, no service learns anything.
     """
 
 

@@ -289,8 +289,10 @@ class Client(Opened):
             given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
             records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
             block = block_of(height, spends=spent or unspent)
-        wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON, amounts=decrypt)
+        wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
         query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
+        with boundary():
+            self._service.need(*wanted.commands)
         # The limit is one of owned rows, and not of those that are compared.
         compared, heights = self._found(query._replace(limit=None))
         with boundary():
@@ -303,7 +305,7 @@ class Client(Opened):
                 self._warn_once(wallet.none_owned)
                 wallet.check()
 
-        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends, amounts=decrypt)
+        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
         rows = self._progress.follow(batches(), len(heights))
         return Rows(method, rows, typed=self._typed, of=self._of(range_of(query)))
 

@@ -177,6 +177,15 @@ class Service(Closing):
                 return found
         return self.fetch_range(query, heights)
 
+    def need(self, *commands: str) -> None:
+        """Raise IncompleteError if this is an export that has no rows of some commands at any height."""
+        if self._stored is not None:
+            self._stored.reader.need(*commands)
+
+    def reads_files(self, method: Method, heights: HeightRange) -> bool:
+        """Return whether `fetch_range` reads all rows of these heights from a data set, so that no service sees it."""
+        return self._stored is not None or (self._lake is not None and not self._lake.missing(Query(method), heights))
+
     def lacks(self, command: str) -> bool:
         """Return whether this is an export that has no rows of a command at any height."""
         return self._stored is not None and not self._stored.reader.has(command)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Method
-from chainq.catalog.tables import DERIVED, SOURCE, TABLES
+from chainq.catalog.tables import CHAIN, DERIVED, SOURCE, TABLES
 from chainq.errors import IncompleteError, Phrase, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
@@ -127,6 +127,14 @@ class Reader:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
         self._places(table, heights)
 
+    def need(self, *tables: str) -> None:
+        """Raise IncompleteError if the data set has no rows of some of these tables. The hint writes all of these."""
+        if missing := [table for table in tables if not self.has(table)]:
+            written = [one for table in missing for one in (CHAIN if table == SOURCE.command else (table,))]
+            what, does = ("table", "writes it") if len(missing) == 1 else ("tables", "writes them")
+            hint = self.export_hint(" ".join(written), does=does)
+            raise lacking(f"{self.label} has no {what} {', '.join(missing)}", hint)
+
     def lacking_before(self, lacks: str) -> IncompleteError:
         """Return the error that the data set lacks blocks before its first height, with how to have them."""
         written = self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before")
@@ -218,9 +226,7 @@ class Reader:
                 outside = HeightRange(heights.start, min(heights.end, own.start))
                 raise lacking(f"{self.label} has {own}, not {outside}", self.export_hint(table, outside, "writes them"))
             if not self.has(table):
-                # Decrypting ownership rows needs the records, too.
-                both = " ".join(one for one in ("records", "ownership") if table == "ownership" and not self.has(one))
-                raise lacking(f"{self.label} has no table {table}", self.export_hint(both or table))
+                raise lacking(f"{self.label} has no table {table}", self.export_hint(table))
             raise lacking(
                 f"{self.label} has no whole partition of {table} for {listed(missing)}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),
@@ -321,9 +327,9 @@ class Reader:
                 picked = (msgspec.json.decode(row) for row in self.rows(name, heights))
                 created = (row for row in picked if name == "records" or row.get("type") in RECORDS)
                 return {(row["transition_id"], int(row[index])) for row in created}
-        raise IncompleteError(
+        raise lacking(
             f"{self.label} does not tell the heights of ownership rows inside of a partition",
-            "export records or outputs as well, or request whole partitions",
+            f"request whole partitions, or {self.export_hint('records', does='writes records, which tell them')}",
         )
 
 

@@ -55,7 +55,8 @@ def check_heights(start: int, end: int | None) -> None:
 class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
-    `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
+    `keys`: sorted by address. Raises IncompleteError for an
+    export that lacks tables. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
     after each response before the first record. `ways`: what helps with a long run. `findings`: why the
     book is not exact, by record.
     """
@@ -71,6 +72,7 @@ class Bookkeeper(Closing):
         recorded: Callable[[Book], None] = lambda _: None,
         ways: str = FEWER,
     ) -> None:
+        service.need("ownership", "full-blocks")
         self._keys, self._service, self._warn = list(keys), service, warn
         self._progress, self._recorded, self._ways = progress, recorded, ways
         self._scanner = Scanner([key.text for key in keys], workers, progress)

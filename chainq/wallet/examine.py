@@ -1,7 +1,8 @@
 """Compares decrypted records with the outputs of their transactions: who sent them, and whether they are genuine.
 
-Each output is read from its transaction with one request. The name of a record, which its commitment needs, is declared
-in the source text of its program. Rows of transitions without record inputs contain that text.
+Each output is read from its full block if an export has that, else from its transaction with one request. The name of a
+record, which its commitment needs, is declared in the source text of its program. Rows of transitions without record
+inputs contain that text.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query
 from chainq.rows import fields
-from chainq.rows.outputs import RecordOutput, record_outputs
+from chainq.rows.outputs import RecordOutput, read_block_records, record_outputs
 from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
@@ -26,7 +27,8 @@ from chainq.wallet.records import NAMED, Key, in_words, key_of, shown
 
 NEWEST = 100  # blocks to search for a program's source text if its record's block does not have it
 
-_TRANSACTION, _TRANSITIONS = BY_COMMAND["transaction"], BY_COMMAND["transitions"]
+_FULL_BLOCKS, _TRANSACTION = BY_COMMAND["full-blocks"], BY_COMMAND["transaction"]
+_TRANSITIONS = BY_COMMAND["transitions"]
 _RECORD = fields.Picker(["transaction_id", "program_id", "height", "record_ciphertext"])
 _SOURCE = fields.Picker(["program"])
 
@@ -105,10 +107,24 @@ class Examiner:
 
     def _outputs(self, records: Sequence[Raw]) -> dict[Key, RecordOutput]:
         """Return the record outputs of the transactions of these records, by transition and index."""
-        wanted = dict.fromkeys(fields.text_of(_RECORD(record)[0]) for record in records)
+        wanted: dict[str, None] = {}  # as a set that keeps their order
+        stored: dict[HeightRange, None] = {}
+        for record in records:
+            transaction, _, height, _ = _RECORD(record)
+            number = fields.integer_of(height)
+            heights = None if number is None else HeightRange(number, number + 1)
+            if heights is not None and self._service.reads_files(_FULL_BLOCKS, heights):
+                stored[heights] = None
+            else:
+                wanted[fields.text_of(transaction)] = None
         found: dict[Key, RecordOutput] = {}
+        for heights in stored:
+            for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
+                for row in batch.rows:
+                    outputs = read_block_records(row).outputs
+                    found |= {(output.transition, output.place): output for output in outputs}
         try:
-            for batch in self._service.fetch_lookups(_TRANSACTION, list(wanted)):
+            for batch in self._service.fetch_lookups(_TRANSACTION, list(wanted)) if wanted else ():
                 for row in batch.rows:
                     found |= {(output.transition, output.place): output for output in record_outputs(row)}
         except NotFoundError:  # existing ones were yielded before; the others have no output

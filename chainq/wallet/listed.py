@@ -45,13 +45,15 @@ def full_blocks(service: Service, heights: HeightRange, hint: str = "run the com
     """Yield the full blocks of heights.
 
     Raises Stopped as the service closes, and its errors. One of incomplete blocks has this hint: the hint for commands
-    that print blocks is of no use to a reader of their records.
+    that print blocks is of no use to a reader of their records. That of an export which lacks them remains.
     """
     try:
         for batch in service.fetch_range(Query(_FULL_BLOCKS), heights):
             service.connection.check_open()
             yield batch
     except IncompleteError as error:
+        if not error.again:
+            raise
         raise IncompleteError(error.message, hint) from error
 
 

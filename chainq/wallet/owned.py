@@ -31,14 +31,14 @@ from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends, announce
 
-_OWNERSHIP, _RECORDS = BY_COMMAND["ownership"], BY_COMMAND["records"]
+_OWNERSHIP = BY_COMMAND["ownership"]
 _OWNER = fields.Picker([OWNER.path])
 
 
 class Wanted(NamedTuple):
     """What to print besides an owned row: its record row (`records`), and the record's plaintext (`plaintext`), with
-    the facts of its output, in that `style`. `spent`, `unspent`: only such records, with their spends, as of the block
-    `as_of`, negative from the end of the chain. `amounts`: the amount, in separate columns.
+    the facts of its output and its amount, in that `style`. `spent`, `unspent`: only such records, with their spends,
+    as of the block `as_of`, negative from the end of the chain.
     """
 
     records: bool = False
@@ -47,12 +47,17 @@ class Wanted(NamedTuple):
     unspent: bool = False
     as_of: int = -1
     style: Style = Style.TEXT
-    amounts: bool = False
 
     @property
     def spends(self) -> bool:
         """Return whether the spends of records are needed."""
         return self.spent or self.unspent
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands whose rows are read, which an export must have."""
+        blocks = self.plaintext or self.spends
+        return ("ownership", *(["records"] if self.records else []), *(["full-blocks"] if blocks else []))
 
     def bounded(self, bounds: Bounds) -> Bounds:
         """Return the bounds of a range of rows; without an end they end with `as_of` if spends are needed."""
@@ -246,9 +251,7 @@ class Wallet(Closing):
             examined = self._examiner.examine(records, opened)
             for record, members, one, more in zip(records, joined, opened, examined, strict=True):
                 program = fields.text_of(members.get("program_id"))
-                added, amount = shown_plaintext(
-                    str(one.plaintext), program, self.wanted.style, amounts=self.wanted.amounts
-                )
+                added, amount = shown_plaintext(str(one.plaintext), program, self.wanted.style)
                 members |= added | more
                 self.amounts[key_of(record)] = amount
         return joined
@@ -286,11 +289,13 @@ class OwnedService(Service):
     """A service whose ranges of ownership rows contain only rows that a wallet owns.
 
     `network`: one of `network.NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
+    Raises IncompleteError for an export that lacks tables.
     """
 
     def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **listeners: Any) -> None:
         super().__init__(*arguments, **listeners)
         self._wallet, self._network = wallet, network
+        self.need(*wallet.wanted.commands)
 
     def density(self, query: Query, heights: HeightRange) -> Known:
         """Return the density of the rows that are compared."""
@@ -312,8 +317,8 @@ class OwnedService(Service):
             check_network(self, self._network)
             self._network = None  # once a run
         self._wallet.wanted.check(heights, self)
-        if self._stored is not None and self._wallet.wanted.records:  # the whole range, not the first part that is read
-            for method in (_OWNERSHIP, _RECORDS):
-                self._stored.reader.check(method.command, heights)
+        if self._stored is not None:  # the whole range, not the first part that is read
+            for command in self._wallet.wanted.commands:
+                self._stored.reader.check(command, heights)
         everything = super().fetch_range(query._replace(method=_OWNERSHIP, limit=None), heights, asked)
         return self._wallet.owned(everything, self, self.calls.warn)

@@ -2,10 +2,11 @@
 
 An ownership row has no height, but in height order its position among the rows of its chunk is the position of a record
 at the same height. One request for the record at that position shows the height, and one for the records of that height
-contains its row. If a server's pages do not match, the records of the whole chunk are fetched.
+contains its row. If a server's pages do not match, the records of the whole chunk are fetched. If an export has them,
+they are read from there, and nothing shows a service which are owned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -60,12 +61,15 @@ class RecordFinder:
         """Return the record rows of these rows of a batch. Raises IncompleteError if the service has none."""
         known: dict[Key, Raw] = {}
         found = []
+        wanted = {key_of(batch.rows[number]) for number in numbers}
+        if wanted and batch.heights is not None and self._service.reads_files(_METHOD, batch.heights):
+            known = self._all(batch.heights, wanted)
         for number in numbers:
             key = key_of(batch.rows[number])
             if key not in known and batch.heights is not None:
                 known |= self._at_place(batch.heights, number, len(batch.rows))
                 if key not in known:
-                    known |= self._all(batch.heights)
+                    known |= self._all(batch.heights, wanted)
             if key not in known:
                 raise IncompleteError(f"records/all {batch.heights}: {shown(key)} is owned, but has no record")
             found.append(known[key])
@@ -88,8 +92,13 @@ class RecordFinder:
             return {}
         return {key_of(row): row for row in page.rows}
 
-    def _all(self, heights: HeightRange) -> dict[Key, Raw]:
-        return {key_of(row): row for batch in self._service.fetch_range(Query(_METHOD), heights) for row in batch.rows}
+    def _all(self, heights: HeightRange, wanted: Collection[Key]) -> dict[Key, Raw]:
+        found: dict[Key, Raw] = {}
+        for batch in self._service.fetch_range(Query(_METHOD), heights):
+            found |= {key: row for row in batch.rows if (key := key_of(row)) in wanted}
+            if len(found) == len(wanted):
+                break
+        return found
 
 
 def decrypt(record: Raw, key: ViewKey) -> Opened:

@@ -44,8 +44,8 @@ def amount_in(program: str, members: Members) -> Amount:
     return Amount(program, token if isinstance(token, str) else "", amount)
 
 
-def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = False) -> tuple[dict[str, Raw], Amount]:
-    """Return the fields to add to a record's row (with `amounts`, its amount too), and its amount."""
+def shown_plaintext(text: str, program: str, style: Style) -> tuple[dict[str, Raw], Amount]:
+    """Return the fields to add to a record's row, and its amount."""
     members: Members | None
     try:
         members = members_of(text)
@@ -53,12 +53,11 @@ def shown_plaintext(text: str, program: str, style: Style, *, amounts: bool = Fa
         members = None
     amount = amount_in(program, members or {})
     plaintext = text if style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
+    number: int | str | None = str(amount) if style is Style.TABLE else amount.amount
+    if number is not None and style is not Style.PYTHON:
+        number = str(number)  # text, as of balance: a number may be rounded
     added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
-    if amounts:
-        number: int | str | None = str(amount) if style is Style.TABLE else amount.amount
-        if number is not None and style is not Style.PYTHON:
-            number = str(number)  # text, as of balance: a number may be rounded
-        added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
+    added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
 
 

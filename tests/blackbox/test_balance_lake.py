@@ -46,6 +46,46 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     assert len(rows) == sum(totals[2] for totals in wallet.totals(END - 1).values())
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("balance --end 200", "has no table full-blocks; chainq export chain 0:200 --to lake writes it"),
+        ("owned 0:200 --unspent", "has no table full-blocks; chainq export chain 0:200 --to lake writes it"),
+        ("owned 0:200 --records", "has no table records; chainq export records 0:200 --to lake writes it"),
+        (
+            "owned --table",
+            "has no tables records, full-blocks; chainq export chain records 0:200 --to lake writes them",
+        ),
+        ("owned --columns amount", "has no tables records, full-blocks; chainq export chain records 0:200 --to lake"),
+        ("owned 20:150", "or chainq export records 0:200 --to lake writes records, which tell them"),
+    ],
+)
+def test_the_first_message_names_all_that_an_export_lacks(chainq: Program, command: str, told: str) -> None:
+    """One command writes what the rows need, whichever part of it would be read first."""
+    words = ("ownership", "0:200", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url="demo:").code == 0
+    ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
+    assert told in one_line(ran, 6)
+
+
+def test_owned_shows_no_service_which_records_it_decrypts(chainq: Program, server: Servers) -> None:
+    """Records and outputs that an export has are read from there, so nothing is requested for one record."""
+    url, key = server("--tip", "299"), {VARIABLE: PUBLISHED.text}
+    words = ("chain", "ownership", "records", ":200", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url=url).code == 0
+    decrypted = ("owned", ":200", "--decrypt", "-w", "1")
+    ran = chainq(*decrypted, "-v", "--lake", "lake", url=url, env=key)
+    assert ran.out == chainq(*decrypted, url=url, env=key).out
+    assert (ran.code, len(ran.rows), json.loads(ran.rows[0])["amount"]) == (0, 2, "1000000")
+    assert "records/all" not in requests(ran.err)
+    assert "chainTransaction" not in requests(ran.err)
+
+
+def requests(log: str) -> str:
+    """Return the lines of a log that are of requests."""
+    return "\n".join(line for line in log.splitlines() if " from lake" not in line)
+
+
 def test_owned_reads_an_export_with_records(chainq: Program, server: Servers) -> None:
     """What the pages say to export is enough; without records the error names the whole partitions of the range."""
     url, key = server("--tip", "299"), {VARIABLE: PUBLISHED.text}

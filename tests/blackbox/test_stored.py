@@ -200,8 +200,7 @@ def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> N
                 line for line in screen.splitlines() if line.split()[:1] in told
             ]
     for command in ("records", "transitions", "ownership"):
-        tables = "records ownership" if command == "ownership" else command
-        export = f"chainq export {tables} 2637:2638 --to lake writes it"
+        export = f"chainq export {command} 2637:2638 --to lake writes it"
         said(chainq(command, "2637", url="lake"), 6, f"lake has no table {command}; {export}")
         copied = chainq("export", command, "2637", "--to", "copy", "-q", "--url", "lake", url=None)
         assert copied.err.endswith(f"lake has no table {command}; {export}; 0 of 1 partition written\n")

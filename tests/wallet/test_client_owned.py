@@ -45,7 +45,7 @@ def test_rows_of_several_keys_with_their_records() -> None:
 def test_amounts_keep_every_digit(members: str, amount: int | None, token: str | None) -> None:
     """As an int; None for a record without one."""
     text = f"{{\n  owner: {PUBLISHED.address}.private,\n  {members}\n  _nonce: 1group.public\n}}"
-    added, _ = shown_plaintext(text, "a.aleo", Style.PYTHON, amounts=True)
+    added, _ = shown_plaintext(text, "a.aleo", Style.PYTHON)
     row = {name: msgspec.json.decode(value) for name, value in added.items()}
     assert (row["plaintext"], row["amount"], row["token_id"]) == (text, amount, token)
 

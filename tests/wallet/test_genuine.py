@@ -113,6 +113,7 @@ def examined(source: str | None) -> tuple[dict[str, Any], Examiner, list[str]]:
     looked_up = [Batch([confirmed(json.dumps(sent))])]
     blocks = SimpleNamespace(tip_height=lambda: 500)
     service = SimpleNamespace(fetch_range=fetch, fetch_lookups=lambda *_: iter(looked_up), blocks=blocks)
+    service.reads_files = lambda *_: False
     examiner = Examiner(cast("Any", service), warned.append)
     (found,) = examiner.examine([Raw(json.dumps(record).encode())], [opened])
     return {name: json.loads(bytes(value)) for name, value in found.items()}, examiner, warned

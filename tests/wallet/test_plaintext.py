@@ -45,7 +45,7 @@ def test_amounts() -> None:
 
 def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
     """It has no members and no amount."""
-    added, amount = shown_plaintext("?{\n}", "x.aleo", Style.TABLE, amounts=True)
+    added, amount = shown_plaintext("?{\n}", "x.aleo", Style.TABLE)
     assert {name: bytes(value) for name, value in added.items()} == {
         "plaintext": b'"?{ }"',
         "plaintext_json": b"null",
@@ -57,9 +57,9 @@ def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
 
 def test_an_amount_is_text_in_other_formats() -> None:
     """As of balance: jq and others round numbers above 2**53; a record without a token has null."""
-    added, _ = shown_plaintext(RECORD, "token_registry.aleo", Style.TEXT, amounts=True)
+    added, _ = shown_plaintext(RECORD, "token_registry.aleo", Style.TEXT)
     assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"%d"' % (2**128 - 1), b'"7field"')
-    added, _ = shown_plaintext("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT, amounts=True)
+    added, _ = shown_plaintext("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT)
     assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"5"', b"null")
 
 
