@@ -139,7 +139,8 @@ class JsonlRows(TextRows):
                 fields = members(line)
                 yield [fields.get(name) for name in names] if self._flat else pick(line)
             except ValueError:
-                wrong = f"line {number}: {excerpt(line.decode(errors='replace').strip(), 60)}"
+                text = excerpt(line.decode(errors="replace").strip(), 60)
+                wrong = f"line {number}: {text}" if text else f"line {number} is empty"
         if wrong or ends:
             damaged(_with_end(wrong, *ends))
 

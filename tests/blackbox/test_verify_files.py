@@ -339,6 +339,14 @@ def test_heights_beyond_those_of_a_file(
     ]
 
 
+def test_an_empty_line(files: dict[tuple[str, str], Path], program: Program, tmp_path: Path) -> None:
+    """The finding names it in words."""
+    path, data = tmp_path / "rows.jsonl", files["records", "jsonl"].read_bytes()
+    path.write_bytes(data.replace(b"\n", b"\n\n", 1))
+    (found,) = map(json.loads, program("verify", str(path), "--jsonl").rows)
+    assert (found["check"], found["found"]) == ("invalid", "line 2 is empty")
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_file_that_was_cut(kind: str, files: dict[tuple[str, str], Path], program: Program, tmp_path: Path) -> None:
     """The end of a file is missing, in the middle of a row."""
