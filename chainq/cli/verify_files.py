@@ -88,6 +88,7 @@ def run(given: VerifyCommand) -> None:
                 write_findings(once.of_service(steps), writer, verdict)
             elif files.unseen and hashes is None:
                 verdict.compared = f"; {spelled(files.unseen)}"
+            verdict.compared += files.unordered
             if not files.range_known:
                 verdict.compared += f"; {spelled(_UNBOUNDED if compared or files.every_height else _SPARSE)}"
             if hashes is None:

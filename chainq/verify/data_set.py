@@ -81,6 +81,7 @@ class DataSetCheck:
     """
 
     range_known = every_height = counted = True  # whatever its rows are, a receipt counts them
+    unordered = ""
     differs = False  # an export writes partitions again, whatever differs
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import DecodeError
 
-from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.methods import BY_COMMAND, Method, height_of
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, OutputError, Phrase, UsageError
 from chainq.heights.range import HeightRange
@@ -45,6 +45,9 @@ class RowsCheck:
     hint = hashed = ""  # it does not record whether hashes were recomputed
     unseen = ""
     """What the file does not show by itself, in words; known after `steps`, as `heights` is."""
+
+    unordered = ""
+    """That the order of the rows was not checked, as the end of a sentence; empty if it was. Known after `steps`."""
 
     range_known = True
     """Whether the expected heights are known, after `steps`. Else the heights are those of the rows."""
@@ -137,7 +140,7 @@ class RowsCheck:
 
     def _of_rows(self) -> Iterator[Step]:
         """Yield what is wrong with the rows."""
-        from chainq.verify.tables import TableCheck, checked_columns, is_reversed
+        from chainq.verify.tables import TableCheck, is_reversed
 
         try:
             file = _open_file(self._path)
@@ -150,13 +153,11 @@ class RowsCheck:
         sealed = self._sealed = file.receipt
         method = _method_of(self._path, file, self._command)
         file.names = file.names or [column.path for column in method.columns]  # JSON without rows names none
-        names = checked_columns(method, file.names)
-        if not names:
-            raise UsageError(f"{self._path} has none of the columns that can be verified")
+        names, height = self._checked(method, file), height_of(method)
         self._recorded = self._recorded or file.heights
         due, filtered = self._due or file.heights, self._said is not None and bool(self._said.where)
         check = TableCheck(method, names, due, filtered=filtered)
-        damages: list[str] = []
+        placed, damages = height in names, list[str]()
 
         def finding(height: int | None, contradiction: Contradiction) -> Finding:
             return self._repair.finding(height, method.command, contradiction)
@@ -172,7 +173,7 @@ class RowsCheck:
 
         self._progress.begin(file.length() if self._progress.shown else None, "rows")
         for table in file.tables(names, damages.append):
-            if not check.rows and method.height in names and is_reversed(table[method.height]):
+            if placed and not (check.rows or method.listed) and is_reversed(table[height]):
                 raise UsageError(f"{self._path} begins with the highest height", Phrase("write it without {reverse}"))
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
@@ -184,7 +185,18 @@ class RowsCheck:
         if self._said is not None:
             yield from _difference(self._said, check.rows)
         self._rows = FileRows(file, method, check.heights, finding, file.derived)
-        self._say(method, check, placed=method.height in names)
+        self._say(method, check, placed=placed)
+
+    def _checked(self, method: Method, file: RowsFile) -> list[str]:
+        """Return the columns to check. Raises UsageError if there are none."""
+        from chainq.verify.tables import checked_columns
+
+        names = checked_columns(method, file.names)
+        if self._said is not None and self._said.start is None:  # heights that were given one by one, in any order
+            names = [name for name in names if name != height_of(method)]
+        if not names:
+            raise UsageError(f"{self._path} has none of the columns that can be verified")
+        return names
 
     def _of_seal(self, file: RowsFile, sealed: "Receipt") -> list[Located]:
         """Return what is wrong by the receipt in a partition."""
@@ -204,7 +216,8 @@ class RowsCheck:
             return
         self.range_known = self._due is not None or self._recorded is not None or not len(heights)
         unchecked = ["missing rows"] * (not method.linked or not len(heights))
-        unchecked += ["duplicate rows"] * (not check.identified) + ["the order of rows"] * (not placed)
+        unchecked += ["duplicate rows"] * (not check.identified)
+        self.unordered = "" if placed else "; not checked: the order of rows, which have no heights"
         self.unseen = f"not checked without a receipt: {', '.join([*unchecked, 'fields without a checksum'])}"
         if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
             self.unseen = f"the file has no rows of {' and '.join(map(str, gaps))}; {self.unseen}"

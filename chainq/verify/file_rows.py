@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Method
+from chainq.catalog.methods import Column, Method, height_of
 from chainq.catalog.tables import DERIVED
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
@@ -138,7 +138,7 @@ class FileRows(NamedTuple):
 
     @property
     def _keys(self) -> list[str]:
-        return [self.method.height or "", *self.identity]
+        return [height_of(self.method) or "", *self.identity]
 
     def _keyed(self, rows: Iterable[tuple[Key, Texts]]) -> Iterator[Row]:
         return (Row(tuple(key), whole_number(height, 19), fields) for (height, *key), fields in rows)

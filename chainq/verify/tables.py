@@ -14,7 +14,7 @@ import pyarrow as pa
 from msgspec import Raw
 from pyarrow import compute
 
-from chainq.catalog.methods import Method
+from chainq.catalog.methods import Method, height_of
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import array_of, integer_of, object_of
 from chainq.rows.full_block import IDENTITY
@@ -50,7 +50,7 @@ class Rising(NamedTuple):
 
 def checked_columns(method: Method, names: Iterable[str]) -> list[str]:
     """Return the columns that `TableCheck` checks."""
-    wanted = {method.height, *(IDENTITY.get(method.command) or method.identity), *_rising(method).values()}
+    wanted = {height_of(method), *(IDENTITY.get(method.command) or method.identity), *_rising(method).values()}
     wanted |= {WITHIN} if method.linked else set()
     return [name for name in names if name in wanted or name.rpartition(".")[2] in IDS]
 
@@ -67,7 +67,7 @@ class TableCheck:
     ) -> None:
         self._method, self._due, self._filtered = method, heights, filtered
         present = set(names)
-        self._height = method.height if method.height in present else None
+        self._height = height if (height := height_of(method)) in present else None
         identity = IDENTITY.get(method.command) or method.identity
         self._identity = list(identity) if present.issuperset(identity) else []
         self.identified = bool(self._identity) or method.linked  # duplicate rows are found

@@ -151,9 +151,9 @@ def test_transactions_of_a_range_are_compared(kind: str, chainq: Program, server
     shown = chainq("verify", str(path), "--full", "--table", url=url).out.decode()
     assert shown.count("expected") == 1 and lost["expected"][-20:] in "".join(shown.split())
     beside(path).unlink()
-    said = "not checked without a receipt: missing rows, the order of rows, fields without a checksum (--start, --end"
+    bounded = "--start, --end and " if kind == "jsonl" else ""  # whose rows have no heights
+    said = f"not checked without a receipt: missing rows, fields without a checksum ({bounded}--full"
     assert said in one_line(chainq("verify", str(path)), 0)
-    assert "pass --start and --end" in one_line(chainq("verify", str(path), "--full", url=url), 2)
     ran = chainq("verify", str(path), "--full", "--jsonl", "--start", "100", "--end", "220", url=url)
     assert [json.loads(row) for row in ran.rows] == [lost]
 
