@@ -145,8 +145,9 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     again = f"{shlex.quote(name)}{hashed}{full}"
     first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
     export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
-    altered = not given.full and not verdict.findings.keys().isdisjoint(("content", "receipt"))
-    named = Phrase("{full} shows which rows were altered; ", full=True) if altered else ""
+    found = verdict.findings.keys()
+    unnamed = not (given.full or "altered" in found or found.isdisjoint(("content", "receipt")))
+    named = Phrase("{full} shows which rows were altered; ", full=True) if unnamed else ""
     return named + f"to write these partitions again: {first}{export}"
 
 
