@@ -552,6 +552,18 @@ def test_files_that_changed_places_are_one_finding_each(
     assert len(found) == 2
 
 
+def test_a_partition_of_another_chain(exported: Path, program: Program, server: Servers, tmp_path: Path) -> None:
+    """Its rows are compared with the other commands: `--full` would name no more."""
+    root, other, url = tmp_path / "lake", tmp_path / "other", server("--tip", "400", "--seed", "7")
+    shutil.copytree(exported, root)
+    ran = program("export", "records", "200:300", "--partition", "100", "--to", str(other), "-w", "1", "-q", url=url)
+    assert ran.code == 0, ran.err
+    shutil.copy(file_of(other, "records"), file_of(root, "records"))
+    ran = program("verify", str(root), "--jsonl")
+    assert {"receipt", "altered"} <= {json.loads(row)["check"] for row in ran.rows}
+    assert "--full shows which rows were altered" not in ran.err
+
+
 def test_a_row_whose_height_only_the_service_knows_is_one_finding(
     exported: Path, program: Program, server: Servers, tmp_path: Path
 ) -> None:
