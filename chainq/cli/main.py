@@ -100,7 +100,11 @@ def _advised(arguments: list[str], error: ChainqError) -> str:
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
     """Say what stopped the run, and die by the signal; return the exit code if it was no signal, but the time."""
-    incomplete = "; the last row may be incomplete, because the reader had stalled" if stop.mid_write else ""
+    incomplete = (
+        "; the reader had stalled, so the output may have part of the rest, and end within a row"
+        if stop.mid_write
+        else ""
+    )
     overdue = stop.number == signals.OVERDUE
     _complain(arguments, str(stop) + incomplete, stop)
     return OverdueError.exit_code if overdue else signals.die(stop.number)

@@ -1,6 +1,7 @@
 """SIGINT, SIGTERM, SIGHUP and the end of a run's time as an exception.
 
-It is deferred while rows are being written, so that rows stay complete.
+It is deferred while rows are being made and written, so that rows stay complete; only a write whose reader has
+stalled is broken off. A regular file has no reader: it ends with the last row that counts.
 
 Python drops an exception that is raised while a generator or an object is being deallocated. A signal whose exception
 is dropped is raised again a moment later (`_on_unraisable`); and one that other code swallowed is raised at the next
@@ -52,6 +53,7 @@ class _State:
     deferring = False
     pending: int | None = None  # the signal that came meanwhile
     ending: int | None = None  # the signal that the run is ending by
+    awaiting = False  # a reader that takes what is written
     progress = False  # whether the reader took bytes since the last alarm
     periods = 0  # of GRACE since `pending` came
     limit = ""  # of the run's time, as the user wrote it
@@ -93,11 +95,22 @@ def _on_alarm(_: int, frame: FrameType | None) -> None:
         number, _State.pending = _State.pending, None
         _on_signal(number, frame)
     else:
-        _State.periods += 1
-        if not _State.progress or _State.periods == MAX_PERIODS:
-            raise _interrupted(_State.pending, mid_write=True)
-        _State.progress = False
+        if _State.awaiting:
+            _State.periods += 1
+            if not _State.progress or _State.periods == MAX_PERIODS:
+                raise _interrupted(_State.pending, mid_write=True)
+            _State.progress = False
         signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+
+@contextmanager
+def awaiting_reader() -> Iterator[None]:
+    """Break off the write in this block if a signal came and the reader stalls (GRACE, MAX_PERIODS)."""
+    _State.awaiting = _State.progress = True
+    try:
+        yield
+    finally:
+        _State.awaiting = False
 
 
 def note_progress() -> None:

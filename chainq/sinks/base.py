@@ -5,15 +5,16 @@ Each kind has its own module: `stdout`, `atomic_file`, `append_file`, `pager`; `
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from select import select
 from shlex import quote
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Self
 
 from chainq.errors import OutputError
-from chainq.process.signals import PipeClosed, note_progress
+from chainq.process.signals import PipeClosed, awaiting_reader, note_progress
 from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class Sink:
     def __init__(self, descriptor: int, name: str) -> None:
         self._descriptor = descriptor
         self._name = name
+        self._has_reader = True  # one that may stall
+        with suppress(OSError):  # a closed descriptor, which the first write reports
+            self._has_reader = not S_ISREG(os.fstat(descriptor).st_mode)
         self.written = 0  # bytes, by this run
         self.length = 0
 
@@ -56,19 +60,20 @@ class Sink:
         Raises PipeClosed if the reader has closed the pipe, else OutputError with the number of bytes written.
         """
         view = memoryview(data)
-        while view:
-            try:
-                count = os.write(self._descriptor, view)
-            except BlockingIOError:  # another process that shares the pipe made it non-blocking
-                select([], [self._descriptor], [])
-                continue
-            except BrokenPipeError:
-                raise PipeClosed from None
-            except OSError as error:
-                raise self._failure(error) from None
-            self.written += count
-            note_progress()
-            view = view[count:]
+        with awaiting_reader() if self._has_reader else nullcontext():
+            while view:
+                try:
+                    count = os.write(self._descriptor, view)
+                except BlockingIOError:  # another process that shares the pipe made it non-blocking
+                    select([], [self._descriptor], [])
+                    continue
+                except BrokenPipeError:
+                    raise PipeClosed from None
+                except OSError as error:
+                    raise self._failure(error) from None
+                self.written += count
+                note_progress()
+                view = view[count:]
 
     def keep(self) -> None:
         """Mark what is written so far as valid, whatever happens later: it ends with a complete row.

@@ -4,11 +4,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 
 from chainq.process import signals
-from chainq.process.signals import Interrupted, raise_if_ending, signals_deferred
+from chainq.process.signals import Interrupted, awaiting_reader, raise_if_ending, signals_deferred
 from harness.program import LONGEST
 
 
@@ -20,20 +21,28 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
         ("deferring", False),
         ("pending", None),
         ("ending", None),
+        ("awaiting", False),
         ("progress", False),
         ("periods", 0),
     ):
         monkeypatch.setattr(signals._State, name, value)
 
 
-def write_under_signal(alarms: int, *, reading: bool) -> None:
+def write_under_signal(alarms: int, *, reading: bool, to_file: bool = False) -> None:
     """Write while a signal is pending and the alarm rings `alarms` times; the reader reads before each, or not."""
-    with signals_deferred():
+    with signals_deferred(), nullcontext() if to_file else awaiting_reader():
         signals._on_signal(signal.SIGTERM, None)
         for _ in range(alarms):
             if reading:
                 signals.note_progress()
             signals._on_alarm(signal.SIGALRM, None)
+
+
+def test_rows_for_a_file_are_finished() -> None:
+    """What takes long there is to make the rows, or a slow disk: the signal is raised after they count."""
+    with pytest.raises(Interrupted) as caught:
+        write_under_signal(signals.MAX_PERIODS, reading=False, to_file=True)
+    assert not caught.value.mid_write
 
 
 def test_a_slow_reader_is_waited_for() -> None:
