@@ -108,8 +108,8 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
     a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. What export chain wrote (--url DEST) has an index of transitions. In a pipe values
-    are whole, unless COLUMNS is set.
+    for them in the newest blocks. What export chain wrote (--url DEST) has an index of transitions, which serve --lake
+    does not serve. In a pipe values are whole, unless COLUMNS is set.
     """
 
     objects: list[str] = argument(

@@ -1,6 +1,7 @@
 """The dialect of one service: stated, remembered from an earlier run, or detected when it first makes a difference."""
 
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 from msgspec import Raw
@@ -22,6 +23,7 @@ class ServiceDialect:
     def __init__(self, name: str, names: Names, connection: Connection, url: str, profile: str | None) -> None:
         self.name, self.names = name, names
         self._connection, self._url, self._profile = connection, url, profile
+        self._detecting = Lock()
         self._known = None if name == AUTO else DIALECTS[name].with_names(names)
 
     @property
@@ -46,16 +48,17 @@ class ServiceDialect:
 
         Raises ChainqError if detection fails.
         """
-        known = self.known(method)
-        if known is None:
-            from chainq.fetching import dialect_detection
+        with self._detecting:  # once, of several threads
+            known = self.known(method)
+            if known is None:
+                from chainq.fetching import dialect_detection
 
-            def probe(name: str, params: Any) -> list[Raw]:
-                return self._connection.call(
-                    name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE
-                )
+                def probe(name: str, params: Any) -> list[Raw]:
+                    return self._connection.call(
+                        name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE
+                    )
 
-            known = self._known = dialect_detection.dialect_of(self._url, probe, self.names)
+                known = self._known = dialect_detection.dialect_of(self._url, probe, self.names)
         return known
 
     def explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, NotFoundError, Phrase, ServiceError, UsageError
+from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, meant_height, parse_height
 from chainq.heights.range import HeightRange
@@ -159,31 +159,13 @@ def _block(service: Service, height: int | None) -> BlockParts:
     summary = service.blocks.tip_block() if height is None else None
     at = service.blocks.tip_height() if height is None else height
     heights = HeightRange(at, at + 1)
-    own, lacks = _rows(service, "records", heights), False
-
-    def own_records() -> list[Raw]:
-        nonlocal lacks
-        try:
-            return own()
-        except ServiceError as error:
-            from chainq.transport.failures import NO_TABLE
-
-            lacks = error.code == str(NO_TABLE) and "no table records" in error.message
-            if not lacks:
-                raise
-            return []
-
     summaries, blocks, records = _side_by_side(
         _lookup(service, "block", at) if summary is None else lambda: [summary],
         _rows(service, "full-blocks", heights),
-        own_records,
+        _rows(service, "records", heights),
     )
     if not summaries or not blocks:
         raise NotFoundError(f"block {at} not found")
-    if lacks:  # an export that others serve: as of one in a folder, the outputs are its records
-        from chainq.stored.stand_ins import records_in
-
-        records = records_in(blocks[0])
     pick = Picker(["block_hash"])
     hashes = {text_of(pick(row)[0]) for row in (*summaries, *blocks, *records)} - {""}
     if len(hashes) > 1:

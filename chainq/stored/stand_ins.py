@@ -1,4 +1,4 @@
-"""Rows that replace the rows of a table missing from a data set, read from the tables of full blocks.
+"""Rows that replace the rows of a table missing from a data set, read from the tables of full blocks, or from these.
 
 Records are outputs, and transitions without record inputs are calls. They lack fields that only their own methods send:
 row ids, block hashes, and source texts of programs; their times are those of their blocks. They are therefore shown to
@@ -57,10 +57,17 @@ def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bo
     )
 
 
-def records_in(block: Raw) -> list[Raw]:
-    """Return the rows of `records` that a full block stands in for, if a served data set has no table of them."""
-    tables = table_rows(block)
-    return _rows("records", tables["outputs"], _times(tables["blocks"]))
+def can_stand_in(command: str) -> bool:
+    """Return whether other rows can stand in for those of a command."""
+    return command in _STAND_INS
+
+
+def stand_ins_in(blocks: Iterator[Batch], command: str) -> Iterator[Batch]:
+    """Yield the same rows of a command from full blocks: of a served data set, other tables cannot be read."""
+    table, _ = _STAND_INS[command]
+    for batch in blocks:
+        read = map(table_rows, batch.rows)
+        yield batch._replace(rows=[row for rows in read for row in _rows(command, rows[table], _times(rows["blocks"]))])
 
 
 def _rows(command: str, rows: Iterable[Raw], times: Mapping[int | None, str]) -> list[Raw]:
