@@ -41,7 +41,7 @@ def coded(text: str, title: str, prefix: str = "", hint: str = "") -> str:
 
 
 def _with_prefix(text: str, prefix: str) -> str:
-    """Return which text was meant whose prefix alone is mistyped, as its checksum shows; empty if none was."""
+    """Return a hint with the right prefix if only the prefix is mistyped, as the checksum shows; empty if not."""
     from chainq.catalog.kinds import PREFIXES
 
     data = text.lower().rpartition("1")[2]

@@ -67,7 +67,7 @@ def _about_range(command: str, start: str, extra: list[str]) -> str:
             for heights, other in ((start, word), (word, start)):
                 if other in PlainGroup.catalogue and is_range(heights):
                     return f"use chainq verify {heights} --commands {other}"
-        if command == "verify" and os.path.isdir(start):  # noqa: PTH112  # it bears a name that is too long
+        if command == "verify" and os.path.isdir(start):  # noqa: PTH112  # a Path raises for a name that is too long
             return OF_EXPORT
         if (bounds := re.fullmatch(r"([0-9_.KkMm]*):([0-9_.KkMm]*)", word)) and not is_range(start):
             named = [

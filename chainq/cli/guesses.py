@@ -88,7 +88,8 @@ def guess(word: str, commands: Collection[str], after: Sequence[str] = ()) -> st
     if (name := as_name(word)) in commands:
         return f"did you mean {name}?"
     if taker := "show" if kind_of(word) in WITH_SCREEN else "blocks" if _RANGE.fullmatch(word) else "":
-        return f"did you mean {after[0] if after and after[0] in commands else taker} {word}?"
+        method = BY_COMMAND.get(after[0]) if after else None
+        return f"did you mean {method.command if method and method.params else taker} {word}?"
     if word.lower() in DERIVED and word.lower() not in commands:
         query = f"select * from {word.lower()} limit 10"  # noqa: S608  # the name is one of DERIVED
         return f"it is a table of chainq export chain: chainq sql DEST '{query}'"
@@ -150,8 +151,7 @@ def guess_option(option: str, command: "Command | None", arguments: Sequence[str
     if (option, meant) == ("--last", "--newest"):
         return f"use --newest --limit {_last_of(arguments)}"
     one_dash = next((f"-{word}" for word in arguments if word.startswith("-") and f"-{word}" in known), None)
-    near = meant or one_dash or _nearest(option, known)
-    near = meant or _begun(option, known) or near
+    near = meant or _begun(option, known) or one_dash or _nearest(option, known)
     return _topic(option, command, near, arguments) or (f"did you mean {near}?" if near else _owners(option))
 
 

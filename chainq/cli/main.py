@@ -101,7 +101,7 @@ def _advised(arguments: list[str], error: ChainqError) -> str:
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
     """Say what stopped the run, and die by the signal; return the exit code if it was no signal, but the time."""
     incomplete = (
-        "; the reader had stalled, so the output may have part of the rest, and end within a row"
+        "; the reader had stalled, so the output may have rows of the rest, and end in the middle of one"
         if stop.mid_write
         else ""
     )

@@ -330,7 +330,7 @@ def is_range(word: str) -> bool:
     try:
         parse_range(word)
     except UsageError:
-        return _RANGE.fullmatch(word) is not None and not os.path.exists(word)  # noqa: PTH110  # it bears a name that is too long
+        return _RANGE.fullmatch(word) is not None and not os.path.exists(word)  # noqa: PTH110  # a Path raises for a name that is too long
     return True
 
 

@@ -23,7 +23,7 @@ def check(file: Path | None, resume: "ResumeSettings | None") -> None:
     """Raise UsageError for a run that writes no file as a whole."""
     if resume is not None:
         raise UsageError(f"--receipt cannot be combined with {'--checkpoint' if resume.checkpoint else '--follow'}")
-    other = file is not None and os.path.exists(file) and not file.is_file()  # noqa: PTH110  # it bears a long name
+    other = file is not None and os.path.exists(file) and not file.is_file()  # noqa: PTH110  # a Path raises for a long name
     if file is None or other or descriptor_of(file) is not None:
         raise UsageError("--receipt needs -o FILE, the name of a regular file")
 

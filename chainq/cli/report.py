@@ -131,7 +131,7 @@ class Reporter(Progress):
             elif not self._limited and not self.quiet:
                 from chainq.tuning import PATIENCE
 
-                ends = f"chainq retries for up to {PATIENCE:g} s, --rate N avoids it"
+                ends = f"chainq retries for up to {PATIENCE:g} s; use --rate N to stay below the limit"
                 self.line(f"{text}, the service limits the rate of calls; {ends}")
             self._limited = True
 

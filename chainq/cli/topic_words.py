@@ -182,8 +182,8 @@ PLACES = {
         "- input xargs batch standard-input ids",
         "block, transactions, transaction and show read heights or IDs from standard input, one per line, if their "
         "argument is -. A line can also be a row as jsonl: chainq blocks --last 5 --jsonl | chainq transactions -. An "
-        "invalid line ends the run with exit code 2; after one that is not found the run goes on, and its exit code is "
-        "1. See chainq help block. For the inputs of transitions see chainq help inputs.",
+        "invalid line ends the run with exit code 2; after one that is not found the run continues, and its exit code "
+        "is 1. See chainq help block. For the inputs of transitions see chainq help inputs.",
     ),
     "parquet": (
         "parquet-file",

@@ -189,7 +189,7 @@ def witnessed(heights: HeightRange, verdict: Verdict) -> str:
     return f"; {agrees}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 
-def anchored(verdict: Verdict) -> str:
+def anchor_advice(verdict: Verdict) -> str:
     """Return what to do if only the anchor was not reached; empty if there are other findings."""
     if verdict.findings.keys() != {ANCHOR}:
         return ""

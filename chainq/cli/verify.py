@@ -17,7 +17,17 @@ from chainq.cli import connect, output
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, anchored, begun, conclude, next_step, singles, witnessed, write_findings
+from chainq.cli.verdict import (
+    LISTED,
+    Verdict,
+    anchor_advice,
+    begun,
+    conclude,
+    next_step,
+    singles,
+    witnessed,
+    write_findings,
+)
 from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
@@ -135,7 +145,7 @@ def run(given: VerifyCommand) -> None:
     left_out = f"; not in this export: {', '.join(sorted(lacking, key=COMMANDS.index))}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
-    advice = anchored(verdict) or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
+    advice = anchor_advice(verdict) or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
     conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 
@@ -292,7 +302,7 @@ def _identity(
 def _reporter(given: VerifyCommand) -> Reporter:
     """Return what prints to stderr, and say that a range is one where a file has the same name."""
     reporter, word = connect.reporter(given), given.range
-    if word is not None and os.path.exists(word):  # noqa: PTH110  # it bears a name that is too long
+    if word is not None and os.path.exists(word):  # noqa: PTH110  # a Path raises for a name that is too long
         reporter.warn(f"{word} is read as heights; for the file or folder of that name use ./{word}")
     return reporter
 

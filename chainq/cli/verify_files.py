@@ -13,7 +13,7 @@ from chainq.cli import connect, output, verify
 from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, anchored, begun, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, anchor_advice, begun, conclude, write_findings
 from chainq.config.server import completed
 from chainq.errors import Phrase, UsageError
 from chainq.fetching.service import Service
@@ -111,10 +111,10 @@ def run(given: VerifyCommand) -> None:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
-    trusted = anchored(verdict)
+    anchor = anchor_advice(verdict)
     shuffled = _reordered(given, files, verdict)
     mended = verdict.repairable or (single and verdict.findings["invalid"])
-    conclude(verdict, reporter, "; ".join(filter(None, (trusted, strange, repair if mended else shuffled))))
+    conclude(verdict, reporter, "; ".join(filter(None, (anchor, strange, repair if mended else shuffled))))
 
 
 def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
@@ -170,7 +170,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     if is_url(name):
         hint = OF_URL if name == "demo:" else f"{OF_URL}; {OVER_HTTP}"
         raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", hint)
-    if ":" not in name and not os.path.exists(path):  # noqa: PTH110  # it bears a name that is too long
+    if ":" not in name and not os.path.exists(path):  # noqa: PTH110  # a Path raises for a name that is too long
         hint = "write the rows to a file with -o FILE, and verify that" if name == STDIN else ""
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder", hint)
     lake = not os.path.isfile(path)  # noqa: PTH113  # as above

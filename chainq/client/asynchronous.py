@@ -188,7 +188,7 @@ class AsyncClient:
 
     One thread makes the calls of a client, one after the other; the requests of each are still sent in parallel. For
     several ranges at a time, take as many clients. If a task is cancelled, as by `asyncio.wait_for`, its call ends with
-    the next response; one for a row of `async for` is finished, so that no row is lost. The next call waits for that,
+    the next response; one for a row of `async for` is finished, so that no row is lost. The next call waits for that;
     the end of the program does not.
 
         >>> import asyncio

@@ -265,10 +265,9 @@ class Client(Opened):
 
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
         `plaintext`, `plaintext_json`, `record_name`, `sender`, `amount` and `token_id` too. `amount` is an int, in the
-        smallest unit, or None. `spent` and `unspent` yield only records that
-        are, as of the block `as_of`, by default the tip, with `spent_height` and `spent_transaction`; a range without
-        an end ends there, too. Both read every full block from the first owned record to there before the first row,
-        which can take hours.
+        smallest unit, or None. `spent` and `unspent` yield only records that are, as of the block `as_of`, by default
+        the tip, with `spent_height` and `spent_transaction`; a range without an end ends there, too. Both read every
+        full block from the first owned record to there before the first row, which can take hours.
         `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (`pip install
         'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and IncompleteError
         after the last row if rows are malformed or records are not genuine.
@@ -302,7 +301,8 @@ class Client(Opened):
             with Wallet(found, wanted, count, self._progress.now) as wallet:
                 owned = wallet.owned(complete(compared, query.method), self._service, self._progress.warn)
                 yield from limited(owned, query.limit)
-                self._warn_once(wallet.none_owned)
+                if unowned := wallet.none_owned:
+                    self._warn_unowned(unowned, wallet.unowned)
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
@@ -325,15 +325,16 @@ class Client(Opened):
         """
         from chainq.client.balances import find_balance
         from chainq.wallet.balance import check_heights
-        from chainq.wallet.records import MISTYPED, NAMED
+        from chainq.wallet.records import MISTYPED
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
         with boundary():
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
             check_heights(first, last)
             balance = find_balance(self._service, found, first, last, count, self._progress)
-        if not balance.totals:
-            self._warn_once(f"no records of {', '.join(key.address for key in found[:NAMED])}; {MISTYPED}")
+        for address in {key.address for key in found} - {total.owner for total in balance.totals}:
+            hint = "" if balance.totals else f"; {MISTYPED}"
+            self._warn_unowned(f"no records of {address}{hint}", [address])
         return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
 
     def transitions(

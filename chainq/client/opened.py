@@ -1,7 +1,7 @@
 """`Opened`: what a client's methods are made of: its service, and how ranges and lookups of it become rows."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Unpack
@@ -94,7 +94,7 @@ class Opened(Closing):
             self._fill = _filling(complete._replace(headers=given.headers)) if arguments.flag("fill", fill) else None
             if self._fill:
                 complete = complete._replace(lake=self._fill.begun)
-        self._warned = False
+        self._unowned: set[str] = set()  # addresses that were said to own nothing
         self._typed = arguments.flag("typed", typed)
         self._progress = Progress(drawn=arguments.flag("progress", progress))
         self._service = Service(complete, report=partial(retried, self._progress.count))
@@ -102,10 +102,10 @@ class Opened(Closing):
             with boundary():
                 self._service.connection.opened()
 
-    def _warn_once(self, text: str) -> None:
-        """Log a warning about an address that owns nothing: once, as programs may read new blocks every minute."""
-        if text and not self._warned:
-            self._warned = True
+    def _warn_unowned(self, text: str, addresses: Sequence[str]) -> None:
+        """Log a warning about addresses that own nothing: once, as programs may read new blocks every minute."""
+        if not self._unowned.issuperset(addresses):
+            self._unowned.update(addresses)
             self._progress.warn(text)
 
     def __repr__(self) -> str:

@@ -188,7 +188,7 @@ def _misses(heights: HeightRange, facts: Facts) -> Asking[bool]:
     if facts.misses and facts.blocks and not ev.due(start):
         yield from due_rows(HeightRange(start, min(heights.end, start + tuning.NAMED_BLOCKS)), facts)
     missing = ev.missing(heights)[1]
-    if missing and not facts.misses:
+    if missing and not facts.misses and len(heights) > 1:
         yield from shown(HeightRange(missing[0], missing[0] + 1), facts)
         facts.misses = len(ev.missing(heights)[1]) < len(missing)
         if facts.misses:

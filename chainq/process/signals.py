@@ -1,7 +1,7 @@
 """SIGINT, SIGTERM, SIGHUP and the end of a run's time as an exception.
 
 It is deferred while rows are being made and written, so that rows stay complete; only a write whose reader has
-stalled is broken off. A regular file has no reader: it ends with the last row that counts.
+stalled is broken off, and never a write to a regular file.
 
 Python drops an exception that is raised while a generator or an object is being deallocated. A signal whose exception
 is dropped is raised again a moment later (`_on_unraisable`); and one that other code swallowed is raised at the next

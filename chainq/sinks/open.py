@@ -76,7 +76,7 @@ def _whole_file(path: Path, receipt: "Callable[[int, str], FileReceipt] | None")
 
 def has_receipt(file: Path) -> bool:
     """Return whether a file has a receipt beside it."""
-    return os.path.exists(receipt_path(file))  # noqa: PTH110  # it bears a name that is too long
+    return os.path.exists(receipt_path(file))  # noqa: PTH110  # a Path raises for a name that is too long
 
 
 def receipt_path(file: Path) -> Path:

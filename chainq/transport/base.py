@@ -105,13 +105,12 @@ class ServiceOptions(NamedTuple):
     but the default one. `dialect`: one of `DIALECTS` or `auto`; `names`: the server's own names beside it. `timeout`:
     seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after transient
     failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`: bytes,
-    for the responses of all calls together. `headers`: of every request; they may hold secrets. `cert`: a
-    client certificate, as FILE or FILE:KEY. `patient`: try to
-    reach a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness
-    rests on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit;
-    `deadline`: the time that the run may take, as the user wrote it. `run`: its id, with which that of each
-    request begins. `lake`: the data set to read what it proves from; empty for the
-    profile's, None for none at all.
+    for the responses of all calls together. `headers`: of every request; they may hold secrets. `cert`: a client
+    certificate, as FILE or FILE:KEY. `patient`: try to reach a server as often as `retries` say, also one that has not
+    responded yet. `strict`: rows whose completeness rests on belief are an error. `until`: the time, by
+    time.monotonic, at which the run is to end; None for no limit; `deadline`: the time that the run may take, as the
+    user wrote it. `run`: its id, with which that of each request begins. `lake`: the data set to read what it proves
+    from; empty for the profile's, None for none at all.
     """
 
     url: str = ""

@@ -55,10 +55,9 @@ def check_heights(start: int, end: int | None) -> None:
 class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
-    `keys`: sorted by address. Raises IncompleteError for an
-    export that lacks tables. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
-    after each response before the first record. `ways`: what helps with a long run. `findings`: why the
-    book is not exact, by record.
+    `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
+    after each response before the first record. `ways`: what helps with a long run. `findings`: why the book is not
+    exact, by record. Raises IncompleteError for an export that lacks tables.
     """
 
     def __init__(

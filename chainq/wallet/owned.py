@@ -114,9 +114,14 @@ class Wallet(Closing):
         self._keys.clear()
 
     @property
+    def unowned(self) -> list[str]:
+        """The addresses of keys that own none of the rows so far."""
+        return [key.address for number, key in enumerate(self._keys) if number not in self._owners]
+
+    @property
     def none_owned(self) -> Phrase | str:
         """Which keys own none of the rows so far, and what else to look at; empty if each key owns one."""
-        without = [key.address for number, key in enumerate(self._keys) if number not in self._owners]
+        without = self.unowned
         if not without or self.read is None:
             return ""
         more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""

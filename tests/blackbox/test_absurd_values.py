@@ -91,7 +91,7 @@ def test_a_balance_as_of_a_time_beyond_any_time(digits: int, chainq: Program) ->
         for flags in ((), ("--json",)):
             words = ("balance", key_file(chainq.home, PUBLISHED), "--start", "40", "--checkpoint", "kept", *flags)
             ran = chainq(*words, url=url)
-            said(ran, 0)
+            assert ran.code == 0, ran.err
             assert (b"1" + b"0" * digits in ran.out) == (digits == 14)
 
 

@@ -514,7 +514,7 @@ def test_without_a_range_a_data_set_that_begins_later_goes_on(chainq: Program, s
     """It goes on from its first height, and says so, with --dry-run too; other tables begin there as well."""
     url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
     assert chainq(*words, "200:300", "--partition", "100", "-q", url=url).code == 0
-    said = "; no range was given, so it goes on from height 200; pass 0: for the whole chain\n"
+    said = "; no range was given, so it continues at height 200; pass 0: for the whole chain\n"
     assert chainq(*words, "--dry-run", url=url).err.endswith(said)
     assert f"chainq: 1 partition of heights 300-399 to write, 1 complete{said}" in chainq(*words, url=url).err
     assert "no range" not in chainq(*words, url=url).err

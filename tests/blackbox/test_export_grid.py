@@ -117,7 +117,7 @@ def test_a_file_copied_to_a_wrong_place(chainq: Program) -> None:
     ran = chainq("verify", "lake", "--jsonl")
     assert "; run the commands in repair, which remove these files" in ran.err
     (one,) = map(json.loads, ran.rows)
-    assert (one["check"], one["repair"]) == ("misplaced", "rm -rf lake/blocks/start=000000600")
+    assert (one["check"], one["repair"]) == ("receipt", "rm -rf lake/blocks/start=000000600")
     remove(chainq.home, shlex.split(one["repair"])[2:])
     assert chainq("verify", "lake").code == 0
 
