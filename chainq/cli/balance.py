@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt
-from chainq.cli.output import on_terminal
+from chainq.cli.output import on_terminal, one_switch
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
@@ -39,12 +39,13 @@ _TOKEN = 2  # its column; numbers follow
 class _Scope(NamedTuple):
     """What a balance is of: the addresses of all keys, sorted, and the first block whose records count.
 
-    `width`: of a line of the terminal, for which a table abbreviates addresses and token IDs; 0 in a pipe, where they
-    are whole.
+    `form`: in which it is printed for programs, empty for a table. `width`: of a line of the terminal, for which a
+    table abbreviates addresses and token IDs; 0 in a pipe, where they are whole.
     """
 
     addresses: Sequence[str]
     start: int
+    form: str
     width: int
 
 
@@ -57,9 +58,9 @@ def run(given: BalanceCommand) -> None:
         _refuse_range(word)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")
-    _form(given)
-    start = 0 if given.start is None else _height(given.start, start=given.start)
-    end = None if given.end is None else _height(given.end, end=given.end)
+    form = one_switch(given, "json", "jsonl", "csv")
+    start = 0 if given.start is None else _height(given.start, "start")
+    end = None if given.end is None else _height(given.end, "end")
     if end is not None and (given.watch or given.checkpoint is not None):
         raise UsageError("--end cannot be combined with --watch or --checkpoint")
     check_heights(start, end)
@@ -96,7 +97,7 @@ def run(given: BalanceCommand) -> None:
                 keeper,
                 kept,
                 end,
-                _Scope(addresses, start, terminal_width() if for_screen else 0),
+                _Scope(addresses, start, form, terminal_width() if for_screen else 0),
                 reporter,
             )
         except Interrupted as stop:
@@ -107,22 +108,14 @@ def run(given: BalanceCommand) -> None:
         keeper.check()
 
 
-def _height(text: str, **option: str) -> int:
-    """Return the height that an option names. Raises UsageError, also for one that counts from the tip."""
+def _height(text: str, name: str) -> int:
+    """Return the height in an option. Raises UsageError, also for one that counts from the tip."""
     height = parse_start(text)
     if height < 0:
         raise UsageError(
-            Phrase(f"{{{next(iter(option))}}} counts from the tip; balance needs a height, such as 12345", **option)
+            Phrase(f"{{{name}}} counts from the tip; balance needs a height, such as 12345", **{name: text})
         )
     return height
-
-
-def _form(given: BalanceCommand) -> str:
-    """Return the form for programs that was asked for; empty for a table. Raises UsageError for several."""
-    forms = [name for name in ("json", "jsonl", "csv") if getattr(given, name)]
-    if len(forms) > 1:
-        raise UsageError(f"{' and '.join(f'--{name}' for name in forms)} cannot be combined")
-    return forms[0] if forms else ""
 
 
 def _ways(given: BalanceCommand) -> str:
@@ -155,7 +148,6 @@ def _print_balances(
     reporter: Reporter,
 ) -> None:
     """Print the balance once, or each time that it changes."""
-    form = _form(given)
     shown: list[Total] | None = None
     book = kept.book
     with open_sink(None, pager=not given.watch) as sink:
@@ -175,11 +167,12 @@ def _print_balances(
             except ChainqError as error:
                 kept.failed(str(error))
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
-                    out.write(_text(form, book, shown, scope, reporter))
+                    out.write(_text(book, book.totals(), shown, scope, reporter))
                 raise
-            if book.totals() != shown:
-                out.write(_text(form, book, shown, scope, reporter))
-            shown = book.totals()
+            totals = book.totals()
+            if totals != shown:
+                out.write(_text(book, totals, shown, scope, reporter))
+            shown = totals
             sink.keep()
             if not given.watch:
                 sink.finish()
@@ -190,18 +183,19 @@ def _print_balances(
             time.sleep(interval)
 
 
-def _text(form: str, book: Book, shown: Sequence[Total] | None, scope: _Scope, reporter: Reporter) -> bytes:
-    """Return what to print of a balance after the one that was `shown`; None for the first one, which says on stderr
-    which keys have no records, as a table does."""
-    totals = book.totals()
-    if not form:
+def _text(
+    book: Book, totals: Sequence[Total], shown: Sequence[Total] | None, scope: _Scope, reporter: Reporter
+) -> bytes:
+    """Return what to print of the totals of a book after those that were `shown`; None for the first ones, with which
+    stderr says which keys have no records, as a table does."""
+    if not scope.form:
         return _table(book, totals, scope) if shown is None else _changes(book, shown, totals, scope)
     from chainq.cli.balance_rows import encoded
 
     for line in _without(totals, scope) if shown is None else ():
         reporter.note(line)
     resumed, terminal = shown is not None, on_terminal(None)
-    return encoded(form, book, scope.addresses, scope.start, resumed=resumed, terminal=terminal)
+    return encoded(scope.form, book.as_of, totals, scope.addresses, scope.start, resumed=resumed, terminal=terminal)
 
 
 def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:

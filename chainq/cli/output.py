@@ -273,13 +273,18 @@ def format_name(given: "OutputOptions") -> str:
 
 def _stated_format(given: "OutputOptions") -> str | None:
     """Return the name of the format that an option states, None without one. Raises UsageError for several."""
-    switches = {"csv": given.csv, "json": given.json, "jsonl": given.jsonl, "table": given.table, "text": given.text}
-    flags = [name for name, stated in switches.items() if stated]
+    flag = one_switch(given, "csv", "json", "jsonl", "table", "text")
+    if flag and given.format is not None and given.format != flag:
+        raise UsageError(f"--{flag} and --format {printable(given.format)} cannot be combined")
+    return flag or given.format
+
+
+def one_switch(given: object, *names: str) -> str:
+    """Return which of some switches is given, empty for none. Raises UsageError for several."""
+    flags = [name for name in names if getattr(given, name)]
     if len(flags) > 1:
-        raise UsageError(f"{' and '.join('--' + name for name in flags)} cannot be combined")
-    if flags and given.format is not None and given.format != flags[0]:
-        raise UsageError(f"--{flags[0]} and --format {printable(given.format)} cannot be combined")
-    return flags[0] if flags else given.format
+        raise UsageError(f"{' and '.join(f'--{name}' for name in flags)} cannot be combined")
+    return flags[0] if flags else ""
 
 
 def _default_format(file: Path | None) -> str:

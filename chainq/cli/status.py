@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from chainq.cli.balance_checkpoint import Kept
-from chainq.cli.output import on_terminal
+from chainq.cli.output import on_terminal, one_switch
 from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
@@ -103,9 +103,7 @@ def run(given: "StatusCommand") -> None:
     one is older, lacks heights or is unfinished.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
-    forms = [f"--{name}" for name in ("quiet", "json", "prometheus") if getattr(given, name)]
-    if len(forms) > 1:
-        raise UsageError(f"{' and '.join(forms)} cannot be combined")
+    one_switch(given, "quiet", "json", "prometheus")
     now = time.time()
     groups, unread = _read(given.targets, now)
     found = [status for group in groups.values() for status in group.tables]

@@ -10,7 +10,7 @@ from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.text.sanitize import printable
 from chainq.wallet.balance import Bookkeeper
-from chainq.wallet.book import Book
+from chainq.wallet.book import Book, Total
 from chainq.wallet.keys import ViewKey
 
 
@@ -62,9 +62,9 @@ def find_balance(
     mark = book.as_of
     if mark is None:
         raise IncompleteError(f"no block from height {start} on", "the balance is as of a block")
-    return Balance(mark.height, mark.hash, mark.time, token_balances(book, [key.address for key in ordered]))
+    return Balance(mark.height, mark.hash, mark.time, token_balances(book.totals(), [key.address for key in ordered]))
 
 
-def token_balances(book: Book, addresses: Sequence[str]) -> list[TokenBalance]:
-    """Return what a book has of each program and token. `addresses`: of the keys by their numbers in the book."""
-    return [TokenBalance(addresses[one.owner], one.program, one.token or None, *one[3:]) for one in book.totals()]
+def token_balances(totals: Sequence[Total], addresses: Sequence[str]) -> list[TokenBalance]:
+    """Return the totals of a book with the addresses of its keys, by their numbers there."""
+    return [TokenBalance(addresses[one.owner], one.program, one.token or None, *one[3:]) for one in totals]
