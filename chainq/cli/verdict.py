@@ -3,6 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -19,6 +20,9 @@ from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
 from chainq.verify.findings import ANCHOR, RECOMPUTED, Step
 from chainq.verify.service_rows import BLOCKS
+
+if TYPE_CHECKING:
+    from chainq.verify.block_hashes import BlockHashes
 
 LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
@@ -47,6 +51,11 @@ class Verdict:
         self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
         self.ended: int | None = None  # the height at which the blocks end below the anchor
+
+    def add_hashes(self, hashes: "BlockHashes", naming: str) -> None:
+        """Add what recomputed hashes prove, once all is read. `naming`: who names the hashes."""
+        self.compared += hashes.verdict(naming, self.rows, faulty=bool(self.findings))
+        self.ended = hashes.ended
 
     def read(self) -> tuple[int, int] | None:
         """Return the height range that is verified, None if it is not known."""

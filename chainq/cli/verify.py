@@ -188,8 +188,7 @@ def _compared_further(
 ) -> None:
     """Add to the verdict what the full blocks were compared with."""
     if hashes is not None:
-        verdict.compared += hashes.verdict("the server", verdict.rows, faulty=bool(verdict.findings))
-        verdict.ended = hashes.ended
+        verdict.add_hashes(hashes, "the server")
     if witness:
         verdict.lacked = audit.lacked
         verdict.compared += witnessed(audit.witnessed, verdict)

@@ -96,9 +96,7 @@ def run(given: VerifyCommand) -> None:
             else:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
-                naming, faulty = "the file" if single else "the export", bool(verdict.findings)
-                verdict.compared += hashes.verdict(naming, verdict.rows, faulty=faulty)
-                verdict.ended = hashes.ended
+                verdict.add_hashes(hashes, "the file" if single else "the export")
                 if verdict.made_up:
                     reporter.warn(verify.MADE_UP)
                     verdict.repairable = not verdict.findings.keys() <= RECOMPUTED

@@ -24,6 +24,7 @@ from chainq.client.arguments import (
     integer,
     of_one_block,
 )
+from chainq.client.boundary import CLOSED
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Rows
 from chainq.client.signatures import show_keywords
@@ -235,7 +236,7 @@ class AsyncClient:
         `cancels`: a task that is cancelled ends the call, with the next response at the latest.
         """
         if self._closed:
-            raise UsageError("the client is closed")
+            raise UsageError(CLOSED)
         self._forget(0)
         future: Future[T] = Future()
         abandoned = threading.Event()

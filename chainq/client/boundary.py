@@ -7,6 +7,8 @@ from typing import Any
 from chainq.errors import ChainqError, Phrase, UsageError, in_python
 from chainq.transport.base import Stopped
 
+CLOSED = "the client is closed"
+
 
 @contextmanager
 def boundary() -> Iterator[None]:
@@ -14,7 +16,7 @@ def boundary() -> Iterator[None]:
     try:
         yield
     except Stopped as stopped:
-        raise UsageError(str(stopped) or "the client is closed") from None
+        raise UsageError(str(stopped) or CLOSED) from None
     except ChainqError as error:
         error.message, error.hint = map(in_words, (error.message, error.hint))
         raise

@@ -110,7 +110,9 @@ class Files:
         for table, upload in uploads.items():
             upload.file.seek(0)
             upload.file.truncate()
-            self.tables[table] = PartitionFile(upload.file, TABLES[table], warn, extra.get(table, ()), upload.label)
+            self.tables[table] = PartitionFile(
+                upload.file, TABLES[table], warn, extra.get(table, ()), label=upload.label
+            )
         self._others = [table for table in self.tables if table != self._own]
 
     def write(self, batch: Batch) -> None:

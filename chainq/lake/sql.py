@@ -112,7 +112,8 @@ class Database(Closing):
             self._add_view(command, self._files[-1].table(), shown)
         self._held = tuple(command for command in TABLES if command in entries)
         begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
-        wanted = (last_run.begun(store) if begun else None) or span(every)
+        first = HeightRange(*last.begun) if begun and last.begun else None
+        wanted = first or span(every)
         self._begun = [table for table in TABLES if table in begun]
         self._writes = lambda tables, does: last_run.what_writes(store, tables, wanted, does)
 

@@ -20,6 +20,9 @@ from chainq.text.sanitize import printable
 if TYPE_CHECKING:
     from chainq.sinks.append_file import Recorded
 
+FULL = {ENOSPC, EDQUOT}
+"""Errors of writing to a disk without space."""
+
 
 class Sink:
     """Where the bytes of an output go: a file descriptor. `name` is what error messages call it. A context manager: it
@@ -117,12 +120,14 @@ class Sink:
             raise self._failure(error) from None
 
     def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)", elsewhere(error))
+        return OutputError(
+            f"{self._name}: {error.strerror} (at byte {self.written} of the output)", full_disk_hint(error)
+        )
 
 
-def elsewhere(error: OSError) -> str:
+def full_disk_hint(error: OSError) -> str:
     """Return what to do about a disk that is full; empty for other errors."""
-    return "free space, or write elsewhere" if error.errno in (ENOSPC, EDQUOT) else ""
+    return "free space, or write elsewhere" if error.errno in FULL else ""
 
 
 def unopened(failed: str, path: Path, error: OSError) -> OutputError:

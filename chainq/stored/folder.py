@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.errors import BusyError, OutputError, Phrase
-from chainq.sinks.base import elsewhere
+from chainq.sinks.base import full_disk_hint
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.stored.store import Change, Listed, Only
 from chainq.text.sanitize import printable
@@ -184,7 +184,7 @@ class FolderStore:
         """Return what to do about an error of the folder; empty if nothing is known to help."""
         if isinstance(error, NotADirectoryError) and (file := next(filter(Path.is_file, self._root.parents), None)):
             return f"{printable(str(file))} is a file: choose another folder"
-        return elsewhere(error)
+        return full_disk_hint(error)
 
 
 class _AbsentError(OutputError):

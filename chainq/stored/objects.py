@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.errors import OutputError, Phrase, UsageError, needed
-from chainq.sinks.base import elsewhere
+from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
 from chainq.stored.object_errors import cause, endpoint
@@ -270,7 +270,7 @@ class ObjectUpload:
             size = self.file.tell()
             self.file.seek(0)
         except OSError as error:
-            raise OutputError(f"cannot write {self.label}: {error.strerror}", elsewhere(error)) from None
+            raise OutputError(f"cannot write {self.label}: {error.strerror}", full_disk_hint(error)) from None
         self._store.send(name, self.file)
         return size
 

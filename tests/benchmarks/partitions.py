@@ -76,7 +76,7 @@ def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) 
     path = root / spec.name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w+b") as file:
-        part = PartitionFile(file, TABLES[spec.command], lambda _: None)
+        part = PartitionFile(file, TABLES[spec.command], lambda _: None, label="a partition")
         part.write([Raw(row) for row in rows])
         receipt = Receipt(
             receipt=VERSION,

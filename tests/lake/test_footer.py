@@ -16,7 +16,7 @@ RECORDS = TABLES["records"]
 
 def _written(path: Path, rows: int, command: str = "records") -> str:
     with path.open("w+b") as file:
-        part = PartitionFile(file, TABLES[command], lambda _: None)
+        part = PartitionFile(file, TABLES[command], lambda _: None, label="a partition")
         part.write([Raw(b'{"id":%d,"height":5}' % number) for number in range(rows)])
         part._end_group()
         part._writer.close()
