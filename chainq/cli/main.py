@@ -13,14 +13,13 @@ from chainq.cli.commands import app
 from chainq.cli.help import PlainGroup, bounds_in_words
 from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
-from chainq.sinks.base import FULL
 from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url, quoted
 from chainq.text.spelling import options_in, spelled
 
 if TYPE_CHECKING:
     from typer._click import Context
 
-_OF_WRITING = {*FULL, errno.EFBIG}
+_OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
 _KEYS = {
     PRIVATE_KEY: "consider it exposed, because it can spend: move what it owns; chainq only uses view keys",

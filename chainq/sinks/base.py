@@ -20,9 +20,6 @@ from chainq.text.sanitize import printable
 if TYPE_CHECKING:
     from chainq.sinks.append_file import Recorded
 
-FULL = {ENOSPC, EDQUOT}
-"""Errors of writing to a disk without space."""
-
 
 class Sink:
     """Where the bytes of an output go: a file descriptor. `name` is what error messages call it. A context manager: it
@@ -127,7 +124,7 @@ class Sink:
 
 def full_disk_hint(error: OSError) -> str:
     """Return what to do about a disk that is full; empty for other errors."""
-    return "free space, or write elsewhere" if error.errno in FULL else ""
+    return "free space, or write elsewhere" if error.errno in (ENOSPC, EDQUOT) else ""
 
 
 def unopened(failed: str, path: Path, error: OSError) -> OutputError:
