@@ -210,6 +210,8 @@ def next_step(verdict: Verdict, again: str, tip: int) -> str:
     found = verdict.findings.keys()
     if not found or found <= RECOMPUTED:
         return ""
+    if found == {"differs"} and 1 < len(verdict.heights) <= len(verdict.wrong["differs"]):
+        return "each height differs: the service and the witness may be of different networks; check both URLs"
     if verdict.lacked == verdict.findings.total():
         return "report these findings to the operator of the witness"
     lowest = min(set().union(*verdict.wrong.values()), default=0)

@@ -107,7 +107,9 @@ def run(given: VerifyCommand) -> None:
     foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    repair = spelled(files.hint or _repair(given, settings, verdict, counted=files.counted or foreign))
+    repair = (
+        "check --url" if foreign else spelled(files.hint or _repair(given, settings, verdict, counted=files.counted))
+    )
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     anchor = anchor_advice(verdict)
     shuffled = _reordered(given, files, verdict)

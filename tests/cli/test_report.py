@@ -1,10 +1,10 @@
 """What a run says on stderr: one line for a rate limit, however often requests are refused, and few for an outage."""
 
+import os
 import sys
 
 import pytest
 
-from chainq.cli import report
 from chainq.cli.report import Reporter
 from chainq.transport.base import Report
 
@@ -16,7 +16,8 @@ FINE = Report("records/all", "", 90, 0.1, 2, "ok", rows=3)
 def terminals(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The descriptors that count as terminals; none at first."""
     found: set[int] = set()
-    monkeypatch.setattr(report, "_is_terminal", lambda descriptor: descriptor in found)
+    monkeypatch.setenv("COLUMNS", "200")  # or a line on a terminal is wrapped
+    monkeypatch.setattr(os, "isatty", lambda descriptor: descriptor in found)
     return found
 
 
