@@ -47,4 +47,11 @@ def checked(store: Store, name: str) -> Iterator[None]:
 
 def _damaged(store: Store, name: str, why: str) -> IncompleteError:
     hint = f"see chainq verify {shlex.quote(store.label)}"
-    return IncompleteError(f"{name} of {store.label} is damaged: {why}", hint)
+    return lacking(f"{name} of {store.label} is damaged: {why}", hint)
+
+
+def lacking(message: str, hint: str) -> IncompleteError:
+    """Return the error of a data set that lacks data: until what the hint says is done, no rest can be read."""
+    error = IncompleteError(message, hint)
+    error.again = False
+    return error

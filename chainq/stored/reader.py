@@ -28,7 +28,7 @@ from chainq.stored.index import heights_of
 from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
 from chainq.stored.open import open_store
-from chainq.stored.opened import checked, opened
+from chainq.stored.opened import checked, lacking, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 
@@ -44,13 +44,6 @@ class _Part(NamedTuple):
 
     heights: list[int] | None
     table: Any
-
-
-def lacking(message: str, hint: str) -> IncompleteError:
-    """Return the error of a data set that lacks data: until the command of the hint has run, no rest can be read."""
-    error = IncompleteError(message, hint)
-    error.again = False
-    return error
 
 
 class Reader:
@@ -233,7 +226,7 @@ class Reader:
             )
         for (one, _), (other, _) in pairwise(found):
             if one.last != other.previous and UNKNOWN not in (one.last, other.previous):
-                raise IncompleteError(
+                raise lacking(
                     f"reorg: the partition {other.spec} of {self.label} does not follow on the one before it",
                     self.export_hint(
                         table, HeightRange(one.spec.start, other.spec.end), "replaces what is not on the chain"

@@ -18,7 +18,8 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
-from chainq.stored.reader import Reader, lacking
+from chainq.stored.opened import lacking
+from chainq.stored.reader import Reader
 from chainq.transport.base import Request, Response
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 

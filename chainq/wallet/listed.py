@@ -44,8 +44,8 @@ class Listed:
 def full_blocks(service: Service, heights: HeightRange, hint: str = "run the command again later") -> Iterator[Batch]:
     """Yield the full blocks of heights.
 
-    Raises Stopped as the service closes, and its errors. One of incomplete blocks has this hint: the hint for commands
-    that print blocks is of no use to a reader of their records. That of an export which lacks them remains.
+    Raises Stopped as the service closes, and ChainqError. If the service sends incomplete blocks, the error has this
+    hint in place of its own, which is for commands that print blocks. Errors of an export keep theirs.
     """
     try:
         for batch in service.fetch_range(Query(_FULL_BLOCKS), heights):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from chainq.heights.grid import partition_name
 from harness.bank import Bank, checked
 from harness.jobs import FIRST
 from harness.ledger import Wallet
@@ -66,6 +67,19 @@ def test_the_first_message_names_all_that_an_export_lacks(chainq: Program, comma
     assert chainq("export", *words, url="demo:").code == 0
     ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
     assert told in one_line(ran, 6)
+
+
+def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
+    """To run it again does not help: the file is read again."""
+    words = ("chain", "ownership", "0:200", "--partition", "200", "--to", "lake", "-q")
+    assert chainq("export", *words, url="demo:").code == 0
+    path = chainq.home / "lake" / partition_name("full-blocks", 0)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(data)
+    for command in ("balance --end 200", "owned 0:200 --unspent"):
+        ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
+        assert one_line(ran, 6).endswith("; see chainq verify lake\n")
 
 
 def test_owned_shows_no_service_which_records_it_decrypts(chainq: Program, server: Servers) -> None:
