@@ -53,9 +53,8 @@ def shown_plaintext(text: str, program: str, style: Style) -> tuple[dict[str, Ra
         members = None
     amount = amount_in(program, members or {})
     plaintext = text if style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
-    number: int | str | None = str(amount) if style is Style.TABLE else amount.amount
-    if number is not None and style is not Style.PYTHON:
-        number = str(number)  # text, as of balance: a number may be rounded
+    value = amount if style is Style.TABLE else amount.amount
+    number = value if value is None or style is Style.PYTHON else str(value)  # as of balance: a number may be rounded
     added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
