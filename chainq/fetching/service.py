@@ -180,18 +180,19 @@ class Service(Closing):
         return self._or_full_blocks(query, heights)
 
     def _or_full_blocks(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
-        from chainq.stored.stand_ins import can_stand_in, stand_ins_in
-        from chainq.transport.failures import NO_TABLE
-
-        command = query.method.command
+        command, begun = query.method.command, False
         try:
-            yield from self.fetch_range(query, heights)
-        except LackingError as error:  # before any row
-            if error.code != str(NO_TABLE) or not can_stand_in(command):
+            for batch in self.fetch_range(query, heights):
+                begun = True
+                yield batch
+            return
+        except LackingError as error:
+            from chainq.stored.stand_ins import can_stand_in, stand_ins_in
+            from chainq.transport.failures import NO_TABLE
+
+            if begun or error.code != str(NO_TABLE) or not can_stand_in(command):
                 raise
             self._lacking.add(command)
-        else:
-            return
         blocks = Query(BY_COMMAND["full-blocks"], reverse=query.reverse)
         yield from stand_ins_in(self.fetch_range(blocks, heights), command)
 
