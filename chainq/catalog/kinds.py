@@ -36,7 +36,7 @@ class TextKind(Enum):
         "the service has no method for it; if it is a tag, an export has what it spends: chainq show {} --url DEST",
     )
     SHORTENED = "shortened by a table", "use {trunc} there to see it whole"
-    SECRET = "a secret key", "owned and balance read a view key from --view-key-file; never pass a key as an argument"
+    SECRET = "a secret key", "owned and balance read a view key from a file; never pass a key as an argument"
 
 
 WITH_SCREEN = {kind for kind in TextKind if kind.hint.startswith("use chainq show")}

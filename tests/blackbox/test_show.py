@@ -209,7 +209,7 @@ REFUSED = {
     "yesterday": "this is a time; chainq blocks --since 'yesterday' --limit 1",
     "/": "cannot show '/': this is a folder; use chainq show OBJECT --url /",
     "a b": "cannot show 'a b'; expected a height",
-    "APrivateKey1x": "cannot show a secret key; owned and balance read a view key from --view-key-file",
+    "APrivateKey1x": "cannot show a secret key; owned and balance read a view key from a file",
     "banana": "cannot show 'banana'; did you mean banana.aleo? expected a height, latest, a transaction ID",
     "": "cannot show ''",
     "latst": "cannot show 'latst'; did you mean latest? expected a height",
