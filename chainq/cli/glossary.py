@@ -100,7 +100,7 @@ TERMS = {
         "prefixes ab1 at1 au1 sr1 aleo1 record1 bech32",
         "The beginning of an ID says what it is: ab1 a block, at1 a transaction, au1 a transition, sr1 a state root, "
         "aleo1 an address, record1 a record, ciphertext1 a private value, proof1 a proof. chainq show ID looks up "
-        "blocks, transactions and addresses.",
+        "most of these.",
     ),
     "view-key": (
         "view-keys viewkey",

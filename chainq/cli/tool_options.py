@@ -119,7 +119,7 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
         "per line, up to an invalid one.",
     )
     last: str | None = option(
-        "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record, else 100.", heading=""
+        "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record or hash, else 100.", heading=""
     )
     json: bool = switch("All parts as one JSON object.")
     no_trunc: bool = switch("Do not abbreviate values.")
@@ -335,7 +335,7 @@ TOOLS = {
     "show": Tool(
         ShowCommand,
         "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
-        "chainq records --last 1 --limit 5 --jsonl | chainq show -",
+        "chainq records --last 10 --limit 5 --jsonl | chainq show -",
     ),
     "export": Tool(
         ExportCommand,

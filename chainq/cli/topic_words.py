@@ -207,8 +207,8 @@ PLACES = {
         "command. docs/protocol.md describes the methods. See chainq help rpc.",
     ),
     "docs": (
-        "documentation manual man man-page license guide tutorial example examples recipe recipes cookbook quickstart "
-        "readme",
+        "documentation manual man man-page license changelog contributing guide tutorial example examples recipe "
+        "recipes cookbook quickstart readme",
         "man chainq and docs/reference.md describe all commands and options, docs/cookbook.md has recipes, and chainq "
         "COMMAND --help has examples. chainq has the MIT license.",
     ),

@@ -104,7 +104,8 @@ def run(given: VerifyCommand) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
-    foreign = given.full and 0 < verdict.rows.total() <= verdict.findings["unexpected"] + verdict.findings["altered"]
+    unlike = verdict.findings["unexpected"] + verdict.findings["altered"]
+    foreign = verdict.all_differ or (given.full and 0 < verdict.rows.total() <= unlike)
     if foreign:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     repair = (
@@ -238,6 +239,8 @@ def _against(
     if drawn is None:
         verdict.compared = f"; all {len(every):,} heights compared with the service{without}"
         return
+    unlike = set[int]().union(*(verdict.wrong.get(check, ()) for check in ("unexpected", "altered")))
+    verdict.all_differ = len(drawn) > 1 and unlike.issuperset(drawn)
     lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
     chances = (f"{odds(len(drawn), len(every), number):.1%} at {counted(number, 'height')}" for number in lost)
     verdict.compared = (

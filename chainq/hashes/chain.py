@@ -27,7 +27,7 @@ def parse_anchor(text: str) -> Anchor:
         with suppress(NotAnElementError):
             if not wrong and element(block_hash):
                 return Anchor(height, block_hash)
-        why = f"HASH is wrong: {wrong or 'it is not the hash of a block'}"
+        why = f"HASH is wrong: {wrong or 'it is not the hash of a block (those of the sample chain are made up)'}"
     raise UsageError(Phrase("invalid {anchor} {}: {}", quoted(text), why, anchor=None))
 
 
