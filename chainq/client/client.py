@@ -332,7 +332,7 @@ class Client(Opened):
             first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
             check_heights(first, last)
             balance = find_balance(self._service, found, first, last, count, self._progress)
-        for address in {key.address for key in found} - {total.owner for total in balance.totals}:
+        for address in sorted({key.address for key in found} - {total.owner for total in balance.totals}):
             hint = "" if balance.totals else f"; {MISTYPED}"
             self._warn_unowned(f"no records of {address}{hint}", [address])
         return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance

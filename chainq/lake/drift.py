@@ -64,9 +64,9 @@ def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) ->
     span = own[max(0, places[0] - 1) : places[-1] + 1] if places else []
     if len(span) < 2:
         return
-    counts = cache(lambda at: _counts(store, span[at]))
+    following = own[places[-1] + 1 : places[-1] + 2]  # if a partition in the middle was written again
+    counts = cache(lambda at: _counts(store, [*span, *following][at]))
     before, after = counts(0), counts(len(span) - 1)
-    next_one = own[places[-1] + 1 :][:1]  # if a partition in the middle was written again
 
     def since(field: _Field, *, sent: bool) -> int:
         at = range(len(span))
@@ -76,7 +76,7 @@ def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) ->
     said: dict[str, list[str]] = {}
     for field in sorted(before.values | after.values):
         if after.lacks(field, before):
-            if next_one and _counts(store, next_one[0]).values[field]:
+            if following and counts(len(span)).values[field]:
                 continue
             text = (
                 f"no values of {{}} from the partition at height {since(field, sent=False)} on: the service sends none"
