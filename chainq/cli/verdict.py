@@ -50,7 +50,7 @@ class Verdict:
         self.unwitnessed = False  # there is a witness, and no height was compared with it
         self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
-        self.all_differ = False  # rows at each of several heights drawn by chance
+        self.unlike = False  # the service has none of the rows that were compared with it
         self.ended: int | None = None  # the height at which the blocks end below the anchor
 
     def add_hashes(self, hashes: "BlockHashes", naming: str) -> None:

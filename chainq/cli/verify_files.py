@@ -104,12 +104,12 @@ def run(given: VerifyCommand) -> None:
             reporter.end()
         with signals_deferred():
             writer.close()
-    unlike = verdict.findings["unexpected"] + verdict.findings["altered"]
-    foreign = verdict.all_differ or (given.full and 0 < verdict.rows.total() <= unlike)
-    if foreign:
+    if verdict.unlike:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     repair = (
-        "check --url" if foreign else spelled(files.hint or _repair(given, settings, verdict, counted=files.counted))
+        "check --url"
+        if verdict.unlike
+        else spelled(files.hint or _repair(given, settings, verdict, counted=files.counted))
     )
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     anchor = anchor_advice(verdict)
@@ -236,11 +236,13 @@ def _against(
     if absent:
         more = f" and {len(absent) - NAMED} more" if len(absent) > NAMED else ""
         without += f"; not compared, because the file lacks them: {', '.join([*absent][:NAMED])}{more}"
+    checks = ("unexpected", "altered")
     if drawn is None:
+        verdict.unlike = 0 < verdict.rows.total() <= sum(map(verdict.findings.__getitem__, checks))
         verdict.compared = f"; all {len(every):,} heights compared with the service{without}"
         return
-    unlike = set[int]().union(*(verdict.wrong.get(check, ()) for check in ("unexpected", "altered")))
-    verdict.all_differ = len(drawn) > 1 and unlike.issuperset(drawn)
+    wrong = set[int]().union(*(verdict.wrong.get(check, ()) for check in checks))
+    verdict.unlike = len(drawn) > 1 and wrong.issuperset(drawn)
     lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
     chances = (f"{odds(len(drawn), len(every), number):.1%} at {counted(number, 'height')}" for number in lost)
     verdict.compared = (
