@@ -210,12 +210,12 @@ class Blocks:
             return
         from chainq.text.humanize import utc
 
-        lacks = f"begins at height {self.first}, {utc(begins)}, and may lack blocks from {utc(time)} on"
+        export = "the export behind the URL" if self._reader is None else self._reader.label
+        message = f"{utc(time)} is before the first block of {export}: height {self.first}, {utc(begins)}"
+        hint = Phrase("the earliest is {since}", since=utc(begins).replace(" ", "T"))
         if self._reader is not None:
-            raise self._reader.lacking_before(lacks)
-        raise LackingError(
-            f"the export behind the URL {lacks}", Phrase("use {start}", start=self.first), first=self.first
-        )
+            raise self._reader.lacking_before(message, hint)
+        raise LackingError(message, hint, first=self.first)
 
     def time_of(self, height: int) -> int:
         """Return the block time of a height, in seconds since 1970. Raises ChainqError."""

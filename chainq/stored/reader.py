@@ -128,10 +128,10 @@ class Reader:
             hint = self.export_hint(" ".join(written), does=does)
             raise lacking(f"{self.label} has no {what} {', '.join(missing)}", hint)
 
-    def lacking_before(self, lacks: str) -> IncompleteError:
-        """Return the error that the data set lacks blocks before its first height, with how to have them."""
+    def lacking_before(self, message: str, hint: str) -> IncompleteError:
+        """Return the error that it has no blocks before its first height; the hint also says what writes them."""
         written = self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before")
-        return lacking(f"{self.label} {lacks}", Phrase("use {start}, or {}", written, start=self.first))
+        return lacking(message, Phrase("{}, or {}", hint, written))
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -113,8 +114,14 @@ def test_times_are_searched_from_the_first_height_on(program: Program, url: str,
     first, end = (str(json.loads(truth.block(height))["timestamp"]) for height in (START + 20, START + 40))
     ran = program("blocks", "--since", first, "--until", end, "--jsonl", *CHAIN, url=url)
     assert ran.rows == truth.rows("blocks", START + 20, START + 40), ran.err
-    early = program("blocks", "--since", "2023-06-01", *CHAIN, url=url)
-    said(early, 6, f"begins at height {START}, 20", "may lack blocks from 2023-06-01", f"; use --start {START}\n")
+    from_first = str(json.loads(truth.block(START))["timestamp"])
+    begins = datetime.fromtimestamp(int(from_first), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    error = f"is before the first block of the export behind the URL: height {START}, {begins.replace('T', ' ')}"
+    for words in (("--since", "2023-06-01"), ("--until", "2023-06-01"), ("--since", "2023-05-01", "--until", first)):
+        early = program("blocks", *words, *CHAIN, url=url)
+        said(early, 6, f"-01 00:00:00Z {error}; the earliest is --since {begins}\n")
+    ran = program("blocks", "--since", begins, "--until", first, "--jsonl", *CHAIN, url=url)
+    assert ran.rows == truth.rows("blocks", START, START + 20), ran.err
 
 
 def test_single_rows(program: Program, url: str, truth: Truth) -> None:

@@ -256,8 +256,9 @@ def test_times_are_searched_in_the_heights_of_an_export(chainq: Program, server:
         assert ran.rows == chainq("blocks", f"{200 + first}:{200 + end}", "--jsonl", url="lake").rows, ran.err
     for option in (("--since",), ("--start", "210", "--until")):
         line = one_line(chainq("blocks", *option, str(times[0] - 1), url="lake"), 6)
-        assert "lake begins at height 200, 20" in line
-        assert "use --start 200, or chainq export blocks 0:200 --to lake writes the blocks before" in line
+        assert "is before the first block of lake: height 200, 20" in line
+        assert "the earliest is --since 2023-" in line
+        assert line.endswith("Z, or chainq export blocks 0:200 --to lake writes the blocks before\n")
 
 
 def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
