@@ -6,10 +6,13 @@ terminal of 80 columns. Pages show only commands whose output depends on nothing
 
 import io
 import os
+import pty
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -38,9 +41,13 @@ def _session(lines: str) -> str:
 
 
 def output(command: str, *, color: bool = False) -> str:
-    """Return what a command prints, on both streams, in color or without. Raises CalledProcessError if it fails."""
-    with tempfile.TemporaryDirectory() as home:
-        done = subprocess.run(  # noqa: S603  # a page of this project
+    """Return what a command prints on a terminal, in color or without, and then its messages, without their progress.
+
+    Raises CalledProcessError if it fails.
+    """
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryFile() as messages:
+        ours, its = pty.openpty()
+        process = subprocess.Popen(  # noqa: S603  # a page of this project
             ["bash", "-c", command],  # noqa: S607  # wherever bash is
             cwd=home,
             env={
@@ -49,16 +56,29 @@ def output(command: str, *, color: bool = False) -> str:
                 "LANG": "C.UTF-8",
                 "COLUMNS": COLUMNS,
                 "CHAINQ_URL": "demo:",
-                "CHAINQ_FORMAT": "table",
+                "CHAINQ_PAGER": "",
                 "FORCE_COLOR" if color else "NO_COLOR": "1",
                 "SOURCE_DATE_EPOCH": EPOCH,
             },
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=True,
+            stdout=its,
+            stderr=messages,
         )
-    return done.stdout.decode()
+        os.close(its)
+        shown = b"".join(_chunks(ours))
+        os.close(ours)
+        messages.seek(0)
+        shown += messages.read()
+        if process.wait():
+            raise subprocess.CalledProcessError(process.returncode, command, shown)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _chunks(terminal: int) -> Iterator[bytes]:
+    """Yield what arrives at a pseudo-terminal until its other end is closed, which Linux reports as an error."""
+    with suppress(OSError):
+        while chunk := os.read(terminal, 65536):
+            yield chunk
 
 
 def images() -> dict[str, str]:
