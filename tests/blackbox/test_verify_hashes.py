@@ -236,19 +236,15 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
 
 
 @pytest.mark.search
-def test_the_lines_of_the_page_verify_an_export(program: Program, tmp_path: Path) -> None:
-    """The block as it is pasted, with fewer blocks on a free port: the server starts while the next line runs."""
-    blocks = []
-    for page, heading in (
-        ("docs/hashes.md", "### An export that anybody can check"),
-        ("README.md", "## Export and SQL"),
-    ):
-        text = (ROOT / page).read_text("utf-8").partition(heading)[2].partition("\n## ")[0]
-        blocks += re.findall(r"^```sh own-server\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert blocks[0] == blocks[1]
-    text = blocks[0].replace("200", "12").replace("199", "11")
+@pytest.mark.parametrize("page", ["docs/hashes.md", "README.md"])
+def test_the_lines_of_a_page_verify_what_they_write(page: str, program: Program, tmp_path: Path) -> None:
+    """Its blocks as they are pasted, with fewer blocks on a free port: the server starts while the next line runs."""
+    blocks = re.findall(r"^```sh own-server\n(.*?)^```$", (ROOT / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    text = "".join(blocks)
+    for number, fewer in (("100", "9"), ("120", "7"), ("199", "11"), ("200", "12")):
+        text = text.replace(number, fewer)
     port = free_port()
-    text = text.replace("8545", port).replace(" &", f" --port {port} --dialect {DIALECT} &", 1)
+    text = text.replace("8545", port).replace("chainq serve", f"chainq serve --port {port} --dialect {DIALECT}")
     environment = program.environment()
     environment["PATH"] = f"{Path(installed()).parent}:{environment['PATH']}"
     ran = subprocess.run(
@@ -260,7 +256,10 @@ def test_the_lines_of_the_page_verify_an_export(program: Program, tmp_path: Path
         timeout=LONGEST,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "anchored: block 11 is ab1" in ran.stderr
+    verified = text.count("chainq verify")
+    assert verified == text.count("--anchor") + text.count("--plant")
+    assert ran.stderr.count("; anchored: block 11 is ab1") == text.count("--anchor")
+    assert ran.stdout.count("exit code 6") == text.count("--plant")
 
 
 @pytest.mark.parametrize(
