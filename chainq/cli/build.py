@@ -2,9 +2,11 @@
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
+from typer._click.types import IntRange
 
 from chainq.cli.help import PlainCommand
 from chainq.cli.options import Declared, Group
@@ -12,7 +14,7 @@ from chainq.errors import UsageError
 from chainq.text.sanitize import abridged
 
 if TYPE_CHECKING:
-    from typer._click import Command
+    from typer._click import Command, Context, Parameter
 
     from chainq.catalog.methods import Method
 
@@ -52,6 +54,18 @@ def build(
     return built
 
 
+class _Whole(IntRange):
+    """A whole number with bounds, written as heights are: `1000`, `1_000`, `1K` or `1.5M`."""
+
+    def convert(self, value: Any, param: "Parameter | None", ctx: "Context | None") -> Any:
+        if isinstance(value, str):
+            from chainq.heights.bounds import parse_height
+
+            with suppress(UsageError):  # the base class has the error, and takes numbers below 0
+                value = parse_height(value)
+        return super().convert(value, param, ctx)
+
+
 def _check_number(name: str, value: object) -> None:
     """Raise UsageError for a whole number that is higher than any height; options state lower bounds themselves."""
     if type(value) is not int:
@@ -74,5 +88,8 @@ def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
 
 def parameter(name: str, kind: Any, declared: Declared) -> inspect.Parameter:
     """Return an attribute of that type as a parameter that Typer can read."""
-    annotation = Annotated[kind, declared.info]
+    info = declared.info
+    if kind in (int, int | None) and info.min is not None:
+        info.click_type = _Whole(info.min, info.max)
+    annotation = Annotated[kind, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)

@@ -203,12 +203,14 @@ def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
 
 
 def _digits(error: typer.TyperException, value: str) -> str:
-    """Return how a number with a unit is written if only heights and ages have units; empty for other errors."""
+    """Return how a number is written that has a unit of time or commas; empty for other errors."""
     if getattr(getattr(error, "param", None), "metavar", "") == "SECONDS":
         found = re.match(r"'([0-9]{1,9})(s|m|h)' is not a valid number", value)
         return f"use {int(found[1]) * {'s': 1, 'm': 60, 'h': 3600}[found[2]]}, in seconds" if found else ""
-    found = re.match(r"'([0-9]{1,15})([KkMm])' is not a valid number", value)
-    return f"use {found[1]}{'000' if found[2] in 'Kk' else '000000'}" if found else ""
+    from chainq.heights.bounds import meant_height
+
+    found = re.match(r"'([0-9,]+)' is not a valid number", value)
+    return meant_height(found[1]) if found else ""
 
 
 def _command_of(option: str, arguments: list[str]) -> str | None:

@@ -60,7 +60,7 @@ _LISTED = {
 }
 TOPICS = (*_LISTED, *PLACES)
 """The topics of `chainq help`: those that list options, codes or variables, and the others."""
-_HEIGHTS = "Heights can be written 12345, 12_345, 12K or 1.5M."
+_HEIGHTS = "Heights and other whole numbers can be written 12345, 12_345, 12K or 1.5M."
 VARIABLES = {variable: name for name in ENVIRONMENT for variable in name.split(", ")}
 """Every environment variable that chainq reads, and its key in `ENVIRONMENT`."""
 PLACE_OF = by_word({place: words for place, (words, _) in PLACES.items()})
