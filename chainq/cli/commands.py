@@ -1,6 +1,5 @@
 """The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
-import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial
@@ -139,7 +138,7 @@ def _help_command() -> "Command":
             return
         formatter = program.make_context("chainq", [], resilient_parsing=True).make_formatter()
         topics.write_all(words, formatter)
-        print(re.sub("\n{3,}", "\n\n", formatter.getvalue()).strip("\n"))  # noqa: T201  # as --help
+        print(formatter.getvalue(), end="")  # noqa: T201  # as --help
 
     command = build("help", HelpOptions, call, "chainq help records\nchainq help since\nchainq help exit-codes")
     command.ignore_unknown_options = True  # they are what help is asked for

@@ -100,8 +100,9 @@ def write_all(words: Sequence[str], formatter: "HelpFormatter") -> None:
     brief = {entry(word) for word in words if len(words) > 1} & purposes.keys()
     for word in words:
         if entry(word) not in brief:
+            if topic_of(word) in (*PLACES, "chart", "range"):  # begin with text, not with a heading
+                formatter.write_paragraph()
             write(word, formatter)
-            formatter.write_paragraph()
     sections(formatter, [("More", f"chainq help {name}", purposes[name]) for name in purposes if name in brief])
 
 
