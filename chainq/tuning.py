@@ -72,7 +72,6 @@ FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest 
 MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
 # Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
 REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
-PATIENCE = 120.0  # seconds that a method may be refused without a success in between: two windows
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
 # unknown host gets the first retry only. A wrong URL is reported after the sum of these.
 CONNECT_WAITS = (0.2, 0.4, 0.8, 0.8, 0.8)

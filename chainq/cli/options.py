@@ -14,7 +14,7 @@ from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method, Role
-from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, PATIENCE, RETRIES, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
@@ -310,7 +310,7 @@ class ServiceFlags(Group, heading=SERVICE):
     retries: int | None = option(
         "N",
         f"Retries for failures except HTTP 429.  [default: {RETRIES}]\f"
-        "HTTP 429 is retried for two minutes, and with 0 not at all.",
+        f"HTTP 429 is retried for {PATIENCE / 60:g} minutes, and with 0 not at all.",
         min=0,
     )
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)

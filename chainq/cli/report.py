@@ -9,6 +9,7 @@ from contextlib import nullcontext, suppress
 from functools import cached_property
 
 from chainq.cli import log
+from chainq.defaults import PATIENCE
 from chainq.formats.protocol import Output
 from chainq.process.progress import UNSEEN, Bar, Progress
 from chainq.sinks.base import Sink
@@ -129,8 +130,6 @@ class Reporter(Progress):
             if not self.quiet and not self.shown and not log.is_json() and os.isatty(2) and not os.isatty(1):
                 self._show_status(f"{text}, retrying in {wait:.0f} s")
             elif not self._limited and not self.quiet:
-                from chainq.tuning import PATIENCE
-
                 ends = f"chainq retries for up to {PATIENCE:g} s; use --rate N to stay below the limit"
                 self.line(f"{text}, the service limits the rate of calls; {ends}")
             self._limited = True

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from chainq import tuning
+from chainq.defaults import PATIENCE
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -248,9 +249,7 @@ class Connection(Closing):
             failure.wait = self._limiter.refused(method, failure.retry_after, self._clock.monotonic())
             if failure.wait is None:
                 asked = failure.retry_after or 0.0
-                limit = (
-                    f"it asks to wait {asked:g} s" if asked > tuning.PATIENCE else f"refused for {tuning.PATIENCE:g} s"
-                )
+                limit = f"it asks to wait {asked:g} s" if asked > PATIENCE else f"refused for {PATIENCE:g} s"
                 failure.error.message += f", {limit}"
         elif failure.connect_waits and not self._responded and not self._options.patient:
             failure.wait = dict(enumerate(failure.connect_waits[: self._options.retries], 1)).get(retries.attempts)

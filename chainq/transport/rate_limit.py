@@ -6,6 +6,7 @@ Source: docs/protocol.md, "Rate limits": a window of a minute for each client ad
 import threading
 
 from chainq import tuning
+from chainq.defaults import PATIENCE
 
 
 class _Method:
@@ -78,7 +79,7 @@ class RateLimiter:
             if not method.refusals:
                 method.slow_down()
             wait = max(retry_after or 0.0, tuning.REFUSED[min(method.refusals, len(tuning.REFUSED) - 1)])
-            left = tuning.PATIENCE - method.waited
+            left = PATIENCE - method.waited
             if left <= 0 or (retry_after or 0.0) > left:
                 return None
             wait = min(wait, left)
