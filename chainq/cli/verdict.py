@@ -51,6 +51,7 @@ class Verdict:
         self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
         self.unlike = False  # the service has none of the rows that were compared with it
+        self.reorg = ""  # that a reorg during the run ended it, and what to do
         self.ended: int | None = None  # the height at which the blocks end below the anchor
 
     def add_hashes(self, hashes: "BlockHashes", naming: str) -> None:
@@ -226,11 +227,11 @@ def next_step(verdict: Verdict, again: str, tip: int) -> str:
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:
-    """Raise IncompleteError if anything is wrong, above the tip or without the witness; else say that nothing is.
+    """Raise IncompleteError if anything is wrong, not to be verified or without the witness; else say that nothing is.
 
     `repair`: what helps, if that can.
     """
-    if verdict.findings or len(verdict.above) or verdict.unwitnessed:
+    if verdict.findings or len(verdict.above) or verdict.unwitnessed or verdict.reorg:
         raise IncompleteError(str(verdict), repair)
     if not reporter.quiet:
         reporter.line(f"chainq: {verdict}")

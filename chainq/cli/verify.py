@@ -145,9 +145,13 @@ def run(given: VerifyCommand) -> None:
     left_out = f"; not in this export: {', '.join(sorted(lacking, key=COMMANDS.index))}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
     _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
-    advice = anchor_advice(verdict) or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
+    advice = (
+        verdict.reorg
+        or anchor_advice(verdict)
+        or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
+    )
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
-    conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
+    conclude(verdict, reporter, verdict.reorg or "; ".join(filter(None, (advice, listed_by))))
 
 
 def _begin(
@@ -214,7 +218,7 @@ def _failure_recorded(journal: Journal | None) -> Iterator[None]:
 
 def _end(journal: Journal, verdict: Verdict, tip: Tip) -> None:
     """Record that a run has ended; it was a success if it found nothing. Raises OutputError."""
-    if verdict.findings:
+    if verdict.findings or verdict.reorg:
         journal.failed(str(verdict))
     else:
         journal.succeeded(tip.height, tip.time)
@@ -247,18 +251,23 @@ def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
 
 
 def _after_reorg(audit: Audit, verdict: Verdict, journal: Journal | None, reporter: Reporter) -> None:
-    """Warn of a reorg during the run, whose findings may be of rows from before and after it.
+    """Say in the verdict that a reorg during the run ended it, or warn of one that led to no finding.
 
-    A checkpoint goes back to the blocks below it, and a file loses the findings above. Without a checkpoint, only
-    findings are worth the request. Raises OutputError.
+    A checkpoint goes back to the blocks below it. Without one, only findings are worth the request. Raises OutputError.
     """
-    if not (verdict.findings or journal) or (at := audit.replaced_from()) is None:
+    at = audit.replaced
+    if at is None and (journal is None or (at := audit.replaced_from()) is None):
         return
     again = "verify again"
     if journal is not None:
         journal.go_back_to(at)
         again = f"the next run verifies again from height {journal.position.next}"
-    reporter.warn(f"a reorg during this run replaced the blocks from height {at} on; {again}")
+    if audit.replaced is None:
+        reporter.warn(f"a reorg during this run replaced the blocks from height {at} on; {again}")
+        return
+    verdict.heights = HeightRange(verdict.heights.start, max(verdict.heights.start, at))
+    verdict.nothing = "nothing is verified"
+    verdict.reorg = f"a reorg during this run replaced the blocks from height {at} on: {again}"
 
 
 def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:

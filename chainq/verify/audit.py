@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress, heights_of
 from chainq.rows.full_block import BlockFacts, Key, Texts, texts
 from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary, differences
-from chainq.verify.findings import Contradiction, Finding, Repair, Step, label
+from chainq.verify.findings import Contradiction, Finding, Repair, Step, by_height, label
 from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 from chainq.verify.unlisted import Missing, Unlisted
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
 MOST_MISSED = 100_000  # rows of a command that are remembered as missing
-_LAST = 64  # blocks whose hashes are remembered, to tell a reorg; one request lists that many
+_LAST = 250  # blocks whose hashes are remembered, to tell where a reorg began; one request lists that many
 
 
 class Audit:
@@ -33,6 +34,7 @@ class Audit:
     anchor below the range. `linked`: the range is linked to the block before it, which an earlier pass has verified.
     `singles`: how many blocks only a request for one height returned, by command. `witnessed`: the heights compared
     with the witness. `lacked`: how many rows in full blocks of the service the witness lacks, so that it is at fault.
+    `replaced`: the lowest block that a reorg replaced before a finding, which ends the pass; None for none.
     """
 
     def __init__(
@@ -70,34 +72,54 @@ class Audit:
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
         self.lacked = 0
-        self._last: dict[int, str] = {}  # hashes of the last blocks, as their summaries named them
+        self._begun: dict[int, str] = {}  # hashes of the last blocks before any row was read
+        self.replaced: int | None = None
         self.singles: Counter[str] = Counter()
         self._lost: list[Missing] = []  # earlier transitions of kinds that turned out to be listed
 
     def steps(self) -> Iterator[Step]:
-        """Yield findings step by step, by height. Raises ChainqError if one of the services fails."""
+        """Yield findings step by step, by height. Raises ChainqError if one of the services fails.
+
+        Ends at the lowest block that was replaced while rows were read: what is above it are rows of two chains.
+        """
+        self._begun = self._hashes_now(_LAST)
         for heights in self._source.windows():
             if self._witness:
                 self._witness.read(min(heights.end, self.witnessed.end))
-            counts: Counter[str] = Counter()
-            found = chain.from_iterable(self._height(height, counts) for height in range(*heights.edges))
+            counts = {height: Counter[str]() for height in range(*heights.edges)}
+            found = chain.from_iterable(self._height(height, counts[height]) for height in counts)
             findings = [one for one in found if one.height is None or one.height >= self._first]
-            yield Step(heights, findings, counts, self._chains["full-blocks"].last_hash, self._unlisted.counts)
+            if findings and self.replaced is None:
+                self.replaced = self.replaced_from()
+            above, last_hash = heights.end, self._chains["full-blocks"].last_hash
+            if self.replaced is not None and self.replaced < above:
+                above, last_hash = max(heights.start, self.replaced), ""
+                findings = [one for one in findings if by_height(one) < above]
+                self.witnessed = HeightRange(self._first, max(self._first, min(above, self.witnessed.end)))
+            rows = sum((counts[height] for height in range(heights.start, above)), Counter[str]())
+            yield Step(HeightRange(heights.start, above), findings, rows, last_hash, self._unlisted.counts)
+            if above < heights.end:
+                return
         if self._hashes is not None:
             yield from self._hashes.above(self._service, self._heights.end, self._repair, self._progress)
 
     def replaced_from(self) -> int | None:
-        """Return the lowest of the last blocks that the service has replaced since they were read, None for none.
+        """Return the lowest of the last blocks that the service has replaced since the pass began, None for none.
 
-        Sends one request; call it after `steps`. An error of the service is no answer, because the findings stand.
+        A reorg replaces the last block, too, so mostly one short request shows that there was none.
         """
-        if not self._last:
+        if self._begun.items() >= self._hashes_now(1).items():
             return None
-        try:
-            now = self._service.blocks.block_hashes(HeightRange(min(self._last), max(self._last) + 1))
-        except ChainqError:
-            return None
-        return min((at for at, found in now.items() if self._last.get(at, found) != found), default=None)
+        now = self._hashes_now(_LAST)
+        return min((at for at, found in self._begun.items() if now.get(at, found) != found), default=None)
+
+    def _hashes_now(self, most: int) -> dict[int, str]:
+        """Return the hashes of the last blocks to verify, as the service has them now. An error of the service is no
+        answer, because the findings stand."""
+        first, end = self._heights.edges
+        with suppress(ChainqError):
+            return self._service.blocks.block_hashes(HeightRange(max(first, end - most), end)) if first < end else {}
+        return {}
 
     def _height(self, height: int, counts: Counter[str]) -> Iterator[Finding]:
         """Yield what is wrong at one height, count its rows, and discard them."""
@@ -172,9 +194,6 @@ class Audit:
         fields = facts.summary if facts and command == "full-blocks" else texts(rows[0])
         if fields.get("height") != str(height):
             yield Contradiction("misplaced", f"{name} {height}", f"{name} {fields.get('height')}")
-        elif command == "blocks" and (found := fields.get("block_hash")):
-            self._last[height] = found
-            self._last.pop(height - _LAST, None)
         if facts is not None:
             yield from check_block(facts) if command == "full-blocks" else compare_summary(facts, fields)
         yield from self._chains[command].follow(height, fields)

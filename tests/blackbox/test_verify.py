@@ -286,11 +286,22 @@ def test_the_values_of_check_are_explained(program: Program) -> None:
 
 
 def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> None:
-    """Rows of two chains contradict each other; the warning says why. Findings without a reorg have no such warning."""
-    words = "the blocks from height 685 on"
-    with server.own("--tip", "700", "--reorg-at", "685", "--reorg-after", "25") as (url, _):
+    """Rows of two chains contradict each other: the verdict says why, instead of findings above the last common block.
+
+    Findings without a reorg have no such words.
+    """
+    options = ("--reorg-at", "685", "--reorg-after", "25", "--plant", "lost-record:672")
+    with server.own("--tip", "700", *options) as (url, _):
+        ran = program("verify", "670:701", "--full", "--jsonl", "-q", url=url)
+        assert ran.code == 6, ran.err
+        assert [json.loads(row)["height"] for row in ran.rows] == [672]
+        assert ran.err.startswith(
+            "chainq verify: heights 670-684: 1 finding (1 missing) in 15 blocks, 15 full-blocks, "
+        )
+        assert ran.err.endswith("; a reorg during this run replaced the blocks from height 685 on: verify again\n")
+    with server.own("--tip", "700", *options[:-2]) as (url, _):
         ran = program("verify", "670:701", url=url)
-        assert (ran.code, words in ran.err) == (6, True), ran.err
+        assert (ran.code, ran.out) == (6, b""), ran.err
         again = program("verify", "670:701", url=url)
         assert (again.code, "reorg" in again.err) == (0, False), again.err
     ran = program("verify", "670:701", url=server("--tip", "700", "--plant", "lost-record:690"))
