@@ -8,6 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,9 @@ pytest.register_assert_rewrite("harness")
 
 from harness.program import Program, Servers  # noqa: E402
 from harness.truth import Truth  # noqa: E402
+
+if TYPE_CHECKING:
+    from harness.lake import Lake
 
 # No test fails for being slow: other people use the machine too. Each run tries other examples.
 settings.register_profile(
@@ -98,6 +102,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 def chainq(tmp_path: Path) -> Program:
     """Runs the installed program: `chainq("block", "5", url=...)`."""
     return Program(tmp_path)
+
+
+@pytest.fixture
+def lake(chainq: Program) -> "Lake":
+    """The data set that `chainq export --to lake` writes in its home."""
+    from harness.lake import Lake
+
+    return Lake(chainq.home / "lake")
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,7 @@
 
 import fcntl
 import json
-import os
 import re
-import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,12 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
-from chainq.demo.service import Reply
 from chainq.heights.grid import partition_name
 from chainq.installer import install_command
 from harness.jobs import FIRST, said
-from harness.lake import Lake, due, jsonl_sha256
-from harness.program import Program, Ran, Servers, one_line
-from harness.search import some
-from harness.services import Canned, Gaining, Moving, canned, fork_truth, serving
+from harness.lake import Lake, due, export, jsonl_sha256
+from harness.program import Program, Servers, one_line
+from harness.services import Moving, fork_truth, serving
 from harness.services import result as canned_result
 from harness.sockets import answering
 from harness.sockets import server as socket_server
@@ -29,17 +25,6 @@ from harness.truth import Truth
 
 duckdb = pytest.importorskip("duckdb")
 COMMANDS = ("blocks", "records", "transitions", "ownership")
-
-
-def export(chainq: Program, url: str, *words: str, to: str = "lake") -> Ran:
-    """Run `chainq export` into a folder of the test's own, with one worker."""
-    return chainq("export", *words, "--to", to, "-w", "1", "-q", url=url)
-
-
-@pytest.fixture
-def lake(chainq: Program) -> Lake:
-    """The data set that `export` writes."""
-    return Lake(chainq.home / "lake")
 
 
 def test_every_row_of_the_range_once_with_every_digit(
@@ -183,23 +168,6 @@ def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> N
         service.calls.clear()
         assert export(chainq, url, *words).code == 0
         assert len(service.calls) <= 3, "once is enough"
-
-
-def test_lag_leaves_out_the_last_blocks(chainq: Program, server: Servers, lake: Lake) -> None:
-    """--lag N ends N blocks before the tip."""
-    assert export(chainq, server("--tip", "2549"), "records", "2400:", "--lag", "20", "--partition", "200").code == 0
-    assert [one["end"] for one in lake.receipts("records")] == [2530]
-
-
-def test_a_range_that_ends_beyond_the_tip(chainq: Program, server: Servers, lake: Lake) -> None:
-    """What there is is exported, and a warning says where the chain ends."""
-    words = ("export", "records", "2400:3000", "--partition", "100", "--to", "lake", "-w", "1")
-    ran = chainq(*words, url=server("--tip", "2449"))
-    assert ran.code == 0, ran.err
-    assert "the end 3000 is not reached: the tip is 2449" in ran.err
-    assert [one["end"] for one in lake.receipts("records")] == [2450]
-    ran = chainq(*words, "--lag", "9999", url=server("--tip", "2449"))
-    assert "no blocks in that range" in ran.err
 
 
 def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth, lake: Lake) -> None:
@@ -418,49 +386,6 @@ def test_usage_errors(chainq: Program, words: tuple[str, ...], message: str) -> 
     assert message.lower() in one_line(chainq("export", *words, url="demo:"), 2).lower()
 
 
-def test_a_range_that_does_not_begin_on_the_grid(chainq: Program, server: Servers, lake: Lake) -> None:
-    """The first partition begins at its place in the grid, and a warning says so."""
-    ran = chainq("export", "records", "--last", "30", "--partition", "100", "--to", "lake", url=server("--tip", "2549"))
-    assert ran.code == 0
-    assert "the range starts at height 2500" in ran.err
-    assert [(one["start"], one["end"]) for one in lake.receipts("records")] == [(2500, 2550)]
-
-
-def test_values_that_do_not_fit_their_columns(chainq: Program, truth: Truth, lake: Lake) -> None:
-    """Numbers beyond 128 bits, strings for numbers, numbers for strings, null, nothing: all is kept, nothing fails."""
-    odd: list[dict[str, Any]] = [
-        {"coinbase_target": "340282366920938463463374607431768211455", "proof_target": "9" * 38},
-        {"coinbase_target": 10**37, "proof_target": None, "network": "3", "round": 7},
-        {"coinbase_target": "007", "proof_target": "1.5", "timestamp": "9" * 30, "network": 2**70},
-        {"finalize_root": 12.50, "solutions_root": True, "subdag_root": {"a": [1]}, "new": {"x": "\ud800"}},
-    ]
-    rows = [json.loads(truth.block(height)) | one for height, one in enumerate(odd)]
-    del rows[3]["round"]
-
-    def answer(request: Any) -> Canned:
-        params, method = request.get("params") or {}, request["method"]
-        start = params.get("start", params.get("startHeight", 0))
-        end = params.get("end", params.get("endHeight", 4))
-        if method == "latest/block":
-            value: Any = rows[3]
-        elif method == "block":
-            value = [rows[params["block"]]]
-        else:
-            value = rows[start:end]
-        return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": value}).encode())
-
-    with canned(answer) as (url, _):
-        ran = chainq("export", "blocks", "--partition", "2", "--to", "lake", "-w", "1", url=url)
-    assert ran.code == 0, ran.err
-    assert "a value of 'coinbase_target' does not fit decimal128(38, 0): as sent it goes to the column extra" in ran.err
-    found = lake.rows("blocks")
-    assert found == due([json.dumps(row).encode() for row in rows])
-    file = str(lake.root / "blocks/*/data.parquet")
-    targets = duckdb.sql(f"select coinbase_target, extra from read_parquet('{file}') order by height").fetchall()  # noqa: S608
-    assert targets[1] == (10**37, None)
-    assert targets[0] == (None, '{"coinbase_target":"340282366920938463463374607431768211455"}')
-
-
 def test_readers_see_partitions_as_one_table(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """DuckDB and pandas read the folder as it is, the grid as a column."""
     pandas = pytest.importorskip("pandas")
@@ -481,244 +406,3 @@ def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
     ran = chainq("export", "records", "--to", "lake", "-q", url="demo:", env={"PYTHONPATH": str(tmp_path)})
     assert install_command("parquet") in one_line(ran, 2)
-
-
-@pytest.mark.parametrize(
-    "command", some(["blocks", "records", "ownership", "transitions", "chain"], "records", "transitions")
-)
-def test_the_estimate_is_close_to_the_calls_of_a_first_export(chainq: Program, server: Servers, command: str) -> None:
-    """Chunks grow to fill a response, so the number of calls depends on how dense rows are: a sample shows that."""
-    words = ("export", command, "10K:14K", "--partition", "2K", "--to", "lake", "-w", "1")
-    url = server("--tip", "30000")
-    estimated, made = (
-        int(re.findall(r"([0-9]+) calls", chainq(*words, *more, url=url).err)[-1]) for more in (["--dry-run"], [])
-    )
-    assert abs(made - estimated) <= 2 + made * 0.2, (made, estimated)
-
-
-def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers) -> None:
-    """Without a range: partitions to write, and those that are complete; nothing where all are."""
-    words = ("export", "records", "--partition", "100", "--to", "lake", "-w", "1")
-    url = server("--tip", "140")
-    first = chainq(*words, url=url).err.splitlines()[0]
-    whole = "no range was given, so it is the whole chain"
-    assert first == f"chainq: 2 partitions of heights 0-140 to write, 0 complete; {whole}"
-    again = chainq(*words, "-v", url=url)
-    assert "to write" not in again.err
-    calls = again.err.count(": ok")
-    assert calls
-    assert f", {calls} calls; chainq verify " in again.err
-
-
-def test_without_a_range_a_data_set_that_begins_later_goes_on(chainq: Program, server: Servers) -> None:
-    """It goes on from its first height, and says so, with --dry-run too; other tables begin there as well."""
-    url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
-    assert chainq(*words, "200:300", "--partition", "100", "-q", url=url).code == 0
-    said = "; no range was given, so it continues at height 200; pass 0: for the whole chain\n"
-    assert chainq(*words, "--dry-run", url=url).err.endswith(said)
-    assert f"chainq: 1 partition of heights 300-399 to write, 1 complete{said}" in chainq(*words, url=url).err
-    assert "no range" not in chainq(*words, url=url).err
-    records = ("export", "records", *words[2:])
-    assert f"chainq: 2 partitions of heights 200-399 to write, 0 complete{said}" in chainq(*records, url=url).err
-    assert [json.loads(row)["start"] for row in chainq(*words, "0:", "--dry-run", url=url).rows] == [0, 100]
-
-
-def test_without_a_range_an_export_of_the_whole_chain_begins_anew_where_it_was_to(
-    chainq: Program, server: Servers
-) -> None:
-    """Its first partition is gone or was never finished: what was recorded at its beginning counts."""
-    url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
-    failed = chainq(*words, "--partition", "100", url=server("--tip", "399", "--missing-height", "350"))
-    assert failed.code == 6, failed.err
-    lake = chainq.home / "lake"
-    shutil.rmtree(lake / "blocks/start=000000000")
-    for receipt in (lake / "_chainq/receipts/blocks").glob("000000000-*"):
-        receipt.unlink()
-    assert [json.loads(row)["start"] for row in chainq(*words, "--dry-run", url=url).rows] == [0, 300]
-
-
-def test_the_heights_to_write_are_those_of_their_partitions(chainq: Program, server: Servers) -> None:
-    """Not of all that the export has: one partition that is gone, and more that do not touch."""
-    words = ("export", "blocks", "--partition", "10", "--to", "lake", "-w", "1")
-    url = server("--tip", "99")
-    assert chainq(*words, url=url).code == 0
-    for starts, what in (
-        ((20,), "1 partition of heights 20-29"),
-        ((20, 30, 90), "3 partitions of heights 20-39, heights 90-99"),
-    ):
-        for start in starts:
-            shutil.rmtree((chainq.home / "lake" / partition_name("blocks", start)).parent)
-        assert f"chainq: {what} to write, {10 - len(starts)} complete\n" in chainq(*words, url=url).err
-
-
-class Drifting(Moving):
-    """A service that changes what it sends of records from a height on."""
-
-    def respond(self, body: bytes) -> Reply:
-        reply = super().respond(body)
-        content = json.loads(reply.body) if json.loads(body)["method"].startswith("records/all") else {}
-        for row in content.get("result", ()):
-            if row["height"] >= 2500:
-                del row["block_hash"]
-                row["transition_id"] = {"id": row["transition_id"]}
-                row["gained"] = "new"
-        return reply._replace(body=json.dumps(content).encode()) if content else reply
-
-
-def test_a_partition_that_is_written_again_lacks_what_it_lacked(chainq: Program, server: Servers) -> None:
-    """Heights 100-199 of the sample chain have no subdag_root, and those after have one: no field was lost."""
-    words, url = ("export", "blocks", "0:300", "--partition", "100", "--to", "lake", "-w", "1"), server("--tip", "400")
-    assert "sends none" not in chainq(*words, url=url).err
-    os.truncate(chainq.home / "lake/blocks/start=000000100/data.parquet", 1000)
-    again = chainq(*words, url=url)
-    assert "1 partition written, 2 complete before" in again.err
-    assert "sends none" not in again.err
-
-
-def test_a_service_that_sends_other_fields(chainq: Program) -> None:
-    """Said once each; all values are kept, in one table, and rows that cannot be told apart are not called doubled."""
-    with serving(Drifting(2900)) as url:
-        words = ("--partition", "50", "--to", "lake", "-w", "2")
-        assert chainq("export", "records", "2400:2500", *words, "-q", url=url).code == 0
-        ran = chainq("export", "records", "2500:2650", *words, "--max-memory", "1G", url=url)
-        assert ran.code == 0, ran.err
-        for told in (
-            "no values of block_hash, transition_id from the partition at height 2500 on: the service sends none",
-            "gained",
-            "value of 'transition_id'",
-        ):
-            assert ran.err.count(told) == 1, ran.err
-        assert ran.err.count("no values of") == 1
-    checks = {json.loads(row)["check"] for row in chainq("verify", "lake", "--jsonl").rows}
-    assert checks == {"invalid"}
-    query = "select count(*) as n, count(transition_id) as named from records"
-    (row,) = (json.loads(row) for row in chainq("sql", "lake", query, "--jsonl").rows)
-    assert 0 < row["named"] < row["n"]
-
-
-class Nesting(Moving):
-    """A service that changes what is inside of the transactions of full blocks from a height on."""
-
-    def respond(self, body: bytes) -> Reply:
-        reply = super().respond(body)
-        content = json.loads(reply.body) if json.loads(body)["method"].startswith("getChainBlocks") else {}
-        for block in content.get("result", ()):
-            if block["header"]["metadata"]["height"] < 2500:
-                continue
-            for confirmed in block["transactions"]:
-                for one in confirmed["transaction"].get("execution", {}).get("transitions", ()):
-                    del one["tcm"]
-                    one["gained"] = {"x": 1}
-        return reply._replace(body=json.dumps(content).encode()) if content else reply
-
-
-def test_a_service_that_sends_other_members(chainq: Program) -> None:
-    """Inside of lists, too, and in the middle of a run: said once, verified, and read back as they were sent."""
-    inner = "transactions.transaction.execution.transitions"
-    with serving(Nesting(2900)) as url:
-        words = ("export", "full-blocks", "--to", "lake", "--partition", "20", "-w", "2")
-        ran = chainq(*words, "2440:2600", url=url)
-        assert ran.code == 0, ran.err
-        assert ran.err.count(f"full-blocks: no values of {inner}.tcm from the partition at height 2500 on") == 1
-        assert ran.err.count(f"full-blocks: unknown fields {inner}.gained from the partition at height 2500 on") == 1
-        assert "no values of" not in ran.err.replace(f"no values of {inner}.tcm from", "")
-        ran = chainq(*words, "2600:2700", url=url)
-        assert ran.code == 0, ran.err
-        for told in ("no values of", "unknown fields"):
-            assert told not in ran.err, "as in the partition before"
-        sent = chainq("full-blocks", "2498:2502", "--jsonl", url=url).rows
-    assert list(map(json.loads, chainq("full-blocks", "2498:2502", "--jsonl", url="lake").rows)) == list(
-        map(json.loads, sent)
-    )
-    assert chainq("verify", "lake").code == 0
-
-
-def test_an_unknown_field_is_said_once_in_a_data_set(chainq: Program) -> None:
-    """By the first run, not by those that write after it or write its last partition again; nor is it lost there."""
-    with serving(Gaining(2900)) as url:
-        for bounds, said in (("2440:2470", 1), ("2440:2475", 0), ("2475:2520", 0)):
-            ran = chainq("export", "records", "--to", "lake", "--partition", "20", "-w", "2", bounds, url=url)
-            assert ran.code == 0, ran.err
-            assert ran.err.count("unknown field 'gained': it goes to the column extra") == said, bounds
-    assert all('"gained":' in row for row in map(bytes.decode, chainq("records", "2440:2520", url="lake").rows))
-
-
-def test_fields_that_few_rows_have(chainq: Program, server: Servers) -> None:
-    """A partition of a few blocks may have no tag or aborted transaction: nothing is said to be lost."""
-    words = ("export", "chain", "--to", "lake", "--partition", "50", "-w", "1")
-    for start in (2400, 2450):
-        ran = chainq(*words, f"{start}:{start + 50}", url=server())
-        assert (ran.code, "no values of" in ran.err) == (0, False), ran.err
-    ran = chainq(*words, "2500:2503", url=server())
-    assert (ran.code, "no values of" in ran.err) == (0, False), ran.err
-
-
-def test_a_range_apart_from_the_rest_says_what_lies_between(chainq: Program) -> None:
-    """When it is written, and not only when a query ends with exit code 6; ranges that touch are no reason."""
-    runs = [("100:200", ""), ("200:300", ""), ("0:50", "heights 50-99"), ("400:450", "heights 300-399"), ("50:100", "")]
-    for words, missing in runs:
-        ran = chainq("export", "blocks", words, "--partition", "50", "--to", "lake", "-w", "1", url="demo:")
-        said = [line for line in ran.err.splitlines() if "missing between" in line]
-        rest = f"missing between this range and the rest of {chainq.home / 'lake'}; "
-        wanted = [f"chainq: warning: {missing}: {rest}"] if missing else []
-        assert (ran.code, [line[: line.index("export ")] for line in said]) == (0, wanted)
-
-
-def test_a_repair_without_a_range_is_of_what_is_there(chainq: Program, lake: Lake) -> None:
-    """Not of the whole chain: of the heights from the first partition to the last one, also if some are gone."""
-    grid = ("--partition", "50", "--to", "lake", "-w", "1")
-    assert export_demo(chainq, "records", "100:320", *grid).code == 0
-    (lake.root / "records/start=000000150/data.parquet").unlink()
-    ran = export_demo(chainq, "records", "--repair", "all", *grid)
-    assert (ran.code, [(one["start"], one["end"]) for one in lake.receipts("records")]) == (
-        0,
-        [(100, 150), (150, 200), (200, 250), (250, 300), (300, 320)],
-    )
-    assert "5 partitions of heights 100-319 to write" in ran.err
-    line = one_line(export_demo(chainq, "blocks", "--repair", "all", *grid), 2)
-    assert "no partitions of blocks in " in line
-
-
-def export_demo(chainq: Program, *words: str) -> Ran:
-    return chainq("export", *words, url="demo:")
-
-
-def test_a_repair_that_fails_says_what_is_left(chainq: Program, lake: Lake) -> None:
-    """The same command would begin again with what it has repaired."""
-    service = Moving(400)
-    with serving(service) as url:
-        words = ("records", "100:300", "--partition", "50", "-w", "1", "--retries", "0")
-        assert export(chainq, url, *words).code == 0
-        before = {path: path.stat().st_ino for path in lake.files() if path.suffix == ".parquet"}
-
-        def fail(_: str) -> None:
-            if sum(path.exists() and path.stat().st_ino != inode for path, inode in before.items()) >= 2:
-                raise ConnectionError
-
-        service.hook = fail
-        ran = export(chainq, url, *words, "--repair", "all")
-    assert ran.code != 0
-    said = "2 of 4 partitions written; the same command would repair these again; the rest is heights 200-299"
-    assert said in ran.err
-
-
-def test_a_range_above_the_tip_leaves_no_folder(chainq: Program, lake: Lake) -> None:
-    ran = export_demo(chainq, "records", "99999999:", "--to", "lake")
-    assert (ran.code, lake.root.exists()) == (0, False)
-    assert "no blocks in that range: the tip is 3000000" in ran.err
-
-
-def test_a_folder_of_a_data_set_is_no_place_for_another_one(chainq: Program, server: Servers) -> None:
-    """Readers of its table would take the files for rows of theirs; commands that find nothing there name the data set.
-    A folder beside the tables may hold one."""
-    url = server("--tip", "100")
-    words = ("export", "blocks", "0:50", "-w", "1", "-q")
-    assert chainq(*words, "--to", "lake", url=url).code == 0
-    inside = f"lake/blocks is a folder of the data set {chainq.home / 'lake'}; export into that one, or elsewhere\n"
-    for folder in ("lake/blocks", "lake/blocks/start=000000000", "lake/_chainq/more"):
-        assert one_line(chainq(*words, "--to", folder, url=url), 2).endswith(inside.removeprefix("lake/blocks"))
-    assert not list((chainq.home / "lake/blocks").glob("*.json"))
-    named = f"it is a folder of the data set {chainq.home / 'lake'}; name that one"
-    for line in (["sql", "lake/blocks", "select 1"], ["blocks", "--url", "lake/blocks"], ["status", "lake/blocks"]):
-        assert named in one_line(chainq(*line), 2)
-    assert chainq(*words, "--to", "lake/other", url=url).code == 0

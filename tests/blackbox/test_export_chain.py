@@ -32,12 +32,6 @@ def export(chainq: Program, url: str, *words: str) -> Ran:
     return chainq("export", *words, "--to", "lake", "-w", "1", url=url)
 
 
-@pytest.fixture
-def lake(chainq: Program) -> Lake:
-    """The data set that `export` writes."""
-    return Lake(chainq.home / "lake")
-
-
 def test_every_row_of_every_table(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """Each table has a file and a receipt for each partition, and holds what the full blocks hold."""
     ran = export(chainq, server(), *WORDS)

@@ -21,12 +21,6 @@ def export(chainq: Program, url: str, *words: str) -> Ran:
     return chainq("export", *words, "--to", "lake", "-w", "2", "--delta", url=url)
 
 
-@pytest.fixture
-def lake(chainq: Program) -> Lake:
-    """The data set that `export` writes."""
-    return Lake(chainq.home / "lake")
-
-
 class Table:
     """A Delta table as its readers see it."""
 

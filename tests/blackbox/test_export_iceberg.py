@@ -25,12 +25,6 @@ def export(chainq: Program, url: str, *words: str) -> Ran:
     return chainq("export", *words, "--to", "lake", "-w", "1", "--iceberg", url=url)
 
 
-@pytest.fixture
-def lake(chainq: Program) -> Lake:
-    """The data set that `export` writes."""
-    return Lake(chainq.home / "lake")
-
-
 def table(lake: Lake, command: str) -> Any:
     """The Iceberg table of a command, as a reader opens it."""
     from pyiceberg.catalog.sql import SqlCatalog

@@ -13,12 +13,6 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
 
-@pytest.fixture
-def lake(chainq: Program) -> Lake:
-    """The data set that `export` writes."""
-    return Lake(chainq.home / "lake")
-
-
 PACKAGES = {
     "deltalake": ("records", "--delta"),
     "pyiceberg": ("records", "--iceberg"),

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from harness.program import Program
+from harness.program import Program, Ran
 
 parquet = pytest.importorskip("pyarrow.parquet")
 
@@ -89,6 +89,11 @@ def texts(found: list[dict[str, Any]]) -> list[Texts]:
 def due(rows: Sequence[bytes]) -> list[Texts]:
     """Rows of the service in the same form: each leaf by its dotted path, without nulls."""
     return [_flat(json.loads(row, parse_float=Decimal)) for row in rows]
+
+
+def export(chainq: Program, url: str, *words: str, to: str = "lake") -> Ran:
+    """Run `chainq export` into a folder of the test's own, with one worker."""
+    return chainq("export", *words, "--to", to, "-w", "1", "-q", url=url)
 
 
 def jsonl_sha256(program: Program, url: str, command: str, start: int, end: int) -> str:
