@@ -139,7 +139,7 @@ _chainq_row --watch flag 'Keep running and print each change'
 _chainq_for balance show
 _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for balance doctor status profiles
-_chainq_row --json flag 'JSON instead of a table. A table is the default in a pipe, too'
+_chainq_row --json flag 'JSON instead of a table. Without CHAINQ_FORMAT=json, a table is the default in a pipe, too'
 _chainq_for show
 _chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record or hash, else 100'
 _chainq_row --json flag 'All parts as one JSON object'
@@ -295,7 +295,7 @@ _chainq_row --interval flag 'Seconds between polls.'
 _chainq_row --format flag 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights; sql also draws a number over a text or a time. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.'
 _chainq_row --table flag 'Human-readable table.'
 _chainq_row --jsonl flag 'One JSON object per line. Rows of the service are as it sent them.'
-_chainq_row --json flag 'JSON instead of a table. A table is the default in a pipe, too.'
+_chainq_row --json flag 'JSON instead of a table. Without CHAINQ_FORMAT=json, a table is the default in a pipe, too.'
 _chainq_row --csv flag 'CSV with a header (RFC 4180). A null is an empty field, as an empty text is.'
 _chainq_row --text flag 'Values only, separated by tabs, one row per line.'
 _chainq_row --no-header flag 'csv or tsv without its header.'

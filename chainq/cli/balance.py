@@ -9,7 +9,7 @@ from typing import NamedTuple
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt
-from chainq.cli.output import on_terminal, one_switch
+from chainq.cli.output import form_of, on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
@@ -58,7 +58,7 @@ def run(given: BalanceCommand) -> None:
         _refuse_range(word)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")
-    form = one_switch(given, "json", "jsonl", "csv")
+    form = form_of(given, "json", "jsonl", "csv")
     start = 0 if given.start is None else _height(given.start, "start")
     end = None if given.end is None else _height(given.end, "end")
     if end is not None and (given.watch or given.checkpoint is not None):

@@ -13,6 +13,7 @@ import msgspec
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
+from chainq.cli.output import form_of
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profile_writer, profiles
@@ -36,6 +37,7 @@ def run(given: DoctorCommand) -> None:
     `save` is the name of a profile to write. Raises UsageError before any call if there can be no such profile; at the
     end the first error that keeps commands from working, for the exit code.
     """
+    form = form_of(given, "json")
     options, save = connect.service_options(given), given.save
     if given.default and save is None:
         raise UsageError("--default needs --save NAME")
@@ -51,9 +53,9 @@ def run(given: DoctorCommand) -> None:
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None, pager=True) as sink:
-        sink.write((_json(diagnosis) if given.json else _table(diagnosis)).encode())
+        sink.write((_json(diagnosis) if form else _table(diagnosis)).encode())
         saved = save is not None and _save(given, diagnosis, url, options, bool(headers), reporter)
-        if not given.json and diagnosis.dialect is not None:
+        if not form and diagnosis.dialect is not None:
             works = all(check.ok for check in diagnosis.checks if check.name in ("latest", "tip"))
             sink.write(_next(url, options, save if saved else None, default=given.default, works=works).encode())
     for check in diagnosis.checks:

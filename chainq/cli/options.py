@@ -363,7 +363,7 @@ class RequestOptions(Group, heading=SERVICE):
 class ReportOptions(Group):
     """How a helper prints its result."""
 
-    json: bool = switch("JSON instead of a table.\fA table is the default in a pipe, too.")
+    json: bool = switch("JSON instead of a table.\fWithout CHAINQ_FORMAT=json, a table is the default in a pipe, too.")
 
 
 class MethodOptions(

@@ -287,21 +287,35 @@ def one_switch(given: object, *names: str) -> str:
     return flags[0] if flags else ""
 
 
-def _default_format(file: Path | None) -> str:
-    """Return the name of the format if no option states one: by the extension of `file`, else by environment.
+def form_of(given: object, *names: str) -> str:
+    """Return which of its forms a helper prints: that of a switch, else of CHAINQ_FORMAT if it has that one, else "".
 
-    Else it is a table on a terminal.
+    Raises UsageError, also for a format that no command has.
     """
-    extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
-    named = "" if extension else os.environ.get("CHAINQ_FORMAT", "")
+    stated = one_switch(given, *names)
+    variable = "" if stated else _variable()
+    return variable if variable in names else stated
+
+
+def _variable() -> str:
+    """Return the format that the environment names, empty for none. Raises UsageError if it is unknown."""
+    named = os.environ.get("CHAINQ_FORMAT", "")
     if named and named not in registry.BUILT_IN:
         try:
             registry.load(named)
         except UsageError as error:
             error.message = f"CHAINQ_FORMAT: {error.message}"
             raise
-    default = "table" if on_terminal(file) else "jsonl"
-    return extension or named or default
+    return named
+
+
+def _default_format(file: Path | None) -> str:
+    """Return the name of the format if no option states one: by the extension of `file`, else by environment.
+
+    Else it is a table on a terminal.
+    """
+    extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
+    return extension or _variable() or ("table" if on_terminal(file) else "jsonl")
 
 
 def on_terminal(file: Path | None) -> bool:

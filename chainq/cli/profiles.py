@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chainq.catalog.dialects import AUTO
+from chainq.cli.output import form_of
 from chainq.cli.report import Reporter
 from chainq.config import profiles
 from chainq.sinks.open import open_sink
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def run(given: "ReportOptions") -> None:
     """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
+    form = form_of(given, "json")
     settings = profiles.read()
     if settings.wrong is not None:  # what is there is what helps to correct it
         Reporter().warn(settings.wrong.message)
@@ -25,7 +27,7 @@ def run(given: "ReportOptions") -> None:
         url = mask_url(one.url) if one.url else None
         found.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
     keys = ("name", "url", "dialect", "headers", "default")
-    if given.json:
+    if form:
         text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
     elif found:
         lines = [

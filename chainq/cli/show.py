@@ -5,7 +5,7 @@ from functools import partial
 
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.cli import connect
-from chainq.cli.output import on_terminal, use_color
+from chainq.cli.output import form_of, on_terminal, use_color
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import LackingError, NotFoundError, Phrase, UsageError
 from chainq.fetching.service import Service
@@ -39,6 +39,7 @@ def run(given: ShowCommand) -> None:
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
     use_color(given.color, terminal=False)  # before any request
+    form = form_of(given, "json")
     missing: list[NotFoundError] = []
     reporter, number = connect.reporter(given), -1
     with (
@@ -54,9 +55,9 @@ def run(given: ShowCommand) -> None:
             except LackingError as error:
                 error.hint = _elsewhere(name, error)
                 raise
-            output = _drawn(given, found, service)
+            output = _drawn(given, form, found, service)
             with signals_deferred():
-                sink.write(output if given.json or number == len(missing) else b"\n" + output)
+                sink.write(output if form or number == len(missing) else b"\n" + output)
         if number < 0:
             reporter.note("standard input had no heights or IDs")
         failure = _not_found(missing)
@@ -110,14 +111,14 @@ def _lines() -> Iterator[str]:
     yield from filter(None, lines(lambda line: parts.check(value_in(line, _FIELDS))))
 
 
-def _drawn(given: ShowCommand, found: parts.Parts, service: Service) -> bytes:
-    """Return the screen of an object, or its JSON: on one line, but on a terminal.
+def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) -> bytes:
+    """Return the screen of an object, or its JSON in the form `json`: on one line, but on a terminal.
 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
     """
     terminal = on_terminal(None)
     color = use_color(given.color, terminal=terminal)
-    if given.json:
+    if form:
         from chainq.show.as_json import encode
 
         encoded = encode(found)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from chainq.cli.balance_checkpoint import Kept
-from chainq.cli.output import on_terminal, one_switch
+from chainq.cli.output import form_of, on_terminal
 from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
@@ -103,13 +103,13 @@ def run(given: "StatusCommand") -> None:
     one is older, lacks heights or is unfinished.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
-    one_switch(given, "quiet", "json", "prometheus")
+    form = form_of(given, "quiet", "json", "prometheus")
     now = time.time()
     groups, unread = _read(given.targets, now)
     found = [status for group in groups.values() for status in group.tables]
-    if given.prometheus:
+    if form == "prometheus":
         text = _prometheus(found)
-    elif given.json:
+    elif form == "json":
         of_balance = ("keys", "records", "unspent")
         tables = [
             {

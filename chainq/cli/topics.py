@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, AWS_PROFILE, AWS_REGION": "Access to S3, with its other variables.",
     "CHAINQ_DEBUG": "If not empty, show the traceback of a bug (exit code 70).",
-    "CHAINQ_FORMAT": "Format to use if neither an option nor the extension of `-o` FILE selects one.",
+    "CHAINQ_FORMAT": (
+        "Format to use if neither an option nor the extension of `-o` FILE selects one. A command that has no such "
+        "format, such as `status` for csv, prints its own default."
+    ),
     "CHAINQ_PAGER, PAGER": (
         "Pager for output to a terminal, such as `less`. chainq uses the first that is set. `cat` or an "
         "empty value means no pager. chainq sets LESS to FRX unless it is set."

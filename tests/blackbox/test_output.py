@@ -13,12 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.program import Program, Ran, Servers, finish
+from chainq.demo.planted import VIEW_KEY
+from harness.program import Program, Ran, Servers, finish, one_line
 from harness.services import Gaining, serving
 from harness.truth import Truth, difference, split
+from harness.wallet import VARIABLE
 
 MOUNTS = ["unshare", "--user", "--map-root-user", "--mount"]
 RANGE = ("--start", "640", "--end", "642")
+KEY = {VARIABLE: VIEW_KEY}
 
 
 def test_the_pipeline_of_the_readme_works_as_written(program: Program, server: Servers, truth: Truth) -> None:
@@ -232,6 +235,42 @@ def test_the_default_format_is_a_table_on_a_terminal_and_jsonl_elsewhere(chainq:
     assert chainq("block", "5", "--format", "jsonl", url=server(), env=csv_too).out.startswith(b'{"id":')
 
 
+def configured(chainq: Program, text: str, *args: str, url: str | None = None, **env: str) -> Ran:
+    chainq.config.parent.mkdir(parents=True, exist_ok=True)
+    chainq.config.write_text(text)
+    return chainq(*args, url=url, env=env)
+
+
+@pytest.mark.parametrize(
+    ("line", "option", "start"),
+    [
+        ("balance --end 9", "--csv", b"height,"),
+        ("doctor", "--json", b"{"),
+        ("profiles", "--json", b"["),
+        ("show 5", "--json", b"{"),
+        ("status c", "--prometheus", b"# "),
+    ],
+)
+def test_a_helper_prints_the_format_of_the_environment_if_it_has_that_one(
+    line: str, option: str, start: bytes, chainq: Program
+) -> None:
+    """Else its own; an option overrides, and what no command has is a usage error."""
+    pytest.importorskip("aleo")
+    if line == "status c":
+        assert chainq("blocks", "5:6", "--checkpoint", "c", "-o", "c.jsonl", "-q", url="demo:").code == 0
+    text = '[profiles.a]\nurl = "demo:"\n'
+
+    def ran(form: str, *more: str) -> Ran:
+        return configured(chainq, text, *line.split(), *more, CHAINQ_URL="demo:", CHAINQ_FORMAT=form, **KEY)
+
+    found = ran("json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out)
+    assert ran("tsv").out[:1] not in (b"", b"[", b"{")
+    assert "CHAINQ_FORMAT: unknown format 'jsn'" in one_line(ran("jsn"), 2)
+    assert ran("json", option).out.startswith(start)
+
+
 def test_the_extension_of_a_file_beats_the_environment(chainq: Program) -> None:
     """An option names the format, else the extension of -o FILE, else CHAINQ_FORMAT: the nearest statement counts."""
     env = {"CHAINQ_FORMAT": "json"}
@@ -245,12 +284,6 @@ def test_the_extension_of_a_file_beats_the_environment(chainq: Program) -> None:
     assert written("rows") == b'{"height":"5"}\n'
     assert written("rows.csv", "--format", "json") == b'{"height":"5"}\n'
     assert written("rows.csv", "--text") == b"5\n"
-
-
-def configured(chainq: Program, text: str, *args: str, url: str | None = None, **env: str) -> Ran:
-    chainq.config.parent.mkdir(parents=True, exist_ok=True)
-    chainq.config.write_text(text)
-    return chainq(*args, url=url, env=env)
 
 
 def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, server: Servers, nowhere: str) -> None:
