@@ -91,7 +91,8 @@ class DataSetCheck:
         self._store = open_store(destination)
         self.partitions = Partitions(self._store)
         self.heights = self.reached = self.partitions.heights
-        self._unreadable: set[str] = set()  # names of files; `steps` finds them
+        # Names of files without rows to compare; `steps` finds more.
+        self._unread = {one.spec.name for one in self.partitions.found if one.other_chain}
         self._hashed: Counter[str] = Counter()
         self._explained: Counter[str] = Counter()  # partitions that were compared with full blocks, by command
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
@@ -124,7 +125,11 @@ class DataSetCheck:
         done = ", ".join(command for command in known if self._explained[command] == there[command])
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
-        words = f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
+        others = sorted({str(one.spec.heights) for one in self.partitions.found if one.other_chain})
+        words = f"; of another chain by their receipts, and not compared: the partitions of {', '.join(others)}" * bool(
+            others
+        )
+        words += f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
     @property
@@ -166,8 +171,8 @@ class DataSetCheck:
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows of each partition with a readable file, for a comparison. Call it after `steps`."""
         source = _group_check(self._destination, self.partitions.repair, False).source
-        for spec, _, size in self.partitions.found:
-            if size is not None and spec.name not in self._unreadable:
+        for spec, _, size, _ in self.partitions.found:
+            if size is not None and spec.name not in self._unread:
                 file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
                 finding = partial(self.partitions.repair.finding, spec)
                 derived = spec.command in DERIVED or file.derived
@@ -177,12 +182,12 @@ class DataSetCheck:
         """Return the heights of each partition that `parts` yields."""
         return [
             spec.heights
-            for spec, _, size in self.partitions.found
-            if size is not None and spec.name not in self._unreadable
+            for spec, _, size, _ in self.partitions.found
+            if size is not None and spec.name not in self._unread
         ]
 
     def _noted(self, checked: Checked) -> Step:
-        self._unreadable |= checked.unreadable
+        self._unread |= checked.unreadable
         checked.step.findings.extend(self._fallen(checked))
         checked.step.findings.sort(key=by_height)
         self._hashed.update(checked.hashed)
@@ -261,8 +266,8 @@ class GroupCheck:
         """Yield what is wrong with a partition; keep its readable rows for the comparison with other commands."""
         from pyarrow import parquet
 
-        spec, entry, size = partition
-        if size is None:  # the listing has a finding about it
+        spec, entry, size, other_chain = partition
+        if size is None or other_chain:  # the listing has a finding about it
             return
         found: list[Located] = []
         try:
@@ -323,7 +328,7 @@ class GroupCheck:
         self, partition: Partition, receipt: Receipt, sealed: bytes, table: Any, content: str
     ) -> Iterator[Contradiction]:
         """Yield contradictions between the receipt in a file, the receipt beside it, its name and the rows."""
-        spec, entry, size = partition
+        spec, entry, size, _ = partition
         said: dict[str, tuple[object, object]] = {
             "end": (spec.end, receipt.end),
             "rows": (receipt.rows, table.num_rows),

@@ -20,11 +20,15 @@ from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
 
 
 class Partition(NamedTuple):
-    """A partition: the content of its receipt's name, and the size of its file; each None if it is missing."""
+    """A partition: the content of its receipt's name, and the size of its file; each None if it is missing.
+
+    `other_chain`: its receipt links to neither of its neighbors, so its rows are not worth a comparison.
+    """
 
     spec: PartitionSpec
     entry: Entry | None
     size: int | None
+    other_chain: bool = False
 
 
 class PartitionRepair(NamedTuple):
@@ -50,7 +54,7 @@ class PartitionRepair(NamedTuple):
 
     def removal(self, partition: Partition, contradiction: Contradiction) -> Finding:
         """Return a finding about a partition that should not be there. With its receipt it is in the manifest, too."""
-        spec, entry, _ = partition
+        spec, entry, *_ = partition
         names = [spec.name.rpartition("/")[0], *([entry.name, manifest.NAME] if entry else ())]
         return self.finding(spec, None, contradiction)._replace(repair=remove_command(names, self.label))
 
@@ -105,6 +109,7 @@ class Partitions:
         odd += [
             self.repair.removal(one, Contradiction("receipt", f"a receipt of {one.spec.name}", None)) for one in strays
         ]
+        self.found = list(self._marked())
         wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked(), *self._missing(due)]
         self.findings = sorted([*wrong, *self._not_in_manifest(known)], key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
@@ -127,9 +132,9 @@ class Partitions:
     def _due(self, known: Manifest | None) -> dict[str, list[PartitionSpec]]:
         """Return the partitions that a receipt or the manifest names, by command. Files without a receipt, which may
         have been copied there, do not show that any heights are due, unless all receipts are lost."""
-        received = any(entry for _, entry, _ in self.found)
+        received = any(entry for _, entry, *_ in self.found)
         due: dict[str, list[PartitionSpec]] = {}
-        for spec, entry, _ in self.found:
+        for spec, entry, *_ in self.found:
             if spec.start % self.grid == 0 and (entry or not received):
                 due.setdefault(spec.command, []).append(spec)
         for (command, _), named in known.entries.items() if known else ():
@@ -140,7 +145,7 @@ class Partitions:
     def _there(self) -> dict[str, list[PartitionSpec]]:
         """Return the partitions on the grid that have a file, by command."""
         there: dict[str, list[PartitionSpec]] = {}
-        for spec, _, size in self.found:
+        for spec, _, size, _ in self.found:
             if spec.start % self.grid == 0 and size is not None:
                 there.setdefault(spec.command, []).append(spec)
         return there
@@ -161,7 +166,7 @@ class Partitions:
                 above = [start for start in above if start >= high]
                 reached[command] = max(below, default=0), min(above, default=HIGHEST)
         for one in self.found:
-            spec, entry, size = one
+            spec, entry, size, _ = one
             low, high = reached.get(spec.command, (0, HIGHEST))
             if entry is None and size is not None and not spec.start % self.grid and not low <= spec.start < high:
                 yield one
@@ -181,28 +186,49 @@ class Partitions:
         or after it was killed."""
         if known is None or known.writing:
             return
-        for spec, entry, size in self.found:
+        for spec, entry, size, other_chain in self.found:
             said = known.entries.get((spec.command, spec.start))
-            if entry is not None and entry.size == size and said != entry:
+            if entry is not None and entry.size == size and said != entry and not other_chain:
                 other = said.name if said else None
                 yield self.repair.finding(spec, None, Contradiction("receipt", entry.name, f"in the manifest: {other}"))
 
-    def _not_linked(self) -> Iterator[Finding]:
-        """Yield overlaps, and partitions that do not link to the previous partition. Partitions off the grid are
-        not compared with their neighbors. A link that is broken in the same way in several tables is one finding."""
-        links: dict[tuple[HeightRange, str, str], list[PartitionSpec]] = {}
+    def _adjoining(self) -> Iterator[tuple[Partition, Partition]]:
+        """Yield each partition on the grid with the one before it. Others are not compared with their neighbors."""
         on_grid = [one for one in self.found if not one.spec.start % self.grid]
         for _, group in groupby(on_grid, lambda one: one.spec.command):
-            for before, after in pairwise(group):
-                end, spec = before.spec.end, after.spec
-                if end > spec.start:
-                    overlap = Contradiction("grid", f"start at height {end} or later", f"start at height {spec.start}")
-                    yield self.repair.finding(spec, None, overlap)
-                elif before.entry and after.entry and broken(before.entry, after.entry):
-                    links.setdefault((spec.heights, before.entry.last, after.entry.previous), []).append(spec)
-        for (_, last, previous), (spec, *others) in links.items():
-            wrong = Contradiction("link", f"SHA-256 of the previous hash {last}", previous)
+            yield from pairwise(group)
+
+    def _marked(self) -> Iterator[Partition]:
+        """Yield all partitions, marked if they link to neither neighbor, as one of another chain does."""
+        unlinked = [pair for pair in self._adjoining() if _is_broken(*pair)]
+        behind, ahead = ({pair[side].spec for pair in unlinked} for side in (1, 0))
+        for one in self.found:
+            yield one._replace(other_chain=one.spec in behind & ahead)
+
+    def _not_linked(self) -> Iterator[Finding]:
+        """Yield overlaps, and partitions that do not link to the previous partition, once for one of another chain.
+
+        A link that is broken in the same way in several tables is one finding.
+        """
+        links: dict[tuple[HeightRange, Contradiction], list[PartitionSpec]] = {}
+        for before, after in self._adjoining():
+            end, spec = before.spec.end, after.spec
+            if end > spec.start:
+                overlap = Contradiction("grid", f"start at height {end} or later", f"start at height {spec.start}")
+                yield self.repair.finding(spec, None, overlap)
+            elif before.entry and after.entry and _is_broken(before, after):
+                wrong = Contradiction("link", f"SHA-256 of the previous hash {before.entry.last}", after.entry.previous)
+                if after.other_chain:
+                    wrong = wrong._replace(found=f"{after.entry.previous}: a partition of another chain")
+                elif before.other_chain:  # which is the one to write again
+                    continue
+                links.setdefault((spec.heights, wrong), []).append(spec)
+        for (_, wrong), (spec, *others) in links.items():
             yield self.repair.finding(spec, None, wrong, [one.command for one in others])
+
+
+def _is_broken(before: Partition, after: Partition) -> bool:
+    return bool(before.entry and after.entry and broken(before.entry, after.entry))
 
 
 def _spanned(specs: Iterable[PartitionSpec]) -> HeightRange:

@@ -414,6 +414,28 @@ def test_the_command_of_a_finding_writes_its_partition_anew(
     assert program("verify", str(root)).code == 0
 
 
+def test_a_partition_of_another_chain_is_one_finding(
+    exported: Path, program: Program, server: Servers, tmp_path: Path
+) -> None:
+    """With its receipt: named once, not compared with other tables, and repaired without its neighbors."""
+    root, other, findings = tmp_path / "lake", tmp_path / "other", tmp_path / "findings.jsonl"
+    shutil.copytree(exported, root)
+    words = ("export", "records", "200:300", "--to", str(other), "--partition", "100", "-w", "1", "-q")
+    assert program(*words, url=server("--tip", "400", "--seed", "8")).code == 0
+    for path in receipts(root, "records", 200):
+        path.unlink()
+    for path in [file_of(other, "records", 200), *receipts(other, "records", 200)]:
+        shutil.copy(path, root / path.relative_to(other))
+    ran = program("verify", str(root), "-o", str(findings))
+    assert "; of another chain by their receipts, and not compared: the partitions of heights 200-299" in ran.err
+    (found,) = map(json.loads, findings.read_text().splitlines())
+    assert (found["height"], found["end"], found["command"], found["check"]) == (200, 300, "records", "link")
+    assert found["found"].endswith(": a partition of another chain")
+    ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=server("--tip", "400"))
+    assert ": 1 partition written" in ran.err
+    assert program("verify", str(root)).code == 0
+
+
 def test_a_link_that_is_broken_in_all_tables_is_one_finding(program: Program, server: Servers, tmp_path: Path) -> None:
     """One block that names another one before it, at an edge of partitions: named once, and repaired in each table."""
     root, findings = tmp_path / "lake", tmp_path / "findings.jsonl"
