@@ -141,7 +141,7 @@ _chainq_row --no-trunc flag 'Do not abbreviate values'
 _chainq_for balance doctor status profiles
 _chainq_row --json flag 'JSON instead of a table. Without CHAINQ_FORMAT=json, a table is the default in a pipe, too'
 _chainq_for show
-_chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record or hash, else 100'
+_chainq_row --last text 'Newest blocks to look at. Default: 500K for an address, 1000 for a record or block hash, else 100'
 _chainq_row --json flag 'All parts as one JSON object'
 _chainq_for export
 _chainq_row --to path 'Folder, or s3://, gs:// or az:// URL'

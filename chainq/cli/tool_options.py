@@ -108,8 +108,9 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
     a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. What export chain wrote (--url DEST) has an index of transitions, which serve --lake
-    does not serve. In a pipe values are whole, unless COLUMNS is set.
+    for them in the newest blocks. What export chain wrote (--url DEST) has all tables that show reads, outputs and
+    calls in place of records and transitions, and an index of transitions, which serve --lake does not serve. In a
+    pipe values are whole, unless COLUMNS is set.
     """
 
     objects: list[str] = argument(
@@ -119,7 +120,9 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
         "per line, up to an invalid one.",
     )
     last: str | None = option(
-        "N", "Newest blocks to look at. Default: 500K for an address, 1000 for a record or hash, else 100.", heading=""
+        "N",
+        "Newest blocks to look at. Default: 500K for an address, 1000 for a record or block hash, else 100.",
+        heading="",
     )
     json: bool = switch("All parts as one JSON object.")
     no_trunc: bool = switch("Do not abbreviate values.")
@@ -129,7 +132,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
 
     `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
-    and ratifications. See docs/tables.md.
+    and ratifications. `chainq show` needs no other tables. See docs/tables.md.
 
     Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
     and so are those that a reorg touched.

@@ -113,6 +113,11 @@ class Service(Closing):
         return {block.height: block.hash}
 
     @property
+    def is_export(self) -> bool:
+        """Whether it is an export in a folder or an object store; not one that others serve."""
+        return self._stored is not None
+
+    @property
     def partition(self) -> int | None:
         """How many heights each partition of an export has; None for a network."""
         return None if self._stored is None else self._stored.reader.partition

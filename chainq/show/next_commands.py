@@ -14,6 +14,7 @@ from chainq.show.parts import (
     RecordParts,
     TransactionParts,
     TransitionParts,
+    wider,
 )
 from chainq.show.summary import Made, Transaction, calls_by_function, functions_in, made_by, transaction_of
 
@@ -87,9 +88,8 @@ def _of_program(parts: ProgramParts, held: Held) -> Iterator[str]:
             yield f"show {name}"
     if seen and kind_of(seen[0].transaction) is TextKind.TRANSACTION:
         yield f"show {seen[0].transaction}"
-    if parts.heights.start > held.first:
-        most = parts.heights.end - held.first
-        yield f"show {parts.program} --last {min(10 * max(len(parts.heights), 10), most)}"
+    if last := wider(parts.heights, held.first):
+        yield f"show {parts.program} --last {last}"
 
 
 def _of_row(made: Made) -> Iterator[str]:

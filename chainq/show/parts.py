@@ -70,7 +70,10 @@ class ProgramParts(NamedTuple):
 
 
 class FunctionParts(NamedTuple):
-    """The newest transactions that call a function, the newest first. `start`: the lowest height looked at."""
+    """The newest transactions that call a function, the newest first: NEWEST at most.
+
+    `start`: the lowest height looked at.
+    """
 
     program: str
     function: str
@@ -244,7 +247,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
 
 def _spent(service: Service, tag: str) -> TransactionParts:
     """Return the transaction that spends the record with a tag."""
-    if service.partition is None:  # not an export
+    if not service.is_export:
         raise _no_screen(tag, TextKind.FIELD)
     spent = _found(service, "inputs", "tag", tag, f"tag {tag}")
     return _transaction(service, text_of(Picker(["transaction_id"])(spent)[0]))
@@ -255,7 +258,7 @@ def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
     heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", Phrase("")
     if found := _newest(service, "blocks", condition, heights):
         return _block(service, integer_of(Picker(["height"])(found[0])[0]))
-    if service.has_index("blocks"):
+    if service.has_index("blocks") and wider(heights, service.blocks.first):
         from shlex import quote
 
         query = "select height from blocks where {}"
@@ -313,26 +316,35 @@ def _unseen(
     from chainq.text.humanize import counted
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
-    most = heights.end - service.blocks.first
-    more = most > len(heights)
-    hints = [check] if check else []
-    hints += [Phrase("look at more blocks with {last}", last=min(10 * len(heights), most))] if more else []
+    more = _look_at_more(service, heights)
+    hints = [hint for hint in (check, more) if hint]
     hint = Phrase(", or ".join(["{}"] * len(hints)), *hints)
     if at and more:
         hint += f"; if you know its height H: {at}"
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
 
 
+def wider(heights: HeightRange, first: int) -> int:
+    """Return how many of the newest blocks to look at after these, 0 if there are no others from the first height."""
+    most = heights.end - first
+    return min(10 * len(heights), most) if most > len(heights) else 0
+
+
+def _look_at_more(service: Service, heights: HeightRange) -> str:
+    last = wider(heights, service.blocks.first)
+    return Phrase("look at more blocks with {last}", last=last) if last else ""
+
+
 def _function(service: Service, program: str, function: str, last: int) -> FunctionParts:
     arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
     query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
-    start = service.blocks.first
-    if start and service.partition is None:  # others serve it, and its list would begin at height 0
+    start, more = service.blocks.first, ""
+    if start and not service.is_export:  # others serve it, and its list would begin at height 0
         from chainq.stored.lookups import calls_in
 
         heights = _newest_heights(service, last)
         blocks = service.fetch_range(Query(BY_COMMAND["full-blocks"], reverse=True), heights)
-        start, found = heights.start, calls_in(blocks, program, function)
+        start, more, found = heights.start, _look_at_more(service, heights), calls_in(blocks, program, function)
     else:
         found = service.fetch_pages(query, start)
     transactions = _all(limited(found, NEWEST))
@@ -345,9 +357,7 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
         if near := [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]:
             meant = f"did you mean {' or '.join(near)}?"
         listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
-        hint = meant or listed
-        if start > service.blocks.first and not meant:
-            hint = Phrase("look at more blocks with {last}, or {}", listed, last=10 * last)
+        hint = meant or (Phrase("{}, or {}", more, listed) if more else listed)
         since = f" from height {start}" if start else ""
         raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
     return FunctionParts(program, function, start, transactions)

@@ -25,6 +25,7 @@ from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
 from chainq.show.next_commands import Held, next_commands, title
 from chainq.show.parts import (
+    NEWEST,
     AddressParts,
     BlockParts,
     FunctionParts,
@@ -78,7 +79,7 @@ def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str, held: Held
         return _program(parts, spec, now, held)
     if isinstance(parts, TransitionParts | RecordParts):
         return _made(parts, spec, now)
-    return _function(parts, spec, now)
+    return _function(parts, spec, now, held)
 
 
 def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:
@@ -170,21 +171,27 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float, held: Held) -> I
         yield Padding.indent(grid, 2)
     else:
         yield Text("  none")
-    more = f" {spec.spelled(Phrase('{last}', last='N'))} looks at more blocks."
     yield Text(
         "These are the calls that made a record or took none. chainq program-transactions lists all calls of one"
-        f" function.{more if parts.heights.start > held.first else ''}",
+        f" function.{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
         "dim",
     )
 
 
-def _function(parts: FunctionParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _function(parts: FunctionParts, spec: OutputSpec, now: float, held: Held) -> Iterator[RenderableType]:
     yield _title("function", f"{parts.program}/{parts.function}")
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
     yield ""
     whole = f"from height {parts.start}" if parts.start else "of the whole chain"
-    yield _tree(_title("calls", f"the newest {len(unique)}, {whole}"), unique, spec, now)
+    some = len(parts.transactions) < NEWEST  # else older ones do not matter
+    yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec, now)
+    if some and parts.start > held.first:
+        yield Text(_more(spec), "dim")
+
+
+def _more(spec: OutputSpec) -> str:
+    return f"{spec.spelled(Phrase('{last}', last='N'))} looks at more blocks."
 
 
 def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:

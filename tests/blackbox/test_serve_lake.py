@@ -253,6 +253,13 @@ def test_show_of_an_export_without_records(chainq: Program, server: Servers) -> 
         ids = (made["record_ciphertext"], made["transition_id"], takes_none["transition_id"])
         names = ("credits.aleo/split", "credits.aleo", *ids)
         assert chainq("show", *names, "--json", *CHAIN, url=url).out == chainq("show", *names, "--json", url="lake").out
+        screens = [chainq("show", "credits.aleo/transfer_public", "--url", at).out for at in (url, "lake")]
+        assert all(b"\ncalls  the newest 10\n" in screen for screen in screens)  # from wherever
+        few = ("show", "credits.aleo/transfer_public", "--last", "3", *CHAIN)
+        assert b"from height 2447\n" in (some := chainq(*few, url=url).out)
+        assert b"\n--last N looks at more blocks.\n" in some
+        line = one_line(chainq("show", "credits.aleo/none", "--last", "30", *CHAIN, url=url), 1)
+        assert "from height 2420 calls credits.aleo/none; look at more blocks with --last 50, or" in line
         # Not from the newest 1,000 blocks on, but from the first height, which an error tells.
         assert chainq("show", block_hash, "--json", *CHAIN, url=url).out == shown.out
         shutil.rmtree(chainq.home / "lake" / "full-blocks")
