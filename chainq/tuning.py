@@ -16,6 +16,7 @@ LARGER = 4  # times the page size, for a height that fills a page; and so much s
 SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 LARGER_PAGES = 2  # times that a page which is to show all rows of a height is so much larger, at most
 WIDER = 8  # times as many heights, if no row is known beyond some
+WIDE = 1000  # heights of a request; before a wider one, full blocks show once a run whether rows are left out
 SEVERAL = 8  # heights whose records show whether rows come in order
 GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends

@@ -67,8 +67,9 @@ class Facts:
     once such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response.
     `named`: the heights last requested from another method; `empty`: how many heights without rows it has named since
     the last row. `dense`: a height that is likely to fill a response. `looked`: how often parts of a stretch were
-    requested before any row was seen; `misses`: whether narrower requests had rows that a wide one lacked. `bounds`,
-    `incremental`: of the run, for what to do if servers lag.
+    requested before any row was seen; `misses`: whether narrower requests had rows that a wide one lacked. `widened`:
+    whether another method was asked for that before a wide request. `bounds`, `incremental`: of the run, for what to do
+    if servers lag.
     """
 
     evidence: Evidence
@@ -92,6 +93,7 @@ class Facts:
     empty: int = 0
     looked: int = 0
     misses: bool = False
+    widened: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -162,7 +162,10 @@ def _follow(start: int, end: int, facts: Facts) -> Asking[None]:
     """Request heights up to a row that is known beyond them, or to the tip if none is known."""
     width = max(1, end - start)
     while (known := _known_beyond(start, facts)) is None:
-        if (facts.misses or width <= end - start) and (yield from _misses(HeightRange(start, end), facts)):
+        wide = width > tuning.WIDE and not facts.widened
+        facts.widened |= wide
+        due = facts.misses or wide or width <= end - start
+        if due and (yield from _misses(HeightRange(start, end), facts, wide=wide)):
             return (yield from collect(start, end, facts))  # a wider range would be empty, too
         top = yield from _top(facts)
         reach = min(_clip(start, start + width, facts), top)
@@ -180,12 +183,13 @@ def _follow(start: int, end: int, facts: Facts) -> Asking[None]:
         yield from _narrow(start, end, known, facts)
 
 
-def _misses(heights: HeightRange, facts: Facts) -> Asking[bool]:
+def _misses(heights: HeightRange, facts: Facts, *, wide: bool) -> Asking[bool]:
     """Return whether the service leaves out rows of wide ranges: another method names a row of these heights, and only
-    a request for its height shows it. Once that was so, the other method is asked at the start of other heights, too.
+    a request for its height shows it. Once that was so, or before a `wide` request, the other method is asked at
+    the start of other heights, too.
     """
     ev, start = facts.evidence, heights.start
-    if facts.misses and facts.blocks and not ev.due(start):
+    if (facts.misses or wide) and facts.blocks and not ev.due(start):
         yield from due_rows(HeightRange(start, min(heights.end, start + tuning.NAMED_BLOCKS)), facts)
     missing = ev.missing(heights)[1]
     if missing and not facts.misses and len(heights) > 1:

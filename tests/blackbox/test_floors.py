@@ -4,6 +4,7 @@
 number of its runs that must end in the truth, and a ceiling of calls for each run.
 """
 
+import json
 import re
 from functools import lru_cache
 from itertools import accumulate, count, groupby
@@ -18,7 +19,7 @@ from chainq.demo.list_faults import parse_fault
 from chainq.demo.service import Reply, Service, page
 from harness.attempts import numbered
 from harness.jobs import Job
-from harness.program import Program, Ran
+from harness.program import Program, Ran, Servers
 from harness.search import some
 from harness.services import Moving, fork_truth, serving
 from harness.truth import Groups, Truth, difference
@@ -146,6 +147,15 @@ def ended(ran: Ran, groups: Groups) -> str:
             return "belief"
         return f"exit {ran.code} after a hole: {difference(rows, due)}"
     return "exit 6" if ran.code == 6 else f"exit {ran.code}: {ran.err}"
+
+
+def test_requests_are_not_widened_for_a_server_that_leaves_rows_out(chainq: Program, server: Servers) -> None:
+    """Full blocks show that before a request for thousands of heights, which takes long."""
+    with server.own("--no-shuffle", "--fault", "first-block", "--fault", "short-pages") as (url, _):
+        ran = chainq("records", "100:110", "-v", url=url)
+    assert (ran.code, {json.loads(row)["height"] for row in ran.rows}) == (0, {100, 101, 103, 105, 106, 107, 108, 109})
+    requested = [(int(start), int(end)) for start, end in re.findall(r"records/all heights (\d+)-(\d+):", ran.err)]
+    assert max(end - start for start, end in requested) < 1000, requested
 
 
 @lru_cache
