@@ -15,15 +15,14 @@ from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
 from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.fetching.service import Service
-from chainq.formats.cells import plain
-from chainq.formats.drawing import ENDLESS, Lane, Line, grid, render
+from chainq.formats.drawing import ENDLESS, draw_texts
 from chainq.heights.bounds import parse_range, parse_start
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, raise_if_ending
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, utc
 from chainq.text.sanitize import mask_url, printable
-from chainq.text.width import GAP, terminal_width, width_is_stated, width_of, wrap
+from chainq.text.width import terminal_width, width_is_stated, wrap
 from chainq.wallet.balance import FEWER, Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
 from chainq.wallet.network import check_network
@@ -207,10 +206,13 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
         owner, token = (_short(text, scope) for text in (addresses[total.owner], printable(total.token) or "-"))
         texts = owner, printable(total.program), token
         lines.append((*texts, f"{total.records:,}", received, f"{total.unspent_records:,}", unspent)[first:])
-    columns = list(enumerate(zip(*lines, strict=True), first))
-    if not any(total.token for total in totals):
-        columns = [column for column in columns if column[0] != _TOKEN]
-    text = _drawn(columns, scope.width or ENDLESS) if totals else b""
+    tokens = any(total.token for total in totals)
+    columns = [
+        (cells, number > _TOKEN)
+        for number, cells in enumerate(zip(*lines, strict=True), first)
+        if tokens or number != _TOKEN
+    ]
+    text = draw_texts(columns, scope.width or ENDLESS) if totals else b""
     below = f"; records before block {scope.start} are not counted" if scope.start else ""
     ends = [*_without(totals, scope), f"{_as_of(book.as_of)}{below}", PUBLIC]
     if scope.width:
@@ -223,18 +225,6 @@ def _without(totals: Sequence[Total], scope: _Scope) -> list[str]:
     owners = {total.owner for total in totals}
     hint = "" if owners else f"; {MISTYPED}"
     return [f"no records of {address}{hint}" for number, address in enumerate(scope.addresses) if number not in owners]
-
-
-def _drawn(columns: Sequence[tuple[int, Sequence[str]]], room: int) -> bytes:
-    """Return columns, each with its number and a header, as a table; each row as lines of fields if it is too wide."""
-    lanes = [Lane(cells[0], max(map(width_of, cells)), number > _TOKEN) for number, cells in columns]
-    rows = zip(*(map(plain, cells[1:]) for _, cells in columns), strict=True)
-    if sum(lane.width + GAP for lane in lanes) - GAP <= room:
-        return render([grid(lanes, list(rows), header=True)], ENDLESS, color=False)
-    indent = max(width_of(lane.header) for lane in lanes)
-    names = [lane.header for lane in lanes]
-    blocks = [[Line(name, cell, indent=indent) for name, cell in zip(names, row, strict=True)] for row in rows]
-    return b"\n".join(render(block, room, color=False) for block in blocks) + b"\n"
 
 
 def _changes(book: Book, before: Sequence[Total], now: Sequence[Total], scope: _Scope) -> bytes:

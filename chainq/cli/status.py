@@ -18,7 +18,6 @@ from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import State, recorded
 from chainq.resume.kept_file import in_use, is_checkpoint
 from chainq.sinks.open import open_sink
-from chainq.text.align import aligned
 from chainq.text.humanize import age, counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
 from chainq.text.width import terminal_width, wrap
@@ -302,8 +301,7 @@ def _table(group: Group) -> str:
     height, `through` the last height up to the first gap, `lag` counts blocks from there to the tip, `age` is the time
     since the last success.
     """
-    from chainq.formats.cells import plain
-    from chainq.formats.drawing import ENDLESS, Lane, grid, render
+    from chainq.formats.drawing import ENDLESS, draw_texts
 
     found, described = group.tables, _wrapped(group.lost) if group.lost else []
     if not any(one.bytes for one in found):
@@ -322,12 +320,8 @@ def _table(group: Group) -> str:
         lag, since = "-" if one.lag is None else f"{one.lag:,}", "-" if one.age is None else age(int(one.age))
         start = str(one.start) if one.next and one.bytes else "-"
         lines.append((one.command, start, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
-    lanes = [Lane(cells[0], max(map(len, cells)), number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
-    drawn = render([grid(lanes, [list(map(plain, line)) for line in lines[1:]], header=True)], ENDLESS, color=False)
-    rows = drawn.decode().splitlines()
-    if on_terminal(None) and max(map(len, rows)) > (room := terminal_width()):
-        upright = (aligned(list(zip(lines[0], line, strict=True)), (room,)) for line in lines[1:])
-        rows = "\n".join(upright).splitlines()
+    columns = [(cells, number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
+    rows = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS).decode().rstrip("\n").splitlines()
     notes: list[str] = []
     for one in _alike(found):
         above = f"{_above(one)}, " if one.rows_above else ""

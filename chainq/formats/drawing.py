@@ -17,7 +17,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from chainq.formats.cells import ID_WIDTH, Cell
+from chainq.formats.cells import ID_WIDTH, Cell, plain
 from chainq.text.width import BOTH_ENDS, GAP, truncate, width_of
 
 ENDLESS = 1 << 24  # character cells of a line that has no end (--no-trunc)
@@ -115,3 +115,17 @@ def render(shown: Iterable[RenderableType], width: int, color: bool) -> bytes:
     )
     console.print(Group(*shown))
     return re.sub(r"(?<! ) ++((?:\x1b\[0m)?+) *+\n", r"\1\n", file.getvalue()).encode()
+
+
+def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> bytes:
+    """Return columns as a table; each row as lines of fields, before an empty line, if that is wider than `room`.
+
+    Each column has its header first, and whether it is aligned to the right.
+    """
+    lanes = [Lane(texts[0], max(map(width_of, texts)), right) for texts, right in columns]
+    rows = list(zip(*(map(plain, texts[1:]) for texts, _ in columns), strict=True))
+    if sum(lane.width + GAP for lane in lanes) - GAP <= room:
+        return render([grid(lanes, rows, header=True)], ENDLESS, color=False)
+    indent = max(width_of(lane.header) for lane in lanes)
+    blocks = [[Line(lane.header, cell, indent=indent) for lane, cell in zip(lanes, row, strict=True)] for row in rows]
+    return b"".join(render(block, room, color=False) + b"\n" for block in blocks)
