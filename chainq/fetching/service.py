@@ -10,7 +10,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ChainqError, LackingError, UsageError
+from chainq.errors import ChainqError, UsageError
 from chainq.fetching import lookups
 from chainq.fetching.blocks import Blocks
 from chainq.fetching.calls import ROWS, Asked, Calls
@@ -80,7 +80,7 @@ class Service(Closing):
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
-        self._lacking: set[str] = set()  # commands whose table a served data set lacks, as far as its errors said
+        self.lacking: set[str] = set()  # commands whose table a served data set lacks, as far as its errors said
         self._lake: Lake | None = None
         if options.lake:
             self.use_lake(options.lake)
@@ -173,33 +173,17 @@ class Service(Closing):
             return NOTHING_KNOWN
         return Known(rows / len(heights), sum(len(bytes(row)) for row in batch.rows[:64]) / min(64, rows))
 
-    def fetch_known(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
-        """Yield the rows of a range as far as known: if a data set lacks their table, from its other tables, and if it
-        is served, from its full blocks."""
+    def fetch_listed(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
+        """Yield the rows of a range; if an export lacks their table, from its other tables.
+
+        Of a served export, only `known_rows` can do that.
+        """
+        found = None
         if self._stored is not None:
             from chainq.stored.stand_ins import stand_ins
 
             found = stand_ins(self._stored.reader, query.method.command, heights, reverse=query.reverse)
-            if found is not None:
-                return found
-        return self._or_full_blocks(query, heights)
-
-    def _or_full_blocks(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
-        command, begun = query.method.command, False
-        try:
-            for batch in self.fetch_range(query, heights):
-                begun = True
-                yield batch
-            return
-        except LackingError as error:
-            from chainq.stored.stand_ins import can_stand_in, stand_ins_in
-            from chainq.transport.failures import NO_TABLE
-
-            if begun or error.code != str(NO_TABLE) or not can_stand_in(command):
-                raise
-            self._lacking.add(command)
-        blocks = Query(BY_COMMAND["full-blocks"], reverse=query.reverse)
-        yield from stand_ins_in(self.fetch_range(blocks, heights), command)
+        return self.fetch_range(query, heights) if found is None else found
 
     def need(self, *commands: str) -> None:
         """Raise IncompleteError if this is an export that has no rows of some commands at any height."""
@@ -213,7 +197,7 @@ class Service(Closing):
     def lacks(self, command: str) -> bool:
         """Return whether this is an export that has no rows of a command at any height; a served one only says so in
         errors."""
-        return command in self._lacking or (self._stored is not None and not self._stored.reader.has(command))
+        return command in self.lacking or (self._stored is not None and not self._stored.reader.has(command))
 
     def has_index(self, table: str) -> bool:
         """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""

@@ -14,6 +14,7 @@ from msgspec import Raw
 from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
+from chainq.fetching.known_rows import fetch_known, read_known
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, meant_height, parse_height
 from chainq.heights.range import HeightRange
@@ -140,7 +141,7 @@ def _rows(service: Service, command: str, heights: HeightRange) -> Job:
     """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
     query = Query(BY_COMMAND[command])
     service.dialect.of(query.method)
-    return partial(_all, service.fetch_known(query, heights))
+    return partial(_all, fetch_known(service, query, heights))
 
 
 def _lookup(service: Service, command: str, *keys: int | str) -> Job:
@@ -218,8 +219,9 @@ def _seen(service: Service, program: str, heights: HeightRange) -> tuple[Program
     """Return what a range has of a program, and if that is nothing, which name was meant; empty if none is near."""
     from chainq.rows.where import Where
 
-    records, transitions = _side_by_side(_rows(service, "records", heights), _rows(service, "transitions", heights))
-    made, called = (Where(BY_COMMAND[command], programs=[program]) for command in ("records", "transitions"))
+    commands = ("records", "transitions")
+    records, transitions = read_known(service, commands, heights)
+    made, called = (Where(BY_COMMAND[command], programs=[program]) for command in commands)
     found = ProgramParts(program, heights, made.rows(records), called.rows(transitions))
     return found, "" if found.records or found.transitions else made.meant() or called.meant()
 
@@ -289,7 +291,7 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
 
     where = Where(BY_COMMAND[command], [condition])
     query = Query(BY_COMMAND[command], reverse=True, where=where)
-    found = matching(service.fetch_known(query, heights), where)
+    found = matching(fetch_known(service, query, heights), where)
     return next((batch.rows for batch in found if batch.rows), [])
 
 

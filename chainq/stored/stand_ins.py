@@ -62,12 +62,11 @@ def can_stand_in(command: str) -> bool:
     return command in _STAND_INS
 
 
-def stand_ins_in(blocks: Iterator[Batch], command: str) -> Iterator[Batch]:
-    """Yield the same rows of a command from full blocks: of a served data set, other tables cannot be read."""
+def stand_ins_in(blocks: Iterable[Raw], command: str) -> list[Raw]:
+    """Return the same rows of a command from full blocks: of a served data set, other tables cannot be read."""
     table, _ = _STAND_INS[command]
-    for batch in blocks:
-        read = map(table_rows, batch.rows)
-        yield batch._replace(rows=[row for rows in read for row in _rows(command, rows[table], _times(rows["blocks"]))])
+    read = map(table_rows, blocks)
+    return [row for rows in read for row in _rows(command, rows[table], _times(rows["blocks"]))]
 
 
 def _rows(command: str, rows: Iterable[Raw], times: Mapping[int | None, str]) -> list[Raw]:

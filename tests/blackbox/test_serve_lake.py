@@ -249,12 +249,15 @@ def test_show_of_an_export_without_records(chainq: Program, server: Servers) -> 
         block_hash = json.loads(shown.out)["summary"]["block_hash"]
         said(chainq("show", "17", *CHAIN, url=url), 6, "; pass heights that it has, or have the others exported there")
         made = json.loads(shown.out)["records"][0]
-        takes_none = json.loads(chainq("show", "credits.aleo", "--json", url="lake").out)["transitions"][-1]
+        program = chainq("show", "credits.aleo", "--json", url="lake").out
+        takes_none = json.loads(program)["transitions"][-1]
         ids = (made["record_ciphertext"], made["transition_id"], takes_none["transition_id"])
         names = ("credits.aleo/split", "credits.aleo", *ids)
         assert chainq("show", *names, "--json", *CHAIN, url=url).out == chainq("show", *names, "--json", url="lake").out
         screens = [chainq("show", "credits.aleo/transfer_public", "--url", at).out for at in (url, "lake")]
         assert all(b"\ncalls  the newest 10\n" in screen for screen in screens)  # from wherever
+        ran = chainq("show", "credits.aleo", "--json", "-v", "--url", url)
+        assert (ran.out, ran.err.count("getChainBlocks heights 2400")) == (program, 2), ran.err  # read, and proved
         few = ("show", "credits.aleo/transfer_public", "--last", "3", *CHAIN)
         assert b"from height 2447\n" in (some := chainq(*few, url=url).out)
         assert b"\n--last N looks at more blocks.\n" in some
