@@ -2,7 +2,7 @@
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -18,8 +18,8 @@ from chainq.resume.history import Position
 from chainq.resume.journal import Journal
 from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
-from chainq.verify.findings import ANCHOR, RECOMPUTED, Step
-from chainq.verify.service_rows import BLOCKS
+from chainq.verify.findings import ANCHOR, CHECKS, RECOMPUTED, Step
+from chainq.verify.service_rows import BLOCKS, COMMANDS
 
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
@@ -56,7 +56,8 @@ class Verdict:
 
     def add_hashes(self, hashes: "BlockHashes", naming: str) -> None:
         """Add what recomputed hashes prove, once all is read. `naming`: who names the hashes."""
-        self.compared += hashes.verdict(naming, self.rows, faulty=bool(self.findings))
+        if self.rows.total() or hashes.anchor is not None:
+            self.compared += hashes.verdict(naming, self.rows, faulty=bool(self.findings))
         self.ended = hashes.ended
 
     def read(self) -> tuple[int, int] | None:
@@ -79,10 +80,12 @@ class Verdict:
         if not len(self.heights) and not self.rows and not self.findings:
             return f"{self.nothing}{above}"
         counts = (
-            (number, command if number != 1 else command.removesuffix("s")) for command, number in self.rows.items()
+            (self.rows[command], command if self.rows[command] != 1 else command.removesuffix("s"))
+            for command in _ordered(self.rows, COMMANDS)
         )
         rows = ", ".join(f"{number:,} {command}" for number, command in counts)
-        found = ", ".join(f"{number} {check}" for check, number in self.findings.items())
+        often = sorted(_ordered(self.findings, CHECKS), key=self.findings.__getitem__, reverse=True)
+        found = ", ".join(f"{self.findings[check]:,} {check}" for check in often)
         where = f"{self.heights}: " if len(self.heights) else ""
         kinds, read = f" ({found})" if found else "", f" in {rows}" if rows else ""
         return f"{where}{self.total}{kinds}{read}{self._renamed()}{self._not_listed()}{self.compared}{above}"
@@ -104,6 +107,12 @@ class Verdict:
         shown = [f"{number:,} {kind}" for number, kind in kinds[:SHOWN]]
         others = [f"{sum(number for number, _ in kinds[SHOWN:]):,} of other programs"] if kinds[SHOWN:] else []
         return f"; {total} not listed by this server ({', '.join([*shown, *others])})"
+
+
+def _ordered(names: Iterable[str], order: Iterable[str]) -> list[str]:
+    """Return names in that order; the others follow as they come."""
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(names, key=lambda name: places.get(name, len(places)))
 
 
 class Beginning:

@@ -76,10 +76,7 @@ def run(given: VerifyCommand) -> None:
                 reporter.warn(f"{given.range} has no rows")
             verdict.heights = files.heights if compared else files.reached
             if compared and verdict.findings and not len(files.heights):
-                reporter.warn(
-                    "nothing was compared with the service: the heights of the rows are not known; "
-                    + spelled(Phrase("pass {start} and {end}"))
-                )
+                _say_uncompared(verdict, reporter)
             elif service is not None:
                 if not files.range_known and verdict.findings[ORDER] and len(files.heights) > FAR:
                     known = Phrase("{start} and {end} bound them", start="H", end="H")
@@ -118,6 +115,13 @@ def run(given: VerifyCommand) -> None:
     conclude(verdict, reporter, "; ".join(filter(None, (anchor, strange, repair if mended else shuffled))))
 
 
+def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
+    """Warn that the heights of rows are not known, if any row could be read."""
+    if verdict.rows.total():
+        pass_them = spelled(Phrase("pass {start} and {end}"))
+        reporter.warn(f"nothing was compared with the service: the heights of the rows are not known; {pass_them}")
+
+
 def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
     """Return what to do about rows in another order, and nothing else that is known to be wrong; empty for none."""
     if verdict.findings[ORDER]:
@@ -147,7 +151,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
     export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
     found = verdict.findings.keys()
-    unnamed = not (given.full or "altered" in found or found.isdisjoint(("content", "receipt")))
+    unnamed = "content" in found and not (given.full or "altered" in found)
     named = Phrase("{full} shows which rows were altered; ", full=True) if unnamed else ""
     return named + f"to write these partitions again: {first}{export}"
 

@@ -50,7 +50,7 @@ class BlockHashes(Closing):
         self._highest = -1  # of the blocks that were checked
         self._begun: set[int] = set()
         self._through: set[str] = set()  # commands whose rows were compared with full blocks
-        self._unbound: set[str] = set()
+        self._unbound: dict[str, list[HeightRange]] = {}
 
     def close(self) -> None:
         """End the processes."""
@@ -118,7 +118,8 @@ class BlockHashes(Closing):
             command, finding = part.method.command, part.finding
             explained = [others.pop((name, part.heights.start), None) for name in TABLES] if _full(part) else []
             yield from self._of_file(part, [other for other in explained if other is not None], progress)
-        self._unbound = {name for name, _ in others}
+        for (name, _), part in sorted(others.items()):
+            self._unbound.setdefault(name, []).append(part.heights)
         if finding is None:
             if not damaged:
                 raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
@@ -176,12 +177,21 @@ class BlockHashes(Closing):
         if self._through:
             words += f"; compared with full blocks: {', '.join(sorted(self._through))}"
         if self._unbound:
-            words += f"; not compared with full blocks, which are missing: {', '.join(sorted(self._unbound))}"
+            words += f"; not compared with full blocks, which are missing: {self._not_compared()}"
         self._new_states()
         if self.skipped:
             words += f"; not checked: {counts(self.skipped.most_common())}"
         unbound = "status, index and signatures" if "full-blocks" in commands else "id and coinbase_reward"
         return f"{words}; no hash binds some fields, such as {unbound} (docs/hashes.md)"
+
+    def _not_compared(self) -> str:
+        """Return which commands lack full blocks, and where, if there are some elsewhere."""
+        where = {
+            name: f" of {parts[0]}" if len(parts) == 1 else f" of {len(parts)} partitions"
+            for name, parts in self._unbound.items()
+            if name in self._through
+        }
+        return ", ".join(f"{name}{where.get(name, '')}" for name in self._unbound)
 
     def _told(self, checked: Checked) -> Iterator[Contradiction]:
         self.skipped += checked.skipped

@@ -122,7 +122,12 @@ class DataSetCheck:
         of the others, as the end of a sentence. `url`: the option that names the service. Call it after `steps`."""
         there = Counter(partition.spec.command for partition in self.partitions.found)
         known = sorted(EXPLAINED & there.keys())
-        done = ", ".join(command for command in known if self._explained[command] == there[command])
+        parts = {one: f" in {self._explained[one]:,} of {there[one]:,} partitions" for one in known}
+        done = ", ".join(
+            command + parts[command] * (self._explained[command] < there[command])
+            for command in known
+            if self._explained[command]
+        )
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
         others = sorted({str(one.spec.heights) for one in self.partitions.found if one.other_chain})
