@@ -280,7 +280,7 @@ class _Polls:
         """Make one round; warn of a failure that `--follow` tolerates."""
         try:
             if self.writer is None:
-                self.rounds.foresee()
+                self.rounds.requested.foresee()
             self.tip = tip = self.rounds.service.blocks.tip(refresh=True)
             self.rounds.run(self._ready(begin, tip), tip)
         except FileChangedError:  # rotated in the middle of a round; the next one writes the rest

@@ -55,7 +55,7 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         written=0,
         left=None,
         run=lambda *_: None,
-        foresee=lambda: None,
+        requested=SimpleNamespace(foresee=lambda: None),
     )
     loop = follow._Polls(cast("Any", rounds), lambda _: None)
     with pytest.raises(Interrupted):
