@@ -203,15 +203,15 @@ class TooHeavyError(ServiceError):
 class LackingError(ServiceError):
     """The service is an export (`chainq serve --lake`) that lacks heights of the request or has damaged files.
 
-    `first`: the lowest height that it has, as far as it says.
+    `first`: the lowest height that it has, as far as it says. `table`: the one that it does not have at all, or "".
     """
 
     exit_code = ExitCode.INCOMPLETE
     again = False
 
-    def __init__(self, message: str, hint: str = "", *, code: str = "", first: int = 0) -> None:
+    def __init__(self, message: str, hint: str = "", *, code: str = "", first: int = 0, table: str = "") -> None:
         super().__init__(message, hint, code=code)
-        self.first = first
+        self.first, self.table = first, table
 
 
 class UnreachableError(ChainqError):
@@ -244,9 +244,13 @@ class BrokenBodyError(ResponseError):
 
 
 class IncompleteError(ChainqError):
-    """Rows are missing, repeated, outside the requested range or not linked; the message names the heights."""
+    """Rows are missing, repeated, outside the requested range or not linked; the message names the heights.
+
+    `table`: the one that an export does not have at all, or "".
+    """
 
     exit_code = ExitCode.INCOMPLETE
+    table = ""
 
 
 class OutputError(ChainqError):

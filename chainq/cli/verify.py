@@ -164,12 +164,10 @@ def _begin(
     try:
         first = next(steps, None)  # reads all commands
     except LackingError as error:
-        others = [one for one in commands if one not in BLOCKS] if error.code == str(NO_TABLE) and not named else []
-        table = next((one for one in others if f"has no table {one}" in error.message), None)
-        if table is None:
+        if named or error.table in BLOCKS or error.table not in commands:
             raise
-        lacking.append(table)
-        return _begin(make, tuple(one for one in commands if one != table), lacking, named=named)
+        lacking.append(error.table)
+        return _begin(make, tuple(one for one in commands if one != error.table), lacking, named=named)
     return audit, steps if first is None else chain([first], steps)
 
 

@@ -1,6 +1,5 @@
 """MethodProber: which methods a server has, and under which names. For `chainq doctor`."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value, Wire
@@ -9,7 +8,6 @@ from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import IncompleteError, LackingError, TooHeavyError
 from chainq.text.sanitize import excerpt
 
-_LACKING = re.compile(r"a data set has no index.*|(this export|\S+) has no table.*")  # as a served export says it
 WORKS = "the command works"
 """What the check of a method means if all is well."""
 
@@ -107,8 +105,8 @@ class MethodProber:
         if isinstance(outcome.error, TooHeavyError):
             return Check(name, f"{known}, but slow", "chainq will request shorter ranges")
         if isinstance(outcome.error, LackingError | IncompleteError):
-            if lacking := _LACKING.search(str(outcome.error)):
-                return Check(name, "not in this export", lacking[0])
+            if outcome.error.table:
+                return Check(name, "not in this export", str(outcome.error))
             return Check(name, f"{known}, of some heights", str(outcome.error))
         if outcome.code:
             meaning = f"the command will fail: {outcome.error}"

@@ -15,7 +15,7 @@ from chainq.query import Batch
 from chainq.rows.fields import array_of, object_of, text_of
 from chainq.rows.full_block import transitions_of
 from chainq.stored.index import key_of
-from chainq.stored.opened import lacking
+from chainq.stored.opened import lacking, no_table
 from chainq.stored.reader import Reader
 
 NEEDED = {
@@ -65,7 +65,7 @@ def program_transactions(
         hint = reader.export_hint(" ".join(missing), whole)
         if not start:
             hint = f"this command needs the whole chain: use the URL of a service, or {hint}"
-        raise lacking(f"{reader.label} has no table {missing[0]}", hint)
+        raise no_table(reader.label, missing[0], hint)
     reader.check("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
     for part in _near(sorted(reader.occurrences("calls", key_of(program, function))), reverse=newest):
         yield from calls_in(reader.batches(SOURCE.command, part, reverse=newest), program, function)

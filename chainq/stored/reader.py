@@ -28,7 +28,7 @@ from chainq.stored.index import heights_of
 from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
 from chainq.stored.open import open_store
-from chainq.stored.opened import checked, lacking, opened
+from chainq.stored.opened import checked, lacking, no_table, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 
@@ -168,7 +168,7 @@ class Reader:
         Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
         """
         if not self.has(table, own=True):
-            raise lacking(f"{self.label} has no table {table}", self.export_hint(table))
+            raise no_table(self.label, table, self.export_hint(table))
         return heights_of(self._store, table, self._entries[table], text)
 
     def has_block(self, height: int) -> bool:
@@ -219,7 +219,7 @@ class Reader:
                 outside = HeightRange(heights.start, min(heights.end, own.start))
                 raise lacking(f"{self.label} has {own}, not {outside}", self.export_hint(table, outside, "writes them"))
             if not self.has(table):
-                raise lacking(f"{self.label} has no table {table}", self.export_hint(table))
+                raise no_table(self.label, table, self.export_hint(table))
             raise lacking(
                 f"{self.label} has no whole partition of {table} for {listed(missing)}",
                 self.export_hint(table, HeightRange(missing[0].start, missing[-1].end), "writes them"),

@@ -18,7 +18,7 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
-from chainq.stored.opened import lacking
+from chainq.stored.opened import no_table
 from chainq.stored.reader import Reader
 from chainq.transport.base import Request, Response
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
@@ -33,11 +33,11 @@ _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as
 
 
 class RpcError(Exception):
-    """An error for a request, which becomes an error object with this code and message."""
+    """An error for a request, which becomes an error object with this code and message. `table`: that it lacks."""
 
-    def __init__(self, code: int, message: str, hint: str = "") -> None:
+    def __init__(self, code: int, message: str, hint: str = "", table: str = "") -> None:
         super().__init__(message)
-        self.code, self.message, self.hint = code, message, hint
+        self.code, self.message, self.hint, self.table = code, message, hint, table
 
 
 class StoredService:
@@ -71,7 +71,7 @@ class StoredService:
             body = self._valid_answer(asked) or b""
         except RpcError as refused:
             if refused.code == NO_TABLE:
-                raise lacking(f"{self.reader.label} {refused.message}", refused.hint) from None
+                raise no_table(self.reader.label, refused.table, refused.hint) from None
             body = error(_id(asked), refused.code, refused.message)
         request.memory.grow(len(body))
         return Response(200, body, {"content-type": "application/json"})
@@ -79,9 +79,9 @@ class StoredService:
     def close(self) -> None:
         """Do nothing: there is no connection."""
 
-    def _incomplete(self) -> Raw:
-        """Return the data of an error: the first height, so that clients need not ask below it."""
-        return Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first)))
+    def _incomplete(self, table: str = "") -> Raw:
+        """Return the data of an error: the first height, so that clients need not ask below it, and what it lacks."""
+        return Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
 
     def _valid_answer(self, request: Any) -> bytes | None:
         fields = request if isinstance(request, dict) else {}
@@ -120,7 +120,7 @@ class StoredService:
         except RpcError as refused:
             message, data = refused.message, None
             if refused.code == NO_TABLE:
-                message, data = f"this export {message}", self._incomplete()
+                message, data = f"this export {message}", self._incomplete(refused.table)
             response, outcome = error(_id(request), refused.code, message, data), str(refused.code)
         except ChainqError as failure:
             # Without its hint, a command for who can write to the data set.
@@ -196,7 +196,7 @@ class StoredService:
         """Raise RpcError for missing tables: one command writes all, for the heights of the export."""
         if missing := [table for table in tables if not self.reader.has(table, own=own)]:
             hint = self.reader.export_hint(" ".join(missing))
-            raise RpcError(NO_TABLE, f"has no table {missing[0]}", hint)
+            raise RpcError(NO_TABLE, f"has no table {missing[0]}", hint, missing[0])
 
 
 def _id(request: Any) -> Any:

@@ -116,11 +116,15 @@ _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\
 _NAMES = "chainq doctor shows which methods the server has, and its dialect"
 
 
-class Incomplete(msgspec.Struct, frozen=True):
-    """The data of an error of an export. `first`: its lowest height; 0 also if an earlier version does not say it."""
+class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The data of an error of an export. `first`: its lowest height; 0 also if an earlier version does not say it.
+
+    `table`: the one that it does not have, or "".
+    """
 
     incomplete: bool
     first: int = 0
+    table: str = ""
 
 
 class TransientFailure(Exception):  # noqa: N818  # never leaves the transport
@@ -163,7 +167,7 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     if code in (str(INCOMPLETE), str(NO_TABLE)) and (found := _incomplete(data)):
         heights = "pass heights that it has, or have the others exported there"
         hint = heights if code == str(INCOMPLETE) else "have it exported there"
-        return LackingError(text, hint, code=code, first=found.first)
+        return LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)
