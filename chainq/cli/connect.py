@@ -5,6 +5,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
@@ -65,12 +66,17 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
     """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     options = completed(given)
     if options.url:
-        for mistyped in _mistyped_variables():
-            reporter.warn(mistyped)
+        _warn_of_variables(reporter)
     else:
         missing = f"profile {options.profile!r} has no url" if options.profile else "no service URL"
         raise UsageError(missing, _ways_to_a_url(options))
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
+
+
+@cache  # once a run, although it may open two services
+def _warn_of_variables(reporter: Reporter) -> None:
+    for mistyped in _mistyped_variables():
+        reporter.warn(mistyped)
 
 
 def _mistyped_variables() -> list[str]:

@@ -197,7 +197,7 @@ class VerifiedOptions(Group, heading=RANGE):
     commands: list[str] | None = option(
         "A,B", "Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all."
     )
-    witness: str | None = option("URL", "Second service to compare with, as far as its chain goes.")
+    witness: str | None = option("URL", "Second service to compare with, or its profile, as far as its chain goes.")
     sample: int | None = option(
         "N",
         "Compare N random heights of an export or a file with the service. Of a service: compare the transactions "

@@ -28,6 +28,7 @@ from chainq.cli.verdict import (
     witnessed,
     write_findings,
 )
+from chainq.config.server import is_profile
 from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
@@ -349,16 +350,20 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
 
 
 def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: Reporter) -> Service | None:
-    """Return the service that `--witness` names. Headers and the dialect of the first one, at `own`, are not its own.
+    """Return the service that `--witness` names by its URL or a profile. Headers and the dialect of the first one, at
+    `own`, are not its own.
 
     Raises UsageError if it is the first one.
     """
-    if given.witness is None:
+    named = given.witness
+    if named is None:
         return None
-    url = identifiers.url(given.witness)
-    if identifiers.is_same_service(url, own):
+    profile = named if is_profile(named) else None
+    url = "" if profile else identifiers.url(named)
+    service = connect.open_service(options._replace(url=url, profile=profile, dialect=None, headers={}), reporter)
+    if identifiers.is_same_service(service.url, own):
         raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
-    return connect.open_service(options._replace(url=url, profile=None, dialect=None, headers={}), reporter)
+    return service
 
 
 def _commands(given: list[str] | None) -> tuple[str, ...]:

@@ -21,6 +21,13 @@ def completed(given: ServiceOptions) -> ServiceOptions:
     return options
 
 
+def is_profile(name: str) -> bool:
+    """Return whether a profile has that name. A URL, or a path with a slash, is none."""
+    from chainq.config import profiles
+
+    return not {*name} & {*":/"} and name in profiles.read().profiles
+
+
 def _completed(given: ServiceOptions) -> ServiceOptions:
     if given.url and not given.profile:
         return given if given.lake != "" else given._replace(lake=None)
