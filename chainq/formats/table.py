@@ -22,6 +22,7 @@ from chainq.text.humanize import counted, now
 from chainq.text.width import GAP, NARROWEST, width_of
 
 HEADER_EVERY = 40  # rows
+_SHORT = 11  # cells that a column that does not fold may need for later rows
 FOLDED = 16  # cells of a column that folds, at least: a narrower one needs too many lines
 _BATCH = 512  # rows that are drawn at a time, however many come
 _WIDEST = 500  # cells of a column, where values are not abbreviated; the rest of a longer one is below
@@ -167,14 +168,20 @@ class Table:
             column.measure(values)
         # What --columns names is never left out, and no part of a value with --no-trunc.
         self._lanes = settle(self._columns, self._width, keep=self._spec.selected)
-        folded = any(column.field.folds for column in self._columns[len(self._lanes) :])
-        if folded or (len(self._lanes) > 1 and _total(self._lanes) > self._widest):
+        if self._crowded(self._lanes) or (len(self._lanes) > 1 and _total(self._lanes) > self._widest):
             self._turn_upright()
             return
         if not self._spec.abbreviate:
             self._lanes = [lane._replace(width=min(lane.width, _WIDEST)) for lane in self._lanes]
         self._fields = self._fields[: len(self._lanes)]
         self._pick = Picker([field.path for field in self._fields])
+
+    def _crowded(self, lanes: Sequence[Lane]) -> bool:
+        """Return whether a column that folds is left out. On a terminal, several that fold must leave room for what
+        later rows need in the other columns."""
+        folding = [column.field.folds for column in self._columns]
+        least = sum((FOLDED if folds else _SHORT) + GAP for folds in folding) - GAP
+        return any(folding[len(lanes) :]) or (self._spec.terminal and sum(folding) > 1 and least > self._width)
 
     def _turn_upright(self) -> None:
         """Draw each row from now on as lines of fields, of the columns of the table."""
@@ -200,6 +207,10 @@ class Table:
             for column, values in zip(shown, zip(*cells, strict=True), strict=True):
                 column.measure(values)
             lanes = settle(shown, self._width, keep=self._spec.selected)
+            if self._crowded(lanes):
+                self._turn_upright()
+                self._write_upright(rows)
+                return
             if len(lanes) < len(self._lanes):
                 self._fields = self._fields[: len(lanes)]
                 self._pick = Picker([field.path for field in self._fields])

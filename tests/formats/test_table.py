@@ -59,6 +59,11 @@ def test_findings_are_upright_before_they_are_left_out() -> None:
     finding = {"height": 20, "command": "full-blocks", "check": "altered", "expected": "a" * 36, "found": "b" * 36}
     given = OutputSpec("verify", FINDINGS.columns, width=60)
     assert drawn(given, [finding]).splitlines()[-3:-1] == [f"expected  {'a' * 36}", f"found     {'b' * 36}"]
+    short = finding | {"command": "blocks", "check": "link", "expected": "a", "found": "b"}
+    for terminal in (False, True):  # rows that come later need more room
+        text = drawn(given._replace(terminal=terminal), [short], [finding])
+        assert f"found     {'b' * 36}" in text
+        assert text.count("height ") == 2, "on a terminal both have one shape"
 
 
 def test_no_rows() -> None:
