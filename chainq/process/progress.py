@@ -167,11 +167,11 @@ class Bar(Progress):
                 self._hidden_until = time.monotonic() + (DELAY if whole else math.inf)
 
     def close(self) -> str | None:
-        """Remove the bar; return the totals in words if one was drawn."""
+        """Remove the bar; return the totals in words if one was drawn and anything was counted."""
         self._closed.set()
         with self._lock:
             self._erase()
-            if not self._drawn:
+            if not self._drawn or not (self._done or self._rows):
                 return None
         seconds = time.monotonic() - self._began
         done = f"{self._done:,} {self._unit}, " if self._unit != ROWS else ""
