@@ -58,7 +58,7 @@ def _method_command(method: Method) -> "Command":
         options.MethodOptions,
         call,
         method.example,
-        f"{_sentence(method.purpose)}\n\nMethod: {method.name}. Limits: {method.limits}."
+        f"{method.purpose[0].upper()}{method.purpose[1:]}.\n\nMethod: {method.name}. Limits: {method.limits}."
         f"{_filters(method)}{_computed(method)}",
         method,
         declared,
@@ -80,10 +80,6 @@ def _computed(method: Method) -> str:
     """Return which columns chainq adds to the rows of the service, empty for none."""
     added = ", ".join(column.path for column in method.columns if column.computed)
     return f" chainq adds {added}, to json and jsonl only with --columns or --flatten." if added else ""
-
-
-def _sentence(purpose: str) -> str:
-    return purpose[0].upper() + purpose[1:] + "."
 
 
 def _tool(name: str) -> "Command":

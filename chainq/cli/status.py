@@ -324,7 +324,7 @@ def _table(group: Group) -> str:
     rows = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS).decode().rstrip("\n").splitlines()
     notes: list[str] = []
     for one in _alike(found):
-        above = f"{_above(one)}, " if one.rows_above else ""
+        above = f"{counted(one.rows_above, 'more row')} above the first gap, " if one.rows_above else ""
         notes += _wrapped(f"{_names(one)}: {above}{_missing(one)}") if one.missing else []
     success = "" if any(one.success for one in found) else ", no run went well yet"
     left = [one for one in found if one.unfinished]
@@ -356,10 +356,6 @@ def _names(status: Status) -> str:
     from chainq.stored.inventory import export_words
 
     return ", ".join(export_words(status.command.split()))
-
-
-def _above(status: Status) -> str:
-    return f"{counted(status.rows_above or 0, 'more row')} above the first gap"
 
 
 def _failure(found: Sequence[Status]) -> list[str]:

@@ -146,7 +146,11 @@ class Reader:
             if entry.settled
             and entry.last != UNKNOWN
             and (heights.start < entry.spec.end and entry.spec.start < heights.end)
-            and (TABLES[table].height or _contains(heights, entry.spec.heights) or self._has_keys(entry))
+            and (
+                TABLES[table].height
+                or heights.common(entry.spec.heights) == entry.spec.heights
+                or self._has_keys(entry)
+            )
         ]
         if not strict and table != "blocks":  # the only one of these that full blocks can fill
             return found
@@ -324,10 +328,6 @@ class Reader:
             f"{self.label} does not tell the heights of ownership rows inside of a partition",
             f"request whole partitions, or {self.export_hint('records', does='writes records, which tell them')}",
         )
-
-
-def _contains(heights: HeightRange, others: HeightRange) -> bool:
-    return heights.start <= others.start and others.end <= heights.end
 
 
 def _whole(
