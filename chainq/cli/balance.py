@@ -133,7 +133,7 @@ def _refuse_range(word: str) -> None:
     except UsageError:
         return
     if not os.path.exists(word):  # noqa: PTH110  # a Path raises for a name that is too long
-        hint = f"use --start {bounds.start} --end {bounds.end}" if bounds.fixed else "use --start and --end"
+        hint = "use --start {} --end {}".format(*bounds.fixed) if bounds.fixed else "use --start and --end"
         raise UsageError(f"{word} is a range of heights, not a file of view keys", hint)
 
 

@@ -94,8 +94,8 @@ def _range(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the requests of a range; if it depends on the tip a single one, with words as its bounds."""
     method, arguments = query.method, query.arguments
-    if bounds.fixed and bounds.start is not None and bounds.end is not None:
-        heights = HeightRange(bounds.start, bounds.end)
+    if bounds.fixed:
+        heights = HeightRange(*bounds.fixed)
         if query.page is not None:
             check_one_page(method, heights)
             sent: Iterable[HeightRange] = [heights]

@@ -196,7 +196,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     bounds = read_bounds(given, whole=True)
     if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
         raise UsageError("for a file, --start and --end are two heights of at least 0")
-    heights = HeightRange(bounds.start, bounds.end) if bounds.start is not None and bounds.end is not None else None
+    heights = HeightRange(*bounds.fixed) if bounds.fixed else None
     command = ",".join(given.commands) if given.commands else None
     if command is not None and command not in COMMANDS:
         raise UsageError(f"cannot verify {command!r}", f"expected one of {', '.join(COMMANDS)}")

@@ -17,8 +17,8 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
     since, until, place = bounds.since, bounds.until, heights.start
     if bounds.last == 0:
         return "the range is empty"
-    if bounds.start is not None and bounds.start == bounds.end:
-        return none_below(bounds.start, bounds.start)
+    if (bounds.start or 0) == bounds.end:
+        return none_below(bounds.end, bounds.end)
     if since is not None and since == until:
         next_day = Phrase("; for that day use {until}", until=utc(until + _DAY)[:10])
         later = next_day if until % _DAY == 0 else ""

@@ -191,9 +191,10 @@ class Bounds(NamedTuple):
         return self.last or (DEFAULT_LAST if self == Bounds() else -min(self.start or 0, 0))
 
     @property
-    def fixed(self) -> bool:
-        """Return whether the range is known without the tip height."""
-        return self.start is not None and self.end is not None and self.start >= 0 and self.end >= 0
+    def fixed(self) -> tuple[int, int] | None:
+        """Return the heights (start included, end excluded) if they are known without the tip height, else None."""
+        start, end = self.start or 0, self.end
+        return (start, end) if end is not None and end >= 0 <= start and self.since is None else None
 
 
 def resolve(bounds: Bounds, tip_height: Callable[[], int], first_at: Callable[[float], int]) -> tuple[int, int]:
@@ -203,8 +204,8 @@ def resolve(bounds: Bounds, tip_height: Callable[[], int], first_at: Callable[[f
     block time or later. They are called only if the range needs them. Raises UsageError.
     """
     bounds.check()
-    if bounds.fixed and bounds.start is not None and bounds.end is not None:
-        return bounds.start, bounds.end
+    if bounds.fixed:
+        return bounds.fixed
     top = tip_height() + 1
     if bounds.last is not None:
         return max(0, top - bounds.last), top
