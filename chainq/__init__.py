@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from chainq.client import AsyncClient, Client
     from chainq.errors import (
+        BehindError,
         BrokenBodyError,
         BusyError,
         ChainqError,
@@ -37,12 +38,14 @@ if TYPE_CHECKING:
         TooHeavyError,
         UnreachableError,
         UsageError,
+        WrongHashError,
     )
 
 # Nothing is imported before it is used, because the command line imports this package, too.
 
 __all__ = [
     "AsyncClient",
+    "BehindError",
     "BrokenBodyError",
     "BusyError",
     "ChainqError",
@@ -58,6 +61,7 @@ __all__ = [
     "TooHeavyError",
     "UnreachableError",
     "UsageError",
+    "WrongHashError",
     "__version__",
 ]
 

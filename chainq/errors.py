@@ -253,6 +253,18 @@ class IncompleteError(ChainqError):
     table = ""
 
 
+class WrongHashError(IncompleteError):
+    """A block does not produce the hash, root or ID that it names. Another request would not help."""
+
+
+class BehindError(IncompleteError):
+    """The service has a block, but not all of its rows. `height`: of that block."""
+
+    def __init__(self, message: str, hint: str = "", height: int = 0) -> None:  # all have defaults, for pickle
+        super().__init__(message, hint)
+        self.height = height
+
+
 class OutputError(ChainqError):
     """The output cannot be written."""
 

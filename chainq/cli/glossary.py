@@ -168,6 +168,12 @@ TERMS = {
         "A row of chainq verify: a row that is wrong, or a file. Its check names the broken rule, and its repair the "
         "command that fetches the row again. See chainq help verify.",
     ),
+    "settled": (
+        "settle late late-rows",
+        "Rows of a height to which a service adds none any more: a second read, at least 10 blocks later, returned "
+        "the same. With --checkpoint, chainq requests newer heights again and writes late rows. See chainq help "
+        "checkpoint.",
+    ),
     "height": (
         "heights block-number block-height",
         "The number of a block, from 0. chainq latest --columns height --text prints that of the newest block. "

@@ -115,9 +115,9 @@ class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
 
     objects: list[str] = argument(
         "OBJECT...",
-        "Height, latest, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, transition ID, or "
-        "a record's ciphertext; with an export also the tag of a record that was spent; - reads them from stdin, one "
-        "per line, up to an invalid one.",
+        "Height, latest, block hash, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, "
+        "transition ID, or a record's ciphertext; with an export also the tag of a record that was spent; - reads them "
+        "from stdin, one per line, up to an invalid one.",
     )
     last: str | None = option(
         "N",

@@ -210,7 +210,8 @@ PLACES = {
         "documentation manual man man-page license changelog contributing guide tutorial example examples recipe "
         "recipes cookbook quickstart readme",
         "man chainq and docs/reference.md describe all commands and options, docs/cookbook.md has recipes, and chainq "
-        "COMMAND --help has examples. chainq has the MIT license.",
+        "COMMAND --help has examples. CHANGELOG.md and CONTRIBUTING.md are beside README.md. chainq has the MIT "
+        "license.",
     ),
     "install": (
         "installation installing upgrade update uninstall deinstall extras pip pipx uv windows macos docker kubernetes",

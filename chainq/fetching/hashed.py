@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Raw
 
+from chainq.errors import WrongHashError
 from chainq.fetching.links import Links
 from chainq.hashes.check import Wrong
 from chainq.hashes.processes import BlockChecks
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
-from chainq.planning.facts import WrongHashError
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.sanitize import excerpt

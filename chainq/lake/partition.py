@@ -14,7 +14,7 @@ from msgspec import Raw, structs
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import IncompleteError, OutputError, Phrase
+from chainq.errors import BehindError, IncompleteError, OutputError, Phrase
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.hashed import TIERS
@@ -23,7 +23,6 @@ from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Advance, Done, Hold, Job, Task
 from chainq.lake.reads import Files, read_method
 from chainq.planning.exchange import Known
-from chainq.planning.facts import BehindError
 from chainq.process import Closing
 from chainq.query import Query
 from chainq.rows.fields import Picker

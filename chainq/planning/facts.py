@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import Phrase
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
@@ -41,18 +41,6 @@ def behind(first: int, top: int, start: int, bounds: Bounds | None, *, increment
     lag = Phrase("stay below the tip with {lag}", lag=blocks)
     below = lag if incremental else below_tip(blocks, bounds, above=start >= top - blocks)
     return ["if a server is behind, " + below]
-
-
-class WrongHashError(IncompleteError):
-    """A block does not produce the hash, root or ID that it names. Another request would not help."""
-
-
-class BehindError(IncompleteError):
-    """The service has a block, but not all of its rows. `height`: of that block."""
-
-    def __init__(self, message: str, hint: str = "", height: int = 0) -> None:  # all have defaults, for pickle
-        super().__init__(message, hint)
-        self.height = height
 
 
 @dataclass(slots=True)

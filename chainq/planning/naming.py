@@ -5,11 +5,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from chainq import tuning
-from chainq.errors import sentences
+from chainq.errors import BehindError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
-from chainq.planning.facts import BehindError, Facts, shown
+from chainq.planning.facts import Facts, shown
 
 if TYPE_CHECKING:
     from chainq.rows.sorting import Page

@@ -25,7 +25,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method
-from chainq.errors import IncompleteError, Phrase, TooHeavyError, sentences
+from chainq.errors import BehindError, IncompleteError, Phrase, TooHeavyError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk_line import Chunk, ChunkLine
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
@@ -46,7 +46,7 @@ from chainq.planning.exchange import (
     TipRequest,
     Wait,
 )
-from chainq.planning.facts import BehindError, Facts
+from chainq.planning.facts import Facts
 from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import BehindError, IncompleteError, Phrase
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import BehindError
 from chainq.query import Query
 from chainq.resume.journal import Journal
 from chainq.resume.reorg import ReorgCheck

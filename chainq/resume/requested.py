@@ -3,13 +3,12 @@
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from chainq.errors import IncompleteError
+from chainq.errors import BehindError, IncompleteError, WrongHashError
 from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Known
-from chainq.planning.facts import BehindError, WrongHashError
 from chainq.process.threads import Later
 from chainq.query import Batch, Query
 from chainq.resume.journal import Journal

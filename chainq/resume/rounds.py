@@ -18,12 +18,11 @@ from msgspec.structs import replace
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import BehindError, ChainqError, IncompleteError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import BehindError
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
 from chainq.query import Batch, Query, limited

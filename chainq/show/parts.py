@@ -390,8 +390,8 @@ def check(text: str) -> str:
         raise UsageError(f"cannot show{shown(text)}: this is a time", hint)
     raise UsageError(
         f"cannot show{shown(text)}",
-        f"{_meant(text)} expected a height, latest, a transaction ID (at1...), an address, a program "
-        "such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record "
+        f"{_meant(text)} expected a height, latest, a block hash (ab1...), a transaction ID (at1...), an address, a "
+        "program such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record "
         "(record1...)".lstrip(),
     )
 

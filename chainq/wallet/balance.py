@@ -10,12 +10,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import BehindError, IncompleteError, Phrase, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import none_below
 from chainq.heights.range import HeightRange
-from chainq.planning.facts import BehindError
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Query

@@ -210,7 +210,7 @@ REFUSED = {
     "/": "cannot show '/': this is a folder; use chainq show OBJECT --url /",
     "a b": "cannot show 'a b'; expected a height",
     "APrivateKey1x": "cannot show a secret key; owned and balance read a view key from a file",
-    "banana": "cannot show 'banana'; did you mean banana.aleo? expected a height, latest, a transaction ID",
+    "banana": "cannot show 'banana'; did you mean banana.aleo? expected a height, latest, a block hash",
     "": "cannot show ''",
     "latst": "cannot show 'latst'; did you mean latest? expected a height",
     "12,345": "cannot show '12,345'; did you mean 12345? expected a height",
