@@ -207,10 +207,10 @@ def _digits(error: typer.TyperException, value: str) -> str:
     if getattr(getattr(error, "param", None), "metavar", "") == "SECONDS":
         found = re.match(r"'([0-9]{1,9})(s|m|h)' is not a valid number", value)
         return f"use {int(found[1]) * {'s': 1, 'm': 60, 'h': 3600}[found[2]]}, in seconds" if found else ""
-    from chainq.heights.bounds import meant_height
+    from chainq.heights.bounds import meant_number
 
     found = re.match(r"'([0-9,]+)' is not a valid number", value)
-    return meant_height(found[1]) if found else ""
+    return meant_number(found[1]) if found else ""
 
 
 def _command_of(option: str, arguments: list[str]) -> str | None:

@@ -51,12 +51,11 @@ def parse_count(text: str, option: str = "last") -> int:
     try:
         return parse_height(text)
     except UsageError:
-        age = text.strip()
+        given = text.strip()
+        is_age = option == "last" and re.fullmatch(r"[0-9.]+ ?(s|min|h|d|w|mo|y)", given)
         raise UsageError(
             Phrase(f"invalid {{{option}}} {{}}: expected a number of blocks such as 100 or 10K", quoted(text)),
-            Phrase("for a time use {since}", since=age)
-            if option == "last" and re.fullmatch(r"[0-9.]+ ?(s|min|h|d|w|mo|y)", age)
-            else "",
+            Phrase("for a time use {since}", since=given) if is_age else meant_number(given),
         ) from None
 
 
@@ -75,10 +74,15 @@ def _hint(text: str) -> str:
     return ""
 
 
+def meant_number(text: str) -> str:
+    """Return which number a text with commas was meant to be; empty for another text."""
+    return f"did you mean {text.replace(',', '')}?" if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text) else ""
+
+
 def meant_height(text: str) -> str:
     """Return which height or range a text was meant to be; empty if it is not near one."""
-    if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
-        return f"did you mean {text.replace(',', '')}?"
+    if meant := meant_number(text):
+        return meant
     if back := re.fullmatch(rf"({'|'.join((LATEST, *_NEWEST))}) ?- ?([0-9]+)", text.lower()):
         return f"for the last {back[2]} blocks use -{back[2]}:"
     from chainq.text.alike import alike

@@ -17,6 +17,10 @@ from harness.program import Program, one_line
         ("block 5 -j x", "chainq block: invalid --concurrency / -j: 'x' is not a valid number; see --help"),
         ("records --interval 0", "chainq records: invalid --interval: 0.0 is not at least 0.01"),
         ("records --limit 1,000", "chainq records: invalid --limit: '1,000' is not a valid number; did you mean 1000?"),
+        (
+            "show latest --last 1,000",
+            "chainq show: invalid --last '1,000': expected a number of blocks such as 100 or 10K; did you mean 1000?",
+        ),
         ("records -j 1K", "chainq records: invalid --concurrency / -j: 1000 is not from 1 to 64"),
         ("records --timeout 5m", "chainq records: invalid --timeout: '5m' is not a valid number; use 300, in seconds"),
         ("records --timeout x", "chainq records: invalid --timeout: 'x' is not a valid number; see --help"),
