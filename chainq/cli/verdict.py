@@ -48,7 +48,7 @@ class Verdict:
         self.repairable = False  # a finding has a command that repairs it
         self.exported = False  # it is one that does not remove files
         self.unwitnessed = False  # there is a witness, and no height was compared with it
-        self.lacked = 0  # rows in full blocks that the witness lacks: findings that are not the service's fault
+        self.of_witness = 0  # findings that the full blocks show to be the witness's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
         self.unlike = False  # the service has none of the rows that were compared with it
         self.reorg = ""  # that a reorg during the run ended it, and what to do
@@ -174,6 +174,7 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
         for finding in step.findings:
             if finding.height is not None:
                 verdict.wrong.setdefault(finding.check, set()).add(finding.height)
+        verdict.of_witness += sum(one.check == "differs" and one.repair is None for one in step.findings)
         repairs = [finding.repair for finding in step.findings if finding.repair]
         verdict.repairable |= bool(repairs)
         verdict.exported |= not all(repair.startswith(REMOVES) for repair in repairs)
@@ -196,17 +197,20 @@ def singles(left_out: Mapping[str, int]) -> str:
     return f"; left out of responses for several heights, and found by a request for each: {found}" if found else ""
 
 
-def witnessed(heights: HeightRange, verdict: Verdict) -> str:
-    """Return what the verdict says of the witness, which was compared at `heights` and may lack rows."""
+def witnessed(heights: HeightRange, verdict: Verdict, witness: str) -> str:
+    """Return what the verdict says of the witness, which was compared at `heights`. `witness`: its URL."""
     if not len(heights):
         return "; not compared with the witness, whose chain ends before these heights"
     rest = HeightRange(heights.end, verdict.heights.end)
-    lacked = f": it lacks {counted(verdict.lacked, 'row')} that the full blocks here contain" if verdict.lacked else ""
     agrees = f"the same as the witness at {heights}"
     if verdict.findings["differs"]:
         differing = exact_heights.listed(sorted(verdict.wrong["differs"]))
-        agrees = f"compared with the witness at {heights}, differs at {differing}"
-    return f"; {agrees}{lacked}" + (f"; not compared with it: {rest}" if len(rest) else "")
+        agrees = f"compared with the witness {witness} at {heights}, differs at {differing}"
+    if verdict.of_witness:
+        some = f" in {verdict.of_witness:,} of {counted(verdict.findings['differs'], 'difference')}"
+        agrees += ": by the full blocks, which are the same on both sides, the witness is wrong"
+        agrees += some if verdict.of_witness < verdict.findings["differs"] else ""
+    return f"; {agrees}" + (f"; not compared with it: {rest}" if len(rest) else "")
 
 
 def anchor_advice(verdict: Verdict) -> str:
@@ -223,8 +227,10 @@ def next_step(verdict: Verdict, again: str, tip: int) -> str:
         return ""
     if found == {"differs"} and 1 < len(verdict.heights) <= len(verdict.wrong["differs"]):
         return "each height differs: the service and the witness may be of different networks; check both URLs"
-    if verdict.lacked == verdict.findings.total():
+    if verdict.of_witness == verdict.findings.total():
         return "report these findings to the operator of the witness"
+    if found == {"differs"}:
+        return "either the service or the witness is wrong: a third server as the witness shows which"
     lowest = min(set().union(*verdict.wrong.values()), default=0)
     if found == {"missing"} and verdict.heights.start < lowest and tip - lowest < NEWEST:
         return f"if the server is still adding these rows, they come later: end the range before height {lowest}"

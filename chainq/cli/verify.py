@@ -145,7 +145,9 @@ def run(given: VerifyCommand) -> None:
                 _end(journal, verdict, tip)
     left_out = f"; not in this export: {', '.join(sorted(lacking, key=COMMANDS.index))}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
-    _compared_further(audit, verdict, hashes, reporter, service=service, witness=witness is not None)
+    _compared_further(
+        audit, verdict, hashes, reporter, service=service, witness=mask_url(witness.url) if witness else ""
+    )
     advice = (
         verdict.reorg
         or anchor_advice(verdict)
@@ -187,14 +189,13 @@ def _compared_further(
     reporter: Reporter,
     *,
     service: Service,
-    witness: bool,
+    witness: str,
 ) -> None:
     """Add to the verdict what the full blocks were compared with."""
     if hashes is not None:
         verdict.add_hashes(hashes, "the server")
     if witness:
-        verdict.lacked = audit.lacked
-        verdict.compared += witnessed(audit.witnessed, verdict)
+        verdict.compared += witnessed(audit.witnessed, verdict, witness)
         verdict.unwitnessed = len(verdict.heights) > len(audit.witnessed) == 0
     elif hashes is None and verdict.rows:
         checks = "--witness URL" if service.url == "demo:" else "--witness URL or --hashes"  # its hashes are made up

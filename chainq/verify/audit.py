@@ -13,7 +13,15 @@ from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress, heights_of
 from chainq.rows.full_block import BlockFacts, Key, Texts, texts
-from chainq.verify.compare import ChainCheck, by_identity, check_block, compare_rows, compare_summary, differences
+from chainq.verify.compare import (
+    ChainCheck,
+    by_identity,
+    check_block,
+    compare_rows,
+    compare_summary,
+    contradicts,
+    differences,
+)
 from chainq.verify.findings import Contradiction, Finding, Repair, Step, by_height, label
 from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 from chainq.verify.unlisted import Missing, Unlisted
@@ -33,7 +41,7 @@ class Audit:
     recomputes block hashes, up to its anchor. `progress` counts the heights read per command. Raises UsageError for an
     anchor below the range. `linked`: the range is linked to the block before it, which an earlier pass has verified.
     `singles`: how many blocks only a request for one height returned, by command. `witnessed`: the heights compared
-    with the witness. `lacked`: how many rows in full blocks of the service the witness lacks, so that it is at fault.
+    with the witness.
     `replaced`: the lowest block that a reorg replaced before a finding, which ends the pass; None for none.
     """
 
@@ -71,7 +79,6 @@ class Audit:
         # Identities of missing rows, with their heights: they may appear at another height.
         self._missed: dict[str, dict[Key, int]] = {command: {} for command in known}
         self._unlisted = Unlisted()
-        self.lacked = 0
         self._begun: dict[int, str] = {}  # hashes of the last blocks before any row was read
         self.replaced: int | None = None
         self.singles: Counter[str] = Counter()
@@ -159,8 +166,13 @@ class Audit:
     def _differences(
         self, witness: ServiceRows, height: int, rows: dict[str, tuple[list[Raw], str]]
     ) -> Iterator[Finding]:
-        """Yield differences between rows of a height and the witness's rows; unproved rows are not compared."""
-        for command, (here, doubt) in rows.items():
+        """Yield differences between rows of a height and the witness's rows; unproved rows are not compared.
+
+        There is no repair if both have the same full block, and only the witness's row contradicts it.
+        """
+        facts = None
+        for command in sorted(rows, key="full-blocks".__ne__):
+            here, doubt = rows[command]
             theirs, other_doubt = witness.take(command, height)
             if doubt or other_doubt:
                 continue
@@ -168,18 +180,15 @@ class Audit:
             if command in ("full-blocks", "ownership") and sorted(map(bytes, here)) != sorted(map(bytes, theirs)):
                 sides = [side.single(command, height) for side in (self._source, witness)]
                 here, theirs = (rows if one is None else one for rows, one in zip((here, theirs), sides, strict=True))
-            due = self._contained(command, height)
-            for one in differences(command, height, theirs, here):
+            found = list(differences(command, height, theirs, here))
+            if command == "full-blocks":
+                facts = None if found else self._source.facts.get(height)
+            by_key = [by_identity(command, list(map(texts, some))) for some in (theirs, here) if found and facts]
+            for key, one in found:
                 finding = self._repair.finding(height, command, one)
-                if one.expected is None and one.found in due:
+                if facts and [contradicts(command, facts, key, side) for side in by_key] == [True, False]:
                     finding = finding._replace(repair=None)
-                    self.lacked += 1
                 yield finding
-
-    def _contained(self, command: str, height: int) -> set[str]:
-        """Return the rows of a command that the full block of a height contains, in words."""
-        facts = self._source.facts.get(height)
-        return {label(command, key) for key in facts.due.get(command, ())} if facts else set()
 
     def _block(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:
         """Yield what is wrong with the full block of a height, or with its summary."""

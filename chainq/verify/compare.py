@@ -62,7 +62,7 @@ def compare_rows(
             yield from _altered(label(command, key), fields, row, same)
     for key, rows in found.items():
         if len(rows) > 1:
-            yield Contradiction("doubled", f"{label(command, key)} once", f"{len(rows)} times")
+            yield Contradiction("doubled", f"{label(command, key)} once", _times(rows))
         if key not in due and key not in optional:
             at = elsewhere(key)
             if at is None:
@@ -85,25 +85,47 @@ def compare_summary(facts: BlockFacts, summary: Texts) -> Iterator[Contradiction
     yield from _altered("", known, summary, equal)
 
 
-def differences(command: str, height: int, due: Iterable[Raw], rows: Iterable[Raw]) -> Iterator[Contradiction]:
-    """Yield differences between rows of a height and a second service's rows, in all fields except row ids."""
-    sides = [_numbered(command, height, some) for some in (due, rows)]
-    for key in sides[0].keys() & sides[1].keys():
-        names: Texts = dict.fromkeys((*sides[1][key], *sides[0][key]))
-        for side in sides:
-            side[key] = names | side[key]
-    found = compare_rows(command, sides[0], {key: [row] for key, row in sides[1].items()}, same=equal)
-    yield from (one._replace(check="differs") for one in found)
+def differences(
+    command: str, height: int, theirs: Iterable[Raw], here: Iterable[Raw]
+) -> Iterator[tuple[Key, Contradiction]]:
+    """Yield differences between a second service's rows of a height and those here, in all fields except row ids.
+
+    Each is with the identity of its row, and names the side of each value, because either may be right.
+    """
+    sides = [by_identity(command, _read(some)) for some in (theirs, here)]
+    for key in sides[0] | sides[1]:
+        due, found = (side.get(key, []) for side in sides)
+        name = label(command, key or (str(height),))
+        wrong: list[tuple[str | None, str | None]] = []
+        if due and found:
+            for one, other in zip(due, found, strict=False):
+                names: Texts = dict.fromkeys((*other, *one))
+                wrong += ((pair.expected, pair.found) for pair in _altered(name, names | one, names | other, equal))
+        if len(due) != len(found):
+            both = due and found
+            wrong.append(
+                (f"{name} {_times(due)}", _times(found)) if both else (name if due else None, name if found else None)
+            )
+        for expected, actual in wrong:
+            sided = (f"witness: {expected}" if expected else None, f"here: {actual}" if actual else None)
+            yield key, Contradiction("differs", *sided)
 
 
-def _numbered(command: str, height: int, rows: Iterable[Raw]) -> dict[Key, Texts]:
-    """Return rows by their identity; repeats of a row get a number as well."""
-    read = sorted((dict(_leaves(row, "", OWN)) for row in rows), key=str)
-    return {
-        (*(key or (str(height),)), *([f"number {number}"] if number > 1 else [])): fields
-        for key, some in by_identity(command, read).items()
-        for number, fields in enumerate(some, 1)
-    }
+def contradicts(command: str, facts: BlockFacts, key: Key, rows: Mapping[Key, Sequence[Texts]]) -> bool:
+    """Return whether the row of that identity is wrong among `rows`, by identity, according to the full block."""
+    if command not in facts.due:
+        return any(any(compare_summary(facts, row)) for row in rows.get(key, ()))
+    due = {key: facts.due[command][key]} if key in facts.due[command] else {}
+    return any(compare_rows(command, due, {key: rows[key]} if key in rows else {}, optional=facts.optional))
+
+
+def _times(rows: Sequence[Texts]) -> str:
+    return "once" if len(rows) == 1 else f"{len(rows)} times"
+
+
+def _read(rows: Iterable[Raw]) -> list[Texts]:
+    """Return rows without their row ids, in one order whatever theirs is."""
+    return sorted((dict(_leaves(row, "", OWN)) for row in rows), key=str)
 
 
 def altered(name: str, due: Texts, found: Texts) -> Iterator[Contradiction]:

@@ -132,7 +132,13 @@ FINDINGS = Method(
             brief=True,
         ),
         Column("check", "string", "broken rule", brief=True),
-        Column("expected", "null or string", "what should be there; null for nothing", brief=True, folds=True),
+        Column(
+            "expected",
+            "null or string",
+            "what should be there, or what the witness has; null for nothing",
+            brief=True,
+            folds=True,
+        ),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
         Column("repair", "null or string", "command that fetches the row again, or removes the file"),
         Column(

@@ -7,7 +7,7 @@ from chainq.verify.findings import Contradiction
 
 
 def found(command: str, theirs: list[bytes], ours: list[bytes]) -> list[Contradiction]:
-    return list(differences(command, 5, map(Raw, theirs), map(Raw, ours)))
+    return [one for _, one in differences(command, 5, map(Raw, theirs), map(Raw, ours))]
 
 
 def test_row_ids_are_no_difference() -> None:
@@ -30,7 +30,9 @@ def test_what_is_shown_is_where_two_rows_differ() -> None:
     """The fields that differ, by their paths; or that a row is only on one side, or comes more often."""
     start = b'"transition_id":"au1a","output_index":0,' + b",".join(b'"f%d":"x"' % number for number in range(5))
     one, other = (b"{%s,%s}" % (start, end) for end in (b'"a":[{"b":"yes"}]', b'"a":[{"b":"no"}]'))
-    assert found("records", [one], [other]) == [Contradiction("differs", "record au1a:0: a[0].b=yes", "a[0].b=no")]
-    assert found("records", [], [one]) == [Contradiction("differs", None, "record au1a:0")]
-    assert found("records", [one, one], [one]) == [Contradiction("differs", "record au1a:0:number 2", None)]
+    row = "record au1a:0"
+    shown = Contradiction("differs", f"witness: {row}: a[0].b=yes", "here: a[0].b=no")
+    assert found("records", [one], [other]) == [shown]
+    assert found("records", [], [one]) == [Contradiction("differs", None, f"here: {row}")]
+    assert found("records", [one, one], [one]) == [Contradiction("differs", f"witness: {row} 2 times", "here: once")]
     assert found("records", [one, other], [other, one]) == []
