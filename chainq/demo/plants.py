@@ -64,6 +64,16 @@ def parse_plant(text: str) -> Plant:
     return Plant(found[1], int(found[2]))
 
 
+def _needs(tally: Tally, height: int, row: str) -> None:
+    """Raise ValueError, with the nearest height that has such a row, if this height has none."""
+    if tally.count(height):
+        return
+    rank = tally.before(height)  # of the first row above
+    near = [found[0] for found in (tally.locate(rank - 1) if rank else None, tally.locate(rank)) if found]
+    nearest = min(near, key=lambda at: abs(at - height), default=None)
+    raise ValueError(f"block {height} has no {row}" + ("" if nearest is None else f"; block {nearest} has one"))
+
+
 _Edit = Callable[[Row], Row]
 _Entry = tuple[int, int, tuple[_Edit, ...]]  # height and position of the chain's own row, and its changes
 
@@ -82,15 +92,14 @@ class PlantedResults(Results):
         for plant in plants:
             if plant.row and plant.row != "block":
                 self._plant(plant, self._list(plant.row)[0])
-            elif plant.kind == "count" and not chain.transactions.count(plant.height):
-                raise ValueError(f"block {plant.height} has no transaction")
+            elif plant.kind == "count":
+                _needs(chain.transactions, plant.height, "transaction")
             elif plant.kind in ("link", "time", "round") and not plant.height:
                 raise ValueError("block 0 has no block before it")
 
     def _plant(self, plant: Plant, tally: Tally) -> None:
         height, edits = plant.height, self._edits[plant.row]
-        if not tally.count(height):
-            raise ValueError(f"block {height} has no {plant.row}")
+        _needs(tally, height, plant.row)
         entries = self._entries(edits, tally, height)
         at = self._word(plant) % len(entries)
         source, position, done = entries[at]

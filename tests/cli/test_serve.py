@@ -23,7 +23,7 @@ from harness.program import Program, Servers
         (["--dense-height", "5"], "--dense-height '5'"),
         (["--byte-cap", "-1"], "--byte-cap"),
         (["--plant", "lost-record"], "invalid --plant: expected KIND:HEIGHT, where KIND is one of lost-record"),
-        (["--plant", "lost-record:13"], "invalid --plant: block 13 has no record"),
+        (["--plant", "lost-record:13"], "invalid --plant: block 13 has no record; block 12 has one"),
         (["--fault", "shift-upp"], "invalid --fault: unknown fault 'shift-upp'; did you mean shift-up?"),
         (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of shift-up"),
         (["--fault", "height-cap"], "invalid --fault: height-cap takes a number of 1 or more, such as height-cap:5"),
