@@ -75,6 +75,9 @@ def run(given: VerifyCommand) -> None:
             if not (verdict.rows.total() or verdict.findings or files.counted):
                 reporter.warn(f"{given.range} has no rows")
             verdict.heights = files.heights if compared else files.reached
+            intact = single and files.counted and not files.differs
+            if files.unseen and (intact or not (compared or hashes)):
+                verdict.compared = f"; {spelled(files.unseen)}"
             if compared and verdict.findings and not len(files.heights):
                 _say_uncompared(verdict, reporter)
             elif service is not None:
@@ -83,8 +86,6 @@ def run(given: VerifyCommand) -> None:
                     reporter.warn(f"{files.heights} are compared, as damaged rows name them; {spelled(known)}")
                 steps = _against(files, service, given.sample, verdict, reporter)
                 write_findings(once.of_service(steps), writer, verdict)
-            elif files.unseen and hashes is None:
-                verdict.compared = f"; {spelled(files.unseen)}"
             verdict.compared += files.unordered
             if not files.range_known:
                 verdict.compared += f"; {spelled(_UNBOUNDED if compared or files.every_height else _SPARSE)}"
@@ -103,11 +104,7 @@ def run(given: VerifyCommand) -> None:
             writer.close()
     if verdict.unlike:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    repair = (
-        "check --url"
-        if verdict.unlike
-        else spelled(files.hint or _repair(given, settings, verdict, counted=files.counted))
-    )
+    repair = "check --url" if verdict.unlike else spelled(files.hint or _repair(given, settings, verdict, files))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     anchor = anchor_advice(verdict)
     shuffled = _reordered(given, files, verdict)
@@ -130,18 +127,18 @@ def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
     return _ALIKE if given.full and files.differs and len(files.heights) and alike else ""
 
 
-def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, *, counted: bool) -> str:
-    """Return how to repair a data set or a file, by the findings that are written.
-
-    `counted`: it is known that no filter left rows out.
-    """
+def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, files: "Files") -> str:
+    """Return how to repair a data set or a file, by the findings that are written."""
     name = given.range or ""
     if Path(name).is_file():
-        filtered = "missing" in verdict.findings and not counted
+        undamaged = "missing" in verdict.findings and verdict.findings.keys() <= {"missing", "misplaced"}
+        filtered = undamaged and not files.counted
+        ends = filtered and len(files.reached) and not verdict.wrong["missing"].issubset(range(*files.reached.edges))
+        reached = f"the file has rows of {files.reached} only" if ends else ""
         repairs = LISTED if settings.format == "table" and verdict.repairable else ""
-        told = counted and not given.full  # by `files.unseen`
+        told = files.counted and not given.full  # by `files.unseen`
         whole = "" if told else "to make the file whole, write it again with -o FILE"
-        return "; ".join(filter(None, (spelled(_FILTERED) if filtered else "", repairs, whole)))
+        return "; ".join(filter(None, (reached, spelled(_FILTERED) if filtered else "", repairs, whole)))
     if not verdict.exported:  # no export writes there
         return "run the commands in repair, which remove these files (--jsonl shows them)"
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
@@ -243,13 +240,13 @@ def _against(
     checks = ("unexpected", "altered")
     if drawn is None:
         verdict.unlike = 0 < verdict.rows.total() <= sum(map(verdict.findings.__getitem__, checks))
-        verdict.compared = f"; all {len(every):,} heights compared with the service{without}"
+        verdict.compared += f"; all {len(every):,} heights compared with the service{without}"
         return
     wrong = set[int]().union(*(verdict.wrong.get(check, ()) for check in checks))
     verdict.unlike = len(drawn) > 1 and wrong.issuperset(drawn)
     lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
     chances = (f"{odds(len(drawn), len(every), number):.1%} at {counted(number, 'height')}" for number in lost)
-    verdict.compared = (
+    verdict.compared += (
         f"; {len(drawn):,} of {len(every):,} heights compared with the service{without}: if rows were missing, the"
         f" chance of finding that was {', '.join(chances)}"
     )

@@ -67,8 +67,11 @@ def test_a_file_with_its_receipt_is_verified(command: str, kind: str, chainq: Pr
     ran = chainq("verify", str(path))
     said = one_line(ran, 0)
     assert "heights 100-219: no findings" in said
-    assert f"as its receipt says (SHA-256, {receipt(path)['rows']:,} rows)" in said
+    as_written = f"as its receipt says (SHA-256, {receipt(path)['rows']:,} rows)"
+    assert as_written in said
     assert "not checked" not in said
+    compared = one_line(chainq("verify", str(path), "--sample", "2", url=server("--tip", "400")), 0)
+    assert f"{as_written}; 2 of 120 heights compared" in compared
 
 
 @pytest.mark.parametrize(

@@ -329,6 +329,11 @@ def test_heights_beyond_those_of_a_file(
         line = one_line(ran, 0)
         assert f"heights {first}-{last}: no findings in " in line
         assert f"; the file has no rows of heights 90-{first - 1} and heights {last + 1}-229; " in line
+        advice = f"; the file has rows of heights {first}-{last} only; if --where, "
+        for damage in (b"", b"{"):  # which no option leaves behind
+            path.write_bytes(path.read_bytes() + damage)
+            ran = program("verify", str(path), "--start", "90", "--end", "230", "--full", url=server("--tip", "400"))
+            assert (ran.code, advice in ran.err, "if --where, " in ran.err) == (6, not damage, not damage), ran.err
         return
     source = "receipt" if receipt else "metadata"
     found = [(row["check"], row["height"], row["expected"], row["found"]) for row in map(json.loads, ran.rows)]
