@@ -27,7 +27,7 @@ from chainq.process.threads import in_order
 from chainq.process.worker import Say
 from chainq.stored import last_run, manifest
 from chainq.stored.open import open_store
-from chainq.stored.receipt import METADATA_KEY, Receipt, entry_of
+from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, digest, entry_of
 from chainq.stored.store import Listed, Store
 from chainq.verify.compare import fallen
 from chainq.verify.file_rows import FileRows
@@ -130,10 +130,8 @@ class DataSetCheck:
         )
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
-        others = sorted({str(one.spec.heights) for one in self.partitions.found if one.other_chain})
-        words = f"; of another chain by their receipts, and not compared: the partitions of {', '.join(others)}" * bool(
-            others
-        )
+        unread = sorted({str(one.spec.heights) for one in self.partitions.found if one.spec.name in self._unread})
+        words = f"; not compared, with one finding each: the partitions of {', '.join(unread)}" if unread else ""
         words += f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
@@ -283,7 +281,13 @@ class GroupCheck:
                     own = receipt_in(sealed)
                     if own is not None and (own.command, own.start) != (spec.command, spec.start):
                         # Not read: each of its rows, and each row of other commands without one, would be a finding.
+                        self._unreadable.add(spec.name)
                         yield None, Contradiction("misplaced", spec.name, partition_name(own.command, own.start))
+                        return
+                    if entry is not None and own is not None and _of_another_chain(own, entry):
+                        self._unreadable.add(spec.name)
+                        said = f"{digest(own.last_hash)}: a file of another chain"
+                        yield None, Contradiction("receipt", f"SHA-256 of the last hash {entry.last}", said)
                         return
                     found += list(self._read(file, partition, sealed))
         except unreadable() as error:
@@ -363,6 +367,12 @@ class GroupCheck:
             yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
         elif content == receipt.content:
             yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
+
+
+def _of_another_chain(own: Receipt, entry: Entry) -> bool:
+    """Return whether the receipt in a file names other blocks at both ends than the name of the receipt beside it."""
+    ends = [(digest(own.previous_hash), entry.previous), (digest(own.last_hash), entry.last)]
+    return all(one != other and "0" not in (one, other) for one, other in ends)
 
 
 def _group_check(destination: str, repair: PartitionRepair, inside: bool, _say: Say | None = None) -> GroupCheck:

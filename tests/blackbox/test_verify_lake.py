@@ -414,23 +414,27 @@ def test_the_command_of_a_finding_writes_its_partition_anew(
     assert program("verify", str(root)).code == 0
 
 
+@pytest.mark.parametrize("receipt", [True, False])
 def test_a_partition_of_another_chain_is_one_finding(
-    exported: Path, program: Program, server: Servers, tmp_path: Path
+    receipt: bool, exported: Path, program: Program, server: Servers, tmp_path: Path
 ) -> None:
-    """With its receipt: named once, not compared with other tables, and repaired without its neighbors."""
+    """With its receipt or without: named once, not compared with other tables, and repaired without its neighbors."""
     root, other, findings = tmp_path / "lake", tmp_path / "other", tmp_path / "findings.jsonl"
     shutil.copytree(exported, root)
     words = ("export", "records", "200:300", "--to", str(other), "--partition", "100", "-w", "1", "-q")
     assert program(*words, url=server("--tip", "400", "--seed", "8")).code == 0
-    for path in receipts(root, "records", 200):
-        path.unlink()
-    for path in [file_of(other, "records", 200), *receipts(other, "records", 200)]:
+    if receipt:
+        for path in receipts(root, "records", 200):
+            path.unlink()
+    for path in [file_of(other, "records", 200), *(receipts(other, "records", 200) if receipt else ())]:
         shutil.copy(path, root / path.relative_to(other))
     ran = program("verify", str(root), "-o", str(findings))
-    assert "; of another chain by their receipts, and not compared: the partitions of heights 200-299" in ran.err
+    assert "; not compared, with one finding each: the partitions of heights 200-299" in ran.err
+    assert "--full shows which rows" not in ran.err
     (found,) = map(json.loads, findings.read_text().splitlines())
-    assert (found["height"], found["end"], found["command"], found["check"]) == (200, 300, "records", "link")
-    assert found["found"].endswith(": a partition of another chain")
+    check = "link" if receipt else "receipt"
+    assert (found["height"], found["end"], found["command"], found["check"]) == (200, 300, "records", check)
+    assert found["found"].endswith(f": a {'partition' if receipt else 'file'} of another chain")
     ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=server("--tip", "400"))
     assert ": 1 partition written" in ran.err
     assert program("verify", str(root)).code == 0
@@ -572,18 +576,6 @@ def test_files_that_changed_places_are_one_finding_each(
         (command, start, "misplaced", other, one),
     }
     assert len(found) == 2
-
-
-def test_a_partition_of_another_chain(exported: Path, program: Program, server: Servers, tmp_path: Path) -> None:
-    """Its rows are compared with the other commands: `--full` would name no more."""
-    root, other, url = tmp_path / "lake", tmp_path / "other", server("--tip", "400", "--seed", "7")
-    shutil.copytree(exported, root)
-    ran = program("export", "records", "200:300", "--partition", "100", "--to", str(other), "-w", "1", "-q", url=url)
-    assert ran.code == 0, ran.err
-    shutil.copy(file_of(other, "records"), file_of(root, "records"))
-    ran = program("verify", str(root), "--jsonl")
-    assert {"receipt", "altered"} <= {json.loads(row)["check"] for row in ran.rows}
-    assert "--full shows which rows were altered" not in ran.err
 
 
 def test_a_row_whose_height_only_the_service_knows_is_one_finding(
