@@ -130,8 +130,9 @@ class DataSetCheck:
         )
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
-        unread = sorted({str(one.spec.heights) for one in self.partitions.found if one.spec.name in self._unread})
-        words = f"; not compared, with one finding each: the partitions of {', '.join(unread)}" if unread else ""
+        found = (one.spec for one in self.partitions.found if one.spec.name in self._unread)
+        unread = ", ".join(f"{spec.command} of {spec.heights}" for spec in found)
+        words = f"; not compared: {unread}" if unread else ""
         words += f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
