@@ -12,7 +12,9 @@ _HEAD = """\
 
 <!-- Written by python -m chainq._docgen; change what it is written from. -->
 
-Everything that `--help` and the manual pages say, on one page. Tasks are in the [cookbook](cookbook.md)."""
+Everything that `--help` and the manual pages say, on one page. Tasks are in the [cookbook](cookbook.md). The examples
+need a service, such as `export CHAINQ_URL=demo:`, and those with `http://127.0.0.1:8545` a running `chainq serve`.
+Those of `owned` and `balance` also need a [view key](../README.md#your-balance)."""
 _TAIL = {
     "Environment variables": ("chainq.1", "Environment"),
     "Configuration file": ("chainq.5", "Synopsis", "Description", "Precedence", "Keys of a profile", "Examples"),

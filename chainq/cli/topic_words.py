@@ -23,7 +23,7 @@ WORDS = by_word(
         "environment": "env environ variable variables envvars less",
         "exit-codes": "exit exit-code exit-status code codes status-codes error errors failure "
         "signal signals ctrl-c sigint sigterm sighup sigpipe kill lock locked",
-        "topics": "topic list",
+        "topics": "topic list words word glossary terms",
         "latest": "newest-block latest-block last-block current-block newest-height latest-height last-height "
         "current-height highest-block tip-height",
         "balance": "private-balance public-balance",

@@ -88,7 +88,7 @@ class Client(Opened):
 
         With `verify` every height must be present once, and every block linked to the one before. With `hashes` block
         hashes are recomputed, in a process for each core: IncompleteError before the first wrong row. That needs
-        aleo-sdk (`pip install 'chainq[hashes]'`).
+        aleo-sdk (the extra `hashes`, docs/install.md).
 
             >>> with Client("demo:") as client:
             ...     [row["height"] for row in client.blocks(7, 10, reverse=True)]
@@ -268,9 +268,9 @@ class Client(Opened):
         smallest unit, or None. `spent` and `unspent` yield only records that are, as of the block `as_of`, by default
         the tip, with `spent_height` and `spent_transaction`; a range without an end ends there, too. Both read every
         full block from the first owned record to there before the first row, which can take hours.
-        `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (`pip install
-        'chainq[wallet]'`); the keys stay in these processes. Raises UsageError for an invalid key, and IncompleteError
-        after the last row if rows are malformed or records are not genuine.
+        `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (the extra
+        `wallet`, docs/install.md); the keys stay in these processes. Raises UsageError for an invalid key, and
+        IncompleteError after the last row if rows are malformed or records are not genuine.
 
         >>> key = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"  # published, for tests
         >>> with Client("demo:") as client:
