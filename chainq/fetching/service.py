@@ -74,7 +74,7 @@ class Service(Closing):
             self.transport = self._stored = StoredService(self.url)
         self.connection = Connection(options, report, transport=self.transport)
         self.dialect = ServiceDialect(dialect, names, self.connection, self.url, options.profile)
-        self.calls = Calls(self.connection, self.dialect.of, options, warn, trace)
+        self.calls = Calls(self.connection, self.dialect.of, options, warn, trace, set())
         reader = None if self._stored is None else self._stored.reader
         self.blocks = Blocks(self.calls, self.dialect, self._summary, self._ask_lake, reader)
         self.believed: dict[str, HeightSet] = {}
