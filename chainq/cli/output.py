@@ -375,7 +375,8 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
             f"column {names[0]} is only in the table without --columns",
             "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
         )
-    if {*(words := names[0].split())} <= {column.path for column in columns}:
+    words = [word for word in re.split(r"[\s;|]+", names[0]) if word]
+    if len(words) > 1 and not {*words}.isdisjoint(column.path for column in columns):
         return UsageError(f"unknown column {quoted(names[0])}", f"separate columns with commas: {','.join(words)}")
     meanings = {
         name: " (did you mean all?)" if name.lower() == "all" else meant(name.removesuffix(".*"), columns)

@@ -200,6 +200,7 @@ USAGE: list[tuple[list[str], str]] = [
     ),
     (["records", "--format", "ndjson"], "unknown format 'ndjson'; did you mean jsonl?\n"),
     (["records", "--columns", "height id"], "unknown column 'height id'; separate columns with commas: height,id\n"),
+    (["records", "--columns", "height;no"], "unknown column 'height;no'; separate columns with commas: height,no\n"),
     (["records", "--columns", "ALL"], "unknown column 'ALL' (did you mean all?)"),
     (["records", "--where", "id", "=", "5"], "a value with spaces needs quotes: --where 'id = 5'\n"),
     (["records", "5", "--where", "id", "!=", "5"], "a value with spaces needs quotes: --where 'id != 5'\n"),
