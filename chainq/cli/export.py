@@ -81,11 +81,11 @@ def run(given: ExportCommand) -> None:
             reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
-            kept = f", {totals.kept:,} complete before by receipts and sizes" if totals.kept else ""
+            kept = f", {totals.kept:,} skipped (receipt and size match)" if totals.kept else ""
             committed = "".join(
                 f"; {number:,} committed to {KINDS[kind]} tables" for kind, number in totals.committed.items()
             )
-            unread = f"; chainq verify {quote(store.label)} reads what was complete before" if totals.kept else ""
+            unread = f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals.kept else ""
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
                 f"chainq: {store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
