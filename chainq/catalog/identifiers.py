@@ -184,18 +184,3 @@ def is_loopback(host: str | None) -> bool:
     """Return whether a host is this machine by its name alone (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3)."""
     name = host or ""
     return name in ("localhost", "::1") or (name.startswith("127.") and name.replace(".", "").isdecimal())
-
-
-def is_same_service(one: str, other: str) -> bool:
-    """Return whether two URLs are spellings of the same one, apart from credentials.
-
-    >>> is_same_service("http://H:80/", "http://h"), is_same_service("http://h/a", "http://h/b")
-    (True, False)
-    """
-
-    def plain(text: str) -> tuple[object, ...]:
-        parts = urlsplit(text)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-        return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
-
-    return plain(one) == plain(other)

@@ -42,6 +42,7 @@ from chainq.resume.journal import Journal
 from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.open import open_sink
+from chainq.stored.open import is_same_service
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
@@ -362,7 +363,7 @@ def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: 
     profile = named if is_profile(named) else None
     url = "" if profile else identifiers.url(named)
     service = connect.open_service(options._replace(url=url, profile=profile, dialect=None, headers={}), reporter)
-    if identifiers.is_same_service(service.url, own):
+    if is_same_service(service.url, own):
         raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
     return service
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.defaults import SETTLE
-from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UnreachableError, UsageError
+from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, Phrase, UnreachableError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
@@ -31,6 +31,7 @@ from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
 from chainq.stored.manifest import Keeper, Seen, look
+from chainq.stored.open import is_same_service
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.restore import restored
 from chainq.stored.store import Store
@@ -112,6 +113,10 @@ class Export:
     """
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
+        if is_same_service(service.url, store.address("")):
+            raise UsageError(
+                f"{store.label} would be exported into itself", Phrase("pass the URL of the service with {url}")
+            )
         self._reads = reads_of(query.commands, full_blocks=query.full_blocks)
         self._tables = tuple(table for read in self._reads for table in read.tables)
         self._service, self._store, self._query, self._warn = service, store, query, warn

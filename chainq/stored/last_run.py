@@ -147,12 +147,19 @@ def starts(store: Store) -> list[int]:
     return [start for start, _ in (*([last.begun] if last.begun else ()), *last.spans.values())]
 
 
-def what_writes(store: Store, tables: Iterable[str], heights: HeightRange | None, does: str = "writes them") -> str:
+def what_writes(
+    store: Store,
+    tables: Iterable[str],
+    heights: HeightRange | None,
+    does: str = "writes them",
+    *,
+    needs_url: bool = False,
+) -> str:
     """Return how to get heights of tables that are missing, as a hint: an export that is running, or the command that
-    writes them. Raises OutputError."""
+    writes them. `needs_url`: as there. Raises OutputError."""
     if store.is_locked():
         return f"an export is running: try again later, or see chainq status {shlex.quote(store.label)}"
-    return f"{export_command(tables, heights, store.label)} {does}"
+    return f"{export_command(tables, heights, store.label, needs_url=needs_url)} {does}"
 
 
 def _save(store: Store, last: LastRun) -> None:

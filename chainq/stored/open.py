@@ -49,6 +49,26 @@ def path_of(url: str) -> Path:
     return Path(unquote(parts.path))
 
 
+def is_same_service(one: str, other: str) -> bool:
+    """Return whether two URLs, or destinations, are spellings of the same service or export, apart from credentials.
+
+    >>> is_same_service("http://H:80/", "http://h"), is_same_service("http://h/a", "http://h/b")
+    (True, False)
+    >>> is_same_service("/chain/", "file:///chain"), is_same_service("s3://bucket/chain/", "s3://bucket/chain")
+    (True, True)
+    """
+
+    def plain(text: str) -> tuple[object, ...]:
+        scheme = _SCHEME.match(text)
+        if scheme is None or scheme[1].lower() == "file":
+            return (os.path.realpath(path_of(text) if scheme else text),)
+        parts = urlsplit(text)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
+
+    return plain(one) == plain(other)
+
+
 def absolute(destination: str) -> str:
     """Return a destination that means the same in every process: paths from the root. An empty one stays so.
 

@@ -48,17 +48,17 @@ class _Part(NamedTuple):
 
 class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
-    everything that is read. Raises UsageError if there is no data set.
+    everything that is read. `is_service`: it is the service of the run. Raises UsageError if there is no data set.
 
     `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition.
     """
 
-    def __init__(self, destination: str, *, quick: bool = True) -> None:
+    def __init__(self, destination: str, *, quick: bool = True, is_service: bool = False) -> None:
         extra = "export" if "://" in destination else "parquet"  # which object stores need, too
         with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination)
-        self.label = self._store.label
+        self.label, self._is_service = self._store.label, is_service
         found = data_set.read(self._store)
         if found is None:
             writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
@@ -249,7 +249,7 @@ class Reader:
         if heights is not None:
             end = min(-heights.end // self.partition * -self.partition, max(self._tip + 1, heights.end))
             heights = HeightRange(heights.start - heights.start % self.partition, end)
-        return last_run.what_writes(self._store, tables.split(), heights, does)
+        return last_run.what_writes(self._store, tables.split(), heights, does, needs_url=self._is_service)
 
     def _source(self, table: str) -> str:
         """Return the table to read: the full blocks if only they contain the rows."""

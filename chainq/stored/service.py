@@ -5,6 +5,7 @@ It is a transport for requests within the process of a run; `chainq serve --lake
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from threading import Lock
 from typing import Any
@@ -50,7 +51,8 @@ class StoredService:
     def __init__(self, destination: str) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()  # of the counts
-        self._destination, self.reader = destination, Reader(destination)
+        self._read = partial(Reader, destination, is_service=True)
+        self.reader = self._read()
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,
             "latest": self._latest,
@@ -94,7 +96,7 @@ class StoredService:
         try:
             result = self._result(name, fields.get("params"))
         except IncompleteError:  # an export may have written or replaced files since the listing
-            self.reader = Reader(self._destination)
+            self.reader = self._read()
             result = self._result(name, fields.get("params"))
         return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
 
@@ -158,7 +160,7 @@ class StoredService:
 
     def _latest(self, *_: object) -> Raw | None:
         if self.reader.is_stale():
-            self.reader = Reader(self._destination)
+            self.reader = self._read()
         self._need_blocks()
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 

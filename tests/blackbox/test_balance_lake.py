@@ -50,15 +50,15 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("balance --end 200", "has no table full-blocks; chainq export chain 0:200 --to lake writes it"),
-        ("owned 0:200 --unspent", "has no table full-blocks; chainq export chain 0:200 --to lake writes it"),
-        ("owned 0:200 --records", "has no table records; chainq export records 0:200 --to lake writes it"),
+        ("balance --end 200", "has no table full-blocks; chainq export chain 0:200 --to lake --url URL writes it"),
+        ("owned 0:200 --unspent", "has no table full-blocks; chainq export chain 0:200 --to lake --url URL writes it"),
+        ("owned 0:200 --records", "has no table records; chainq export records 0:200 --to lake --url URL writes it"),
         (
             "owned --table",
-            "has no tables records, full-blocks; chainq export chain records 0:200 --to lake writes them",
+            "has no tables records, full-blocks; chainq export chain records 0:200 --to lake --url URL writes them",
         ),
         ("owned --columns amount", "has no tables records, full-blocks; chainq export chain records 0:200 --to lake"),
-        ("owned 20:150", "or chainq export records 0:200 --to lake writes records, which tell them"),
+        ("owned 20:150", "or chainq export records 0:200 --to lake --url URL writes records, which tell them"),
     ],
 )
 def test_the_first_message_names_all_that_an_export_lacks(chainq: Program, command: str, told: str) -> None:
@@ -106,7 +106,7 @@ def test_owned_reads_an_export_with_records(chainq: Program, server: Servers) ->
     assert chainq("export", "chain", "ownership", ":300", "--partition", "100", "--to", "lake", "-q", url=url).code == 0
     words = ("owned", "20:300", "--columns", "height,amount,sender", "-w", "1")
     ran = chainq(*words, url="lake", env=key)
-    assert "lake has no table records; chainq export records 0:300 --to lake writes it\n" in one_line(ran, 6)
+    assert "lake has no table records; chainq export records 0:300 --to lake --url URL writes it\n" in one_line(ran, 6)
     assert chainq("export", "records", ":300", "--partition", "100", "--to", "lake", "-q", url=url).code == 0
     ran = chainq(*words, url="lake", env=key)
     assert (ran.code, len(ran.rows)) == (0, 3), ran.err

@@ -200,7 +200,7 @@ def test_show_reads_tables_of_full_blocks(chainq: Program, server: Servers) -> N
                 line for line in screen.splitlines() if line.split()[:1] in told
             ]
     for command in ("records", "transitions", "ownership"):
-        export = f"chainq export {command} 2637:2638 --to lake writes it"
+        export = f"chainq export {command} 2637:2638 --to lake --url URL writes it"
         said(chainq(command, "2637", url="lake"), 6, f"lake has no table {command}; {export}")
         copied = chainq("export", command, "2637", "--to", "copy", "-q", "--url", "lake", url=None)
         assert copied.err.endswith(f"lake has no table {command}; {export}; 0 of 1 partition written\n")
@@ -243,7 +243,7 @@ def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server
         (("verify", "100:210"), "full-blocks", "100-199"),
     ):
         line = one_line(chainq(*words, url="lake"), 6)
-        writes = f"chainq export {table} 100:{200 if below == '100-199' else 150} --to lake writes them"
+        writes = f"chainq export {table} 100:{200 if below == '100-199' else 150} --to lake --url URL writes them"
         assert f"lake has heights 200-249, not heights {below}; {writes}" in line
 
 
@@ -258,7 +258,7 @@ def test_times_are_searched_in_the_heights_of_an_export(chainq: Program, server:
         line = one_line(chainq("blocks", *option, str(times[0] - 1), url="lake"), 6)
         assert "is before the first block of lake: height 200, 20" in line
         assert "the earliest is --since 2023-" in line
-        assert line.endswith("Z, or chainq export blocks 0:200 --to lake writes the blocks before\n")
+        assert line.endswith("Z, or chainq export blocks 0:200 --to lake --url URL writes the blocks before\n")
 
 
 def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
@@ -270,15 +270,19 @@ def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server:
         return one_line(chainq(*words, url="lake"), 6).partition("lake has no table ")[2]
 
     for words in (("block", "25"), ("blocks", "25:45")):
-        assert said_by(*words) == "blocks; chainq export blocks 0:50 --to lake writes it\n"
-    assert said_by("transactions", "25") == "full-blocks; chainq export full-blocks 0:50 --to lake writes it\n"
+        assert said_by(*words) == "blocks; chainq export blocks 0:50 --to lake --url URL writes it\n"
+    assert (
+        said_by("transactions", "25") == "full-blocks; chainq export full-blocks 0:50 --to lake --url URL writes it\n"
+    )
     found = said_by("transaction", "at1" + "q" * 58, "--no-check")
-    assert found == "transactions; chainq export transactions full-blocks 0:50 --to lake writes it\n"
+    assert found == "transactions; chainq export transactions full-blocks 0:50 --to lake --url URL writes it\n"
     listed = said_by("program-transactions", "credits.aleo", "mint")
     need = "calls; this command needs the whole chain: use the URL of a service, or chainq export calls full-blocks 0:"
-    assert listed.startswith(need) and listed.endswith(" --to lake writes it\n")
+    assert listed.startswith(need) and listed.endswith(" --to lake --url URL writes it\n")
     assert chainq("export", "transactions", "0:50", *export[3:], url=server(*TIP)).code == 0
-    full = "full-blocks; chainq export full-blocks 0:50 --to lake writes it\n"  # which suffice for both requests
+    full = (
+        "full-blocks; chainq export full-blocks 0:50 --to lake --url URL writes it\n"  # which suffice for both requests
+    )
     assert said_by("transactions", "25:30") == said_by("latest") == full
 
 
@@ -449,4 +453,4 @@ def test_what_is_no_data_set(chainq: Program) -> None:
 def test_the_name_of_a_folder_is_no_secret(chainq: Program, server: Servers) -> None:
     """The command that a message names has it, also if it looks like an API key."""
     assert chainq("export", "records", "0:50", "--to", "c4", "-q", url=server(*TIP)).code == 0
-    assert "chainq export blocks 0:50 --to c4 writes it" in one_line(chainq("block", "5", url="c4"), 6)
+    assert "chainq export blocks 0:50 --to c4 --url URL writes it" in one_line(chainq("block", "5", url="c4"), 6)

@@ -140,7 +140,7 @@ def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Server
     assert "look at more" not in line
     assert chainq("export", "blocks", "180:200", "--partition", "20", "--to", "some", "-q", url=url).code == 0
     line = one_line(chainq("show", "1field", url="some"), 6)
-    assert line == "chainq show: some has no table inputs; chainq export inputs 180:200 --to some writes it\n"
+    assert line == "chainq show: some has no table inputs; chainq export inputs 180:200 --to some --url URL writes it\n"
 
 
 def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:

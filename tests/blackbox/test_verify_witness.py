@@ -91,6 +91,16 @@ def test_2_a_server_is_not_its_own_witness(other: str, program: Program) -> None
     assert said.endswith("--witness names the server to verify, which agrees with itself; name another server\n")
 
 
+def test_an_export_is_not_its_own_witness(program: Program, server: Servers) -> None:
+    """Also by a link or as a URL."""
+    export = ("export", "full-blocks", "0:5", "--to", "lake", "-q")
+    assert program(*export, url=server()).code == 0
+    (program.home / "link").symlink_to("lake")
+    for other in ("link", "./lake/", f"file://{program.home}/link"):
+        said = one_line(program("verify", "2:3", "--witness", other, url="lake"), 2)
+        assert "agrees with itself" in said
+
+
 def test_another_chain_differs_at_every_height(program: Program, server: Servers) -> None:
     """A witness of another chain: no hash agrees."""
     ran = program("verify", "30:33", "--witness", server("--seed", "7"), "--commands", "records", url=server())
