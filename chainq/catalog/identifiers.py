@@ -60,9 +60,9 @@ def program(text: str) -> str:
 
 
 def with_network(text: str) -> str:
-    """Return which program was meant by a name without `.aleo`; empty if the text is something else."""
+    """Return which program was meant by a name without `.aleo`, or without its dot; empty if none was."""
     name = re.fullmatch(r"(?!(aleo|a[btus]|sr|record)1)[A-Za-z][A-Za-z0-9_]{0,30}", text)  # no ID that was cut short
-    return f"did you mean {text}.aleo?" if name else ""
+    return f"did you mean {text.removesuffix('aleo') or text}.aleo?" if name else ""
 
 
 def function(text: str) -> str:
