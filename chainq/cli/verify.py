@@ -43,6 +43,7 @@ from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.open import open_sink
 from chainq.stored.open import is_same_service
+from chainq.text.alike import alike
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
@@ -374,6 +375,14 @@ def _commands(given: list[str] | None) -> tuple[str, ...]:
         return COMMANDS
     names = tuple(name.strip() for name in ",".join(given).split(","))
     for name in names:
-        if name not in COMMANDS:
-            raise UsageError(f"cannot verify {name!r}", f"expected one of {', '.join(COMMANDS)}")
+        check_command(name)
     return (*BLOCKS, *names)
+
+
+def check_command(name: str) -> None:
+    """Raise UsageError unless the rows of this command can be verified."""
+    if name not in COMMANDS:
+        near = alike(name, COMMANDS)
+        raise UsageError(
+            f"cannot verify {name!r}", f"did you mean {near[0]}?" if near else f"expected one of {', '.join(COMMANDS)}"
+        )

@@ -21,12 +21,12 @@ from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.sinks.open import open_sink
+from chainq.text.alike import alike
 from chainq.text.humanize import counted
-from chainq.text.sanitize import mask_url, quoted
+from chainq.text.sanitize import mask_url, printable, quoted
 from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by_height
 from chainq.verify.once import Once
-from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
     from chainq.verify.data_set import DataSetCheck
@@ -42,12 +42,10 @@ _FILTERED = Phrase(
     " with {output} FILE {receipt}, and verify compares it with its receipt",
     receipt=True,
 )
-_ALIKE = (
-    "as far as compared, the rows equal the service's; only their order or the bytes of the file differ: "
-    "write the file again with -o FILE"
-)
-_UNBOUNDED = Phrase("lost first or last rows show only with {start} and {end}")
-_SPARSE = Phrase("lost first or last rows show only with {start}, {end} and {full}", full=True)
+_AGAIN = "write the file again with -o FILE"
+_ALIKE = f"as far as compared, the rows equal the service's; only their order or the bytes of the file differ: {_AGAIN}"
+_UNBOUNDED = Phrase("lost first or last heights show only with {start} and {end}")
+_SPARSE = Phrase("lost first or last heights show only with {start}, {end} and {full}", full=True)
 
 
 def run(given: VerifyCommand) -> None:
@@ -76,8 +74,8 @@ def run(given: VerifyCommand) -> None:
                 reporter.warn(f"{given.range} has no rows")
             verdict.heights = files.heights if compared else files.reached
             intact = single and files.counted and not files.differs
-            if files.unseen and (intact or not (compared or hashes)):
-                verdict.compared = f"; {spelled(files.unseen)}"
+            if (unseen := _unseen(files, verdict)) and (intact or not (compared or hashes)):
+                verdict.compared = f"; {unseen}"
             if compared and verdict.findings and not len(files.heights):
                 _say_uncompared(verdict, reporter)
             elif service is not None:
@@ -119,10 +117,15 @@ def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
         reporter.warn(f"nothing was compared with the service: the heights of the rows are not known; {pass_them}")
 
 
+def _unseen(files: "Files", verdict: Verdict) -> str:
+    """Return what the file does not show by itself; empty if its order is wrong, because --full shows no more."""
+    return "" if files.differs and verdict.findings[ORDER] else spelled(files.unseen)
+
+
 def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
     """Return what to do about rows in another order, and nothing else that is known to be wrong; empty for none."""
     if verdict.findings[ORDER]:
-        return "sort the rows by height, or write the file again with -o FILE"
+        return _AGAIN if files.differs else f"sort the rows by height, or {_AGAIN}"
     alike = verdict.findings.keys() <= {"receipt", "content"}
     return _ALIKE if given.full and files.differs and len(files.heights) and alike else ""
 
@@ -136,7 +139,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         ends = filtered and len(files.reached) and not verdict.wrong["missing"].issubset(range(*files.reached.edges))
         reached = f"the file has rows of {files.reached} only" if ends else ""
         repairs = LISTED if settings.format == "table" and verdict.repairable else ""
-        told = files.counted and not given.full  # by `files.unseen`
+        told = files.counted and _unseen(files, verdict) and _unseen(files, verdict) in verdict.compared
         whole = "" if told else "to make the file whole, write it again with -o FILE"
         return "; ".join(filter(None, (reached, spelled(_FILTERED) if filtered else "", repairs, whole)))
     if not verdict.exported:  # no export writes there
@@ -173,7 +176,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
         hint = OF_URL if name == "demo:" else f"{OF_URL}; {OVER_HTTP}"
         raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", hint)
     if ":" not in name and not os.path.exists(path):  # noqa: PTH110  # a Path raises for a name that is too long
-        hint = "write the rows to a file with -o FILE, and verify that" if name == STDIN else ""
+        hint = "write the rows to a file with -o FILE, and verify that" if name == STDIN else _nearby(path)
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder", hint)
     lake = not os.path.isfile(path)  # noqa: PTH113  # as above
     if lake and ":" not in name and not path.is_dir():
@@ -195,10 +198,18 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
         raise UsageError("for a file, --start and --end are two heights of at least 0")
     heights = HeightRange(*bounds.fixed) if bounds.fixed else None
     command = ",".join(given.commands) if given.commands else None
-    if command is not None and command not in COMMANDS:
-        raise UsageError(f"cannot verify {command!r}", f"expected one of {', '.join(COMMANDS)}")
+    if command is not None:
+        verify.check_command(command)
     repair = Repair(given.url if given.url and mask_url(given.url) == given.url else "")
     return RowsCheck(path, repair, command, heights, progress=reporter)
+
+
+def _nearby(path: Path) -> str:
+    """Return which file or folder beside a missing one may be meant, as a hint; empty for none."""
+    with suppress(OSError):
+        if near := alike(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names only
+            return f"did you mean {printable(str(path.with_name(near[0])))}?"
+    return ""
 
 
 def _against(
@@ -233,6 +244,8 @@ def _against(
             found, lacking = compare(part, service, chosen, there, reporter)
             yield Step(heights, sorted(found, key=by_height), {})
             absent |= dict.fromkeys(lacking)
+    if not spans:
+        return
     without = f", except {', '.join(uncompared)}" if uncompared else ""
     if absent:
         more = f" and {len(absent) - NAMED} more" if len(absent) > NAMED else ""

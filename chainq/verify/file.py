@@ -70,6 +70,7 @@ class RowsCheck:
         self._recorded: HeightRange | None = None  # the heights that its receipt or metadata names
         self._limited = False  # a limit may have left out rows of these
         self._rows: FileRows | None = None
+        self._uncompared = ""
         self._said: FileReceipt | None = None  # the receipt beside it, None if missing or damaged
         self._sealed: Receipt | None = None  # the receipt in the metadata of a partition
         self.differs = False  # its bytes, or those of its rows, are not those of its receipt
@@ -108,12 +109,13 @@ class RowsCheck:
             yield from self._counted(said)
         if self.differs and self._rows is not None and len(self.heights) and not said.left_out:
             self.unseen = Phrase("{full} shows which rows are wrong", full=True)
-        elif self.differs:
+        elif self.differs and not self._uncompared:
             self.unseen = "; ".join(filter(None, (self.unseen, "write the file again")))
 
     def compared(self, _url: str) -> str:
-        """Return nothing: no full blocks are beside the file."""
-        return ""
+        """Return that rows that cannot be read were not compared, as the end of a sentence; no full blocks are beside
+        the file. Call it after `steps`."""
+        return self._uncompared
 
     def _of_receipt(self) -> Iterator[Finding]:
         """Yield differences between the bytes of the file and its receipt. Raises OutputError if it cannot be read."""
@@ -177,6 +179,11 @@ class RowsCheck:
                 raise UsageError(f"{self._path} begins with the highest height", Phrase("write it without {reverse}"))
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
+        if file.unreadable:  # each row after the damage would be a missing one
+            self.heights = self.reached = check.heights
+            self._uncompared = f"; not compared: {method.command} of {self.heights}" if len(self.heights) else ""
+            yield step((), 0)
+            return
         yield step(check.finish(lambda names: file.tables(names, nothing)), 0)
         if sealed is not None:
             yield step(self._of_seal(file, sealed), 0)
@@ -276,7 +283,7 @@ class RowsCheck:
 
     def spans(self) -> list[HeightRange]:
         """Return the heights of what `parts` yields."""
-        return [self.heights]
+        return [self.heights] if self._rows is not None else []
 
 
 def _outside(due: HeightRange, there: HeightRange) -> list[HeightRange]:

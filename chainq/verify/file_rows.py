@@ -38,6 +38,7 @@ class RowsFile(ABC):
     heights: HeightRange | None = None
     receipt: Receipt | None = None
     typed = False  # whether columns have types of their own
+    unreadable = False  # whether `tables` met damage after which no row can be read
 
     @property
     def present(self) -> Collection[str]:

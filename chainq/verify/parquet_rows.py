@@ -52,6 +52,7 @@ class ParquetRows(RowsFile):
                 for table in tables_of(file):
                     yield table.select(names)
         except unreadable() as error:
+            self.unreadable = True
             damaged(f"{self._name}: {reason(error)}")
             return
         if is_damaged(self._footer):

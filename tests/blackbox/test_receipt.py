@@ -127,6 +127,18 @@ def test_rows_in_another_order_are_those_of_the_service(chainq: Program, server:
     assert ran.err.endswith(f"{same} with -o FILE\n"), ran.err
 
 
+@pytest.mark.parametrize("full", [(), ("--full",)], ids=["alone", "full"])
+def test_rows_of_two_heights_that_changed_places(full: tuple[str, ...], chainq: Program, server: Servers) -> None:
+    """Sorting would not bring the bytes of the receipt back, and --full would show no more."""
+    path = written(chainq, server, "records", "some.jsonl")
+    first, *lines, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([last, *lines, first]))
+    ran = chainq("verify", str(path), *full, "--jsonl", url=server("--tip", "400"))
+    assert (ran.code, [json.loads(row)["check"] for row in ran.rows]) == (6, ["receipt", "order"])
+    assert ran.err.endswith("; write the file again with -o FILE\n")
+    assert "--full" not in ran.err and "sort" not in ran.err
+
+
 def test_full_takes_the_range_of_the_receipt(chainq: Program, server: Servers) -> None:
     """verify --full compares the heights that the command wrote, though the rows of the last ones are lost."""
     path = written(chainq, server, "records", "some.jsonl")

@@ -204,6 +204,8 @@ def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
     assert "cannot verify 'latest'; expected one of blocks, full-blocks" in one_line(
         program("verify", "--commands", "records,latest", url=nowhere), 2
     )
+    near = one_line(program("verify", "--commands", "recrods", url=nowhere), 2)
+    assert near.endswith("cannot verify 'recrods'; did you mean records?\n")
 
 
 @pytest.mark.parametrize(

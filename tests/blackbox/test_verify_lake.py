@@ -504,6 +504,8 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
     assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
     assert "nor a file or folder; write the rows to a file with -o FILE" in one_line(program("verify", "-"), 2)
+    near = one_line(program("verify", str(tmp_path / "my lake/recrods")), 2)
+    assert near.endswith(f" nor a file or folder; did you mean {tmp_path}/my lake/records?\n")
     whole = "an export is verified as a whole, without a range"
     ranged = one_line(program("verify", str(tmp_path), "--last", "5"), 2)
     assert f"--last cannot be combined with an export; {whole}" in ranged
