@@ -106,7 +106,7 @@ def run(given: VerifyCommand) -> None:
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     anchor = anchor_advice(verdict)
     shuffled = _reordered(given, files, verdict)
-    mended = verdict.repairable or (single and verdict.findings["invalid"])
+    mended = verdict.repairable or verdict.unlike or (single and verdict.findings["invalid"])
     conclude(verdict, reporter, "; ".join(filter(None, (anchor, strange, repair if mended else shuffled))))
 
 
@@ -237,11 +237,13 @@ def _against(
     reporter.begin(sum(len(place) for span in spans for place in places(span)), unit)
     uncompared: dict[str, None] = {}
     absent: dict[str, None] = {}
+    same, differing = 0, False
     for part in files.parts():
         uncompared |= dict.fromkeys(part.uncompared)
         if there := places(part.heights):
             heights = HeightRange(max(start, part.heights.start), min(end, part.heights.end))
-            found, lacking = compare(part, service, chosen, there, reporter)
+            found, lacking, equal = compare(part, service, chosen, there, reporter)
+            same, differing = same + equal, differing or any(one.check in ("unexpected", "altered") for one in found)
             yield Step(heights, sorted(found, key=by_height), {})
             absent |= dict.fromkeys(lacking)
     if not spans:
@@ -250,13 +252,10 @@ def _against(
     if absent:
         more = f" and {len(absent) - NAMED} more" if len(absent) > NAMED else ""
         without += f"; not compared, because the file lacks them: {', '.join([*absent][:NAMED])}{more}"
-    checks = ("unexpected", "altered")
+    verdict.unlike = differing and not same and len(every if drawn is None else drawn) > 1
     if drawn is None:
-        verdict.unlike = 0 < verdict.rows.total() <= sum(map(verdict.findings.__getitem__, checks))
         verdict.compared += f"; all {len(every):,} heights compared with the service{without}"
         return
-    wrong = set[int]().union(*(verdict.wrong.get(check, ()) for check in checks))
-    verdict.unlike = len(drawn) > 1 and wrong.issuperset(drawn)
     lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
     chances = (f"{odds(len(drawn), len(every), number):.1%} at {counted(number, 'height')}" for number in lost)
     verdict.compared += (

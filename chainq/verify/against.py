@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from chainq.rows.full_block import Key, Texts
 
 
+_MANY = 10  # rows on both sides from which on none in common shows another chain, and not altered IDs
+
+
 def odds(chosen: int, heights: int, lost: int) -> float:
     """Return how likely it is that at least one of `lost` heights is among those `chosen` at random of all `heights`.
 
@@ -39,16 +42,19 @@ def odds(chosen: int, heights: int, lost: int) -> float:
 
 def compare(
     rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange], progress: Progress
-) -> tuple[list[Finding], list[str]]:
-    """Return the differences between the rows of a file and of a service, and the columns that only the service has.
+) -> tuple[list[Finding], list[str], int]:
+    """Return the differences between the rows of a file and of a service, the columns that only the service has, and
+    how many rows are the same. Many rows without any that both have are one difference.
 
     `chosen`: the heights to compare; `places`: the same as ranges; `progress` counts them. Raises ChainqError if
     the service fails, UsageError if the file has no column that identifies rows.
     """
     method, command, places = rows.method, rows.method.command, list(places)
-    source: CommandRows | LookedUpRows = CommandRows(service, command, derived=rows.derived)
-    if method.listed and not rows.derived:
-        source = LookedUpRows(service, "height" in rows.file.names)
+    source = (
+        LookedUpRows(service, "height" in rows.file.names)
+        if method.listed and not rows.derived
+        else CommandRows(service, command, derived=rows.derived)
+    )
     if not set(rows.file.names).issuperset(rows.identity):
         raise UsageError(f"comparing {command} needs the columns {', '.join(rows.identity)}")
     findings: list[Finding] = []
@@ -67,8 +73,13 @@ def compare(
             if row.key not in own or own[row.key][1] != row.digest:
                 other[row.key] = (part.heights.start if height is None else height), row.fields
     whole = sum(map(len, places)) == len(rows.heights)  # else rows without a height may belong to other heights
-    strange = ((key, own[key][0]) for key in own.keys() - there)
-    strange = ((key, height) for key, height in strange if (whole if height is None else height in chosen))
+    strange = [
+        (key, at) for key, (at, _) in own.items() if key not in there and (whole if at is None else at in chosen)
+    ]
+    lacks = [name for name in absent if name in lacking]
+    if min(len(there), len(strange)) >= _MANY and there.isdisjoint(own):
+        one = Contradiction("unexpected", f"{len(there):,} rows of the service", f"{len(strange):,} other rows")
+        return [*findings, rows.finding(None, one)], lacks, 0
     findings += [rows.finding(at, Contradiction("unexpected", None, label(command, key))) for key, at in strange]
     found = {row.key: row.fields for row in rows.rows() if row.key in other} if other else {}
     for key, (at, due) in other.items():
@@ -76,7 +87,7 @@ def compare(
             findings += [rows.finding(at, one) for one in altered(label(command, key), due, found[key])]
         elif not method.linked:  # the file check already reported missing blocks
             findings.append(rows.finding(at, Contradiction("missing", label(command, key), None)))
-    return findings, [name for name in absent if name in lacking]
+    return findings, lacks, len((own.keys() & there) - other.keys())
 
 
 def _had(names: Sequence[str], rows: Iterable[tuple[int | None, Raw]]) -> set[str]:

@@ -12,6 +12,7 @@ from chainq.errors import ChainqError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress, heights_of
+from chainq.rows.fields import object_of
 from chainq.rows.full_block import BlockFacts, Key, Texts, texts
 from chainq.verify.compare import (
     ChainCheck,
@@ -168,13 +169,14 @@ class Audit:
     ) -> Iterator[Finding]:
         """Yield differences between rows of a height and the witness's rows; unproved rows are not compared.
 
-        There is no repair if both have the same full block, and only the witness's row contradicts it.
+        There is no repair if both have the same full block, and only the witness's row contradicts it. Two blocks with
+        different hashes are one difference, because all their rows differ.
         """
-        facts = None
+        facts, forked = None, False
         for command in sorted(rows, key="full-blocks".__ne__):
             here, doubt = rows[command]
             theirs, other_doubt = witness.take(command, height)
-            if doubt or other_doubt:
+            if doubt or other_doubt or forked:
                 continue
             # Full blocks are known by their hashes; ownership rows may have been placed at another height.
             if command in ("full-blocks", "ownership") and sorted(map(bytes, here)) != sorted(map(bytes, theirs)):
@@ -183,6 +185,9 @@ class Audit:
             found = list(differences(command, height, theirs, here))
             if command == "full-blocks":
                 facts = None if found else self._source.facts.get(height)
+                if found and len(theirs) == len(here) == 1:
+                    other = list(differences(command, height, map(_hash_of, theirs), map(_hash_of, here)))
+                    found, forked = other or found, bool(other)
             by_key = [by_identity(command, list(map(texts, some))) for some in (theirs, here) if found and facts]
             for key, one in found:
                 finding = self._repair.finding(height, command, one)
@@ -248,3 +253,8 @@ class Audit:
             for key, fields in facts.due["transitions"].items()
             if key in there or (counted and self._unlisted.is_lost(Missing(facts.height, key, facts.kinds[key])))
         }
+
+
+def _hash_of(row: Raw) -> Raw:
+    """Return a full block without all but its hash."""
+    return Raw(b'{"block_hash":%s}' % bytes(object_of(row).get("block_hash", b"null")))

@@ -247,11 +247,13 @@ def test_a_sample_says_what_it_proves(lake: Path, program: Program, url: str) ->
 def test_the_rows_of_another_network_are_called_that(
     command: str, program: Program, url: str, server: Servers, tmp_path: Path
 ) -> None:
-    """No filter explains that the service has none of them."""
+    """No filter explains that the service has none of them: one finding, or one per block."""
     path = tmp_path / "rows.jsonl"
     assert program(command, "100:105", "-o", str(path), url=url).code == 0
-    ran = program("verify", str(path), "--full", url=server("--tip", "400", "--seed", "7"))
+    ran = program("verify", str(path), "--full", "--jsonl", url=server("--tip", "400", "--seed", "7"))
     assert (ran.code, "may be of another network" in ran.err, "--where" in ran.err) == (6, True, False), ran.err
+    assert len(ran.rows) == (1 if command == "records" else 5), ran.rows
+    assert ran.err.endswith("; check --url\n")
 
 
 def test_another_service_has_other_rows(lake: Path, program: Program, server: Servers) -> None:

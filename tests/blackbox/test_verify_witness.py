@@ -1,6 +1,7 @@
 """`chainq verify --witness URL`: a second service, in any dialect, is compared row by row."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -102,11 +103,13 @@ def test_an_export_is_not_its_own_witness(program: Program, server: Servers) -> 
 
 
 def test_another_chain_differs_at_every_height(program: Program, server: Servers) -> None:
-    """A witness of another chain: no hash agrees."""
-    ran = program("verify", "30:33", "--witness", server("--seed", "7"), "--commands", "records", url=server())
+    """A witness of another chain: no hash agrees, which is one finding per block, and no other row is compared."""
+    ran = program("verify", "30:33", "--witness", server("--seed", "7"), url=server())
     assert ran.code == 6
     rows = [json.loads(row) for row in ran.rows]
-    assert {row["height"] for row in rows if row["command"] == "blocks"} == {30, 31, 32}
+    assert [(row["height"], row["command"]) for row in rows] == [(at, "full-blocks") for at in (30, 31, 32)]
+    assert all(re.fullmatch(r"witness: full-block 3\d: block_hash=ab1\w+", row["expected"]) for row in rows)
+    assert ran.err.endswith("may be of different networks; check both URLs\n")
 
 
 def test_a_witness_that_cannot_be_reached_is_exit_4(program: Program, server: Servers, nowhere: str) -> None:
