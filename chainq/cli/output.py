@@ -39,6 +39,8 @@ _WITH_HEADER = ("csv", "tsv")
 _SHEETS = (".xlsx", ".xls", ".ods")
 _DOCUMENTS = (".html", ".htm", ".md", ".pdf", ".docx")
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".gif")
+_ASKED_FOR = {**dict.fromkeys(_SHEETS, "csv"), **dict.fromkeys(_PICTURES, "chart")}
+"""What most want who name such a file."""
 
 
 class OutputSettings(NamedTuple):
@@ -112,7 +114,7 @@ class OutputSettings(NamedTuple):
         extension, name = self.file.suffix, str(self.file)
         if name in registry.BUILT_IN and not self.stated:
             warn(f"the file {name} contains {self.format}; for the format use --format {name}")
-        if _unwritable(self.file) and extension.lower() not in _DOCUMENTS:  # a table may be part of a text
+        if _unwritable(self.file) and extension.lower() != ".md":  # a table may be part of a text
             reason, instead = self._instead(self.file)
             warn(f"{self.file} contains {self.format}{reason}; {instead}")
             return
@@ -127,7 +129,10 @@ class OutputSettings(NamedTuple):
         """Return why a file has not the format of its extension, of a compressed one, say, and what to do."""
         extension = file.suffix.lower()
         instead = _instead(file, self.format, binary=self.can.binary)
-        if extension in (*_SHEETS, *_PICTURES):
+        if extension not in _COMPRESSORS:
+            if self.format != _ASKED_FOR.get(extension):  # another than `instead` offers
+                suffix = next((one for one, name in registry.EXTENSIONS.items() if name == self.format), ".txt")
+                instead = f"use -o {printable(str(file.with_suffix(suffix)))}"
             return f": {_writes_no(file)}", instead
         if instead.startswith("use -o"):
             return f", and is not compressed with {_COMPRESSORS[extension]}", instead

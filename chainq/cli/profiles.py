@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chainq.catalog.dialects import AUTO
-from chainq.cli.output import form_of
+from chainq.cli.output import form_of, on_terminal
 from chainq.cli.report import Reporter
 from chainq.config import profiles
 from chainq.sinks.open import open_sink
-from chainq.text.align import aligned
 from chainq.text.sanitize import mask_url
+from chainq.text.width import terminal_width
 
 if TYPE_CHECKING:
     from chainq.cli.options import ReportOptions
@@ -30,11 +30,14 @@ def run(given: "ReportOptions") -> None:
     if form:
         text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
     elif found:
+        from chainq.formats.drawing import ENDLESS, draw_texts
+
         lines = [
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
             for name, url, dialect, headers, default in found
         ]
-        text = aligned([keys, *lines], (32, 64, 8, 32))
+        columns = [(texts, False) for texts in zip(keys, *lines, strict=True)]
+        text = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS).decode().rstrip("\n") + "\n"
     else:
         text = ""
         Reporter().warn(f"no profiles in {settings.path}")

@@ -29,6 +29,8 @@ DOTTED = (".tables", ".schema", ".help", ".quit", ".exit")
 _ENDS = (".quit", ".exit", "quit", "exit")
 _HELP = (".help", "help")
 _DOTTED = re.compile(r"\.[A-Za-z_]+( +\w+)?")  # unlike lines of a query: .5, .lower(), .height,
+_SIGNS = (".", "\\")  # how commands begin, the latter elsewhere
+_BEGIN = "A query ends with a semicolon; .help lists commands.\n"
 _UNFINISHED = "stopped\n"
 
 
@@ -77,6 +79,7 @@ class SqlPrompt:
     def run(self) -> None:
         """Read and answer until Ctrl-D or `.quit`; an error is printed, and the next query is read."""
         unfinished = ""
+        sys.stderr.write(_BEGIN)
         with _keyboard_interrupts():
             while True:
                 begun, unfinished = unfinished, ""
@@ -100,7 +103,7 @@ class SqlPrompt:
         word, _, table = text.rstrip("; ").partition(" ")
         if _word(text) in _HELP:
             sys.stdout.write("".join(f"{wrapped(line)}\n" for line in HELP.splitlines()))
-        elif not text.startswith("."):
+        elif not text.startswith(_SIGNS):
             if text.strip("; "):
                 self._answer(text)
         elif word == ".tables":
@@ -131,7 +134,7 @@ def _word(text: str) -> str:
 
 def _is_command(text: str) -> bool:
     """Return whether Enter ends a text without a semicolon: a command with a dot, a word to end with, or nothing."""
-    return text.lstrip()[:1] in ("", ".") or _word(text) in (*_ENDS, *_HELP)
+    return text.lstrip()[:1] in ("", *_SIGNS) or _word(text) in (*_ENDS, *_HELP)
 
 
 def _last(text: str, *, ended: bool) -> tuple[str, str]:

@@ -6,6 +6,7 @@ Every check uses the same few heights near the tip (`Window`), whose rows are kn
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -167,7 +168,7 @@ class PaginationProber:
         if count >= CAP_ROWS:
             return Check(name, f"{count:,} rows or more", "no page that chainq requests is truncated")
         second = self._methods.call("records", wide.arguments(self._first_page + 1, count))
-        if second.rows:
+        if second.rows or _highest(first.rows) < _highest(window.rows):  # which are in the same range, at its end
             return Check(
                 name, f"{count:,} rows", "responses are truncated silently; chainq detects that and splits the range"
             )
@@ -219,6 +220,12 @@ def address_in(*outcomes: Outcome) -> str | None:
             if not bech32.fault(address):
                 return address
     return None
+
+
+def _highest(rows: Sequence[Raw]) -> int:
+    """Return the highest height in rows of `records`, -1 for none."""
+    pick = Picker(["height"])
+    return max((height for row in rows if (height := integer_of(pick(row)[0])) is not None), default=-1)
 
 
 def _reason(window: Window, outcome: Outcome | None = None) -> str:

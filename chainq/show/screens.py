@@ -172,8 +172,8 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float, held: Held) -> I
     else:
         yield Text("  none")
     yield Text(
-        "These are the calls that made a record or took none. chainq program-transactions lists all calls of one"
-        f" function.{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
+        "These are the calls that made a record or had none as input. chainq program-transactions lists all calls of"
+        f" one function.{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
         "dim",
     )
 

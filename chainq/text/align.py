@@ -1,4 +1,4 @@
-"""Aligns columns of plain text, for the helpers that report to a person (`doctor`, `profiles`)."""
+"""Aligns columns of plain text, for the helpers that report to a person (`doctor`, `--columns help`)."""
 
 from collections.abc import Sequence
 

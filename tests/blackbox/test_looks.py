@@ -208,6 +208,9 @@ def test_an_extension_of_no_format_is_a_warning(chainq: Program) -> None:
         ("--csv -o x.csv.zip", "x.csv.zip contains csv, and is not compressed with zip; use -o x.csv"),
         ("--format chart -o x.svg", "x.svg contains chart: chainq writes no .svg files; " + CHARACTERS),
         ("--csv -o x.xlsx", "x.xlsx contains csv: chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
+        ("--format chart -o x.xlsx", "x.xlsx contains chart: chainq writes no .xlsx files; use -o x.txt"),
+        ("--table -o x.html", "x.html contains table: chainq writes no .html files; use -o x.txt"),
+        ("--json -o x.svg", "x.svg contains json: chainq writes no .svg files; use -o x.json"),
     ],
 )
 def test_a_format_in_a_file_of_another_kind(words: str, said: str, chainq: Program) -> None:

@@ -90,7 +90,8 @@ def test_queries_and_commands(typist: Typist, chainq: Program) -> None:
     assert "no table 'recrods' (did you mean records?);" in typist("select * from recrods;")
     for word in ("help;", ".help"):
         assert "A query ends with a semicolon" in typist(word)
-    assert "unknown command '.nonsense'; .help lists" in typist(".nonsense")
+    for word in (".nonsense", "\\d"):
+        assert f"unknown command '{word}'; .help lists".replace("\\d", "\\\\d") in typist(word)
     typist.child.sendeof()
     typist.child.expect(pexpect.EOF)
     typist.child.close()

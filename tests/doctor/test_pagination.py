@@ -20,9 +20,10 @@ def test_rows_in_a_fixed_order_are_seen() -> None:
     assert findings(examined(Odd(shuffle=False)))["row order"] == "the same in two calls"
 
 
-def test_a_row_cap_is_found() -> None:
-    """A silent cap is reported."""
-    assert findings(examined(Odd(faults=Faults(row_cap=700))))["row cap"] == "700 rows"
+@pytest.mark.parametrize("no_pages", [False, True])
+def test_a_row_cap_is_found(no_pages: bool) -> None:
+    """A silent cap is reported, also if no page shows the rest."""
+    assert findings(examined(Odd(faults=Faults(row_cap=700, no_pages=no_pages))))["row cap"] == "700 rows"
 
 
 def test_an_ignored_page_size_is_found() -> None:
