@@ -62,7 +62,9 @@ def program(text: str) -> str:
 def with_network(text: str) -> str:
     """Return which program was meant by a name without `.aleo`, or without its dot; empty if none was."""
     name = re.fullmatch(r"(?!(aleo|a[btus]|sr|record)1)[A-Za-z][A-Za-z0-9_]{0,30}", text)  # no ID that was cut short
-    return f"did you mean {text.removesuffix('aleo') or text}.aleo?" if name else ""
+    without = text.removesuffix("aleo").rstrip("_")
+    dotted = f"{without}.aleo or " if without not in ("", text) else ""
+    return f"did you mean {dotted}{text}.aleo?" if name else ""
 
 
 def function(text: str) -> str:

@@ -75,8 +75,8 @@ def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
     """Return the heights or the ID of a lookup, words if they depend on the tip."""
     if not isinstance(lookup, Bounds):
         return ["tip" if lookup == LATEST and role is Role.HEIGHT else lookup]
-    if lookup.fixed and lookup.start is not None and lookup.end is not None:
-        return range(lookup.start, lookup.end)
+    if lookup.fixed:
+        return range(*lookup.fixed)
     start, end = _words(lookup)
     if lookup.until is not None:
         return [f"each height from {start} to below {end}"]

@@ -40,7 +40,7 @@ _SHEETS = (".xlsx", ".xls", ".ods")
 _DOCUMENTS = (".html", ".htm", ".md", ".pdf", ".docx")
 _PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".gif")
 _ASKED_FOR = {**dict.fromkeys(_SHEETS, "csv"), **dict.fromkeys(_PICTURES, "chart")}
-"""What most want who name such a file."""
+"""The format that is probably meant by such an extension."""
 
 
 class OutputSettings(NamedTuple):

@@ -194,7 +194,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
             reporter.warn(warning)
         return found
     bounds = read_bounds(given, whole=True)
-    if (bounds.start, bounds.end) != (None, None) and not bounds.fixed:
+    if (bounds.start, bounds.end) != (None, None) and (bounds.start is None or not bounds.fixed):
         raise UsageError("for a file, --start and --end are two heights of at least 0")
     heights = HeightRange(*bounds.fixed) if bounds.fixed else None
     command = ",".join(given.commands) if given.commands else None

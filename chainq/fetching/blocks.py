@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import LackingError, NotFoundError, Phrase, ResponseError, ServiceError
+from chainq.errors import LackingError, NotFoundError, ResponseError, ServiceError
 from chainq.fetching import lookups, single_rows
 from chainq.fetching.calls import Calls, MethodCall
 from chainq.fetching.service_dialect import ServiceDialect
@@ -212,7 +212,7 @@ class Blocks:
 
         export = "the export behind the URL" if self._reader is None else self._reader.label
         message = f"{utc(time)} is before the first block of {export}: height {self.first}, {utc(begins)}"
-        hint = Phrase("the earliest is {since}", since=utc(begins).replace(" ", "T"))
+        hint = f"the earliest time is {utc(begins).replace(' ', 'T')}"
         if self._reader is not None:
             raise self._reader.lacking_before(message, hint)
         raise LackingError(message, hint, first=self.first)

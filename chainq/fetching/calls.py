@@ -44,28 +44,27 @@ class MethodCall(NamedTuple):
 
 class Calls(NamedTuple):
     """The access of row fetchers to their service. `dialect_for` returns the dialect in which to call a method, and
-    detects it if unknown; `warn` takes warnings about the service, `trace` the grade of each proof; `told` keeps the
-    notes that were warned of."""
+    detects it if unknown; `warn` takes warnings about the service, `trace` the grade of each proof; `warned` has those
+    about faults of a method."""
 
     connection: Connection
     dialect_for: Callable[[Method], Dialect]
     options: ServiceOptions
     warn: Say
     trace: Say
-    told: set[str]
+    warned: set[str]
 
     def of(self, method: Method) -> MethodCall:
         """Return the method as the server has it. Raises ChainqError if its dialect cannot be detected."""
         return MethodCall(self.connection, self.dialect_for(method), method)
 
-    def tell(self, method: Method, notes: Sequence[str], told: int) -> int:
-        """Warn about the notes on a method after the first `told`, but once a run about each; return the new number."""
-        for note in notes[told:]:
+    def tell(self, method: Method, notes: Sequence[str]) -> None:
+        """Warn about each note on a method, once a run."""
+        for note in notes:
             text = f"{method.name}: {note}"
-            if text not in self.told:  # as in another range
-                self.told.add(text)
+            if text not in self.warned:
+                self.warned.add(text)
                 self.warn(text)
-        return len(notes)
 
 
 class Asked(NamedTuple):

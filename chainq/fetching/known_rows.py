@@ -27,8 +27,9 @@ def fetch_known(service: Service, query: Query, heights: HeightRange) -> Iterato
             yield batch
         return
     except LackingError as error:
-        if begun or not _can_stand_in(service, query.method.command, error):
+        if begun or not _can_stand_in(query.method.command, error):
             raise
+        service.lacking.add(query.method.command)
     from chainq.stored.stand_ins import stand_ins_in
 
     for batch in service.fetch_range(Query(_BLOCKS, reverse=query.reverse), heights):
@@ -47,6 +48,7 @@ def read_known(service: Service, commands: Sequence[str], heights: HeightRange) 
     if lacking:
         from chainq.stored.stand_ins import stand_ins_in
 
+        service.lacking.update(lacking)
         for batch in service.fetch_range(Query(_BLOCKS), heights):
             for command in lacking:
                 rows[command] += stand_ins_in(batch.rows, command)
@@ -58,17 +60,14 @@ def _listed(service: Service, query: Query, heights: HeightRange) -> list[Raw] |
     try:
         return [row for batch in service.fetch_listed(query, heights) for row in batch.rows]
     except LackingError as error:
-        if not _can_stand_in(service, query.method.command, error):
+        if not _can_stand_in(query.method.command, error):
             raise
         return None
 
 
-def _can_stand_in(service: Service, command: str, error: LackingError) -> bool:
-    """Return whether full blocks have the rows that a service lacks according to an error; also record that."""
+def _can_stand_in(command: str, error: LackingError) -> bool:
+    """Return whether full blocks have the rows that a service lacks according to an error."""
     from chainq.stored.stand_ins import can_stand_in
     from chainq.transport.failures import NO_TABLE
 
-    if error.code != str(NO_TABLE) or not can_stand_in(command):
-        return False
-    service.lacking.add(command)
-    return True
+    return error.code == str(NO_TABLE) and can_stand_in(command)

@@ -36,7 +36,6 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
         else PagePlan(query, largest=largest, window=window, strict=strict)
     )
     steps, pages = plan.steps(), _ReadAhead(send, window)
-    warned = 0
     try:
         step = next(steps, None)
         while step is not None:
@@ -52,7 +51,7 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
                 step = steps.throw(rows) if isinstance(rows, ChainqError) else steps.send(rows)
             except StopIteration:
                 step = None
-            warned = calls.tell(method, plan.facts.notes, warned)
+            calls.tell(method, plan.facts.notes)
     except ChainqError as error:
         if not error.message.startswith(call.name):  # planning has pages, not methods
             error.message = f"{call.name} " + error.message  # which may be a phrase

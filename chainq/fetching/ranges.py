@@ -70,7 +70,6 @@ def fetch_range(
     send = _sender(call, query, heights, tip_height, plan.page, witness)
     pool: Pool[int] = Pool(plan.window)
     hung = _HungCheck(send, heights.start)
-    warned = 0
 
     def submit() -> None:
         for number, request in plan.requests():
@@ -95,7 +94,7 @@ def fetch_range(
                 hung.take(number, outcome)
                 plan.receive(number, outcome)
                 del outcome  # a response is large, and the next wait may be long
-            warned = calls.tell(query.method, plan.facts.notes if asked.notes else (), warned)
+            calls.tell(query.method, plan.facts.notes if asked.notes else ())
         asked.learned(plan.known)
     except ChainqError as error:
         if not error.message.startswith((query.method.name, call.name)):  # planning has at most the published name

@@ -156,7 +156,7 @@ def what_writes(
     needs_url: bool = False,
 ) -> str:
     """Return how to get heights of tables that are missing, as a hint: an export that is running, or the command that
-    writes them. `needs_url`: as there. Raises OutputError."""
+    writes them. `needs_url`: as in `export_command`. Raises OutputError."""
     if store.is_locked():
         return f"an export is running: try again later, or see chainq status {shlex.quote(store.label)}"
     return f"{export_command(tables, heights, store.label, needs_url=needs_url)} {does}"

@@ -119,7 +119,7 @@ def test_times_are_searched_from_the_first_height_on(program: Program, url: str,
     error = f"is before the first block of the export behind the URL: height {START}, {begins.replace('T', ' ')}"
     for words in (("--since", "2023-06-01"), ("--until", "2023-06-01"), ("--since", "2023-05-01", "--until", first)):
         early = program("blocks", *words, *CHAIN, url=url)
-        said(early, 6, f"-01 00:00:00Z {error}; the earliest is --since {begins}\n")
+        said(early, 6, f"-01 00:00:00Z {error}; the earliest time is {begins}\n")
     ran = program("blocks", "--since", begins, "--until", first, "--jsonl", *CHAIN, url=url)
     assert ran.rows == truth.rows("blocks", START, START + 20), ran.err
 

@@ -214,7 +214,7 @@ REFUSED = {
     "": "cannot show ''",
     "latst": "cannot show 'latst'; did you mean latest? expected a height",
     "12,345": "cannot show '12,345'; did you mean 12345? expected a height",
-    "creditsaleo": "cannot show 'creditsaleo'; did you mean credits.aleo? expected a height",
+    "creditsaleo": "cannot show 'creditsaleo'; did you mean credits.aleo or creditsaleo.aleo? expected a height",
     "credits.alo": "cannot show 'credits.alo'; did you mean credits.aleo? expected a height",
 }
 
