@@ -29,7 +29,7 @@ def check_age(tip: Tip, max_age: float) -> None:
     if age > max_age:
         raise IncompleteError(
             Phrase("block {} is {} old, older than {}", tip.height, duration(age), limit),
-            "the chain or the service has stopped",
+            "the chain or the service may have stopped",
         )
 
 
