@@ -27,6 +27,11 @@ _LINES = 12  # lines of a text
 _SKEW = 300  # seconds that a server's clock may be ahead of ours before its time counts as invalid
 _DIGITS = 4000  # Python refuses to turn more than 4,300 into a number
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_IN_WORD = r"""[^\s,:"'\[\]{}=]"""
+_AMOUNT = r"-?[0-9]+(?:[iu][0-9]+)?(?:\.(?:constant|private|public))?"
+_NAME = r"(?:[A-Za-z]{1,31}|(?=[A-Za-z0-9]*_)[A-Za-z]\w{0,30})(?!\w)"  # an ID has digits but no `_`
+_WHOLE = re.compile(rf"{_AMOUNT}|{_NAME}(?:\.aleo)?(?:/{_NAME})?")  # of words: a part of one reads as another one
+_LONG = re.compile(rf"(?<!{_IN_WORD})(?!(?:{_WHOLE.pattern})(?!{_IN_WORD})){_IN_WORD}{{25,}}")
 
 
 class Cell(NamedTuple):
@@ -180,9 +185,24 @@ def block_cell(text: str) -> Cell:
 
 
 def unknown_cell(text: str) -> Cell:
-    """Return a text of unknown meaning on one line; abbreviated in the middle when it is one long word."""
+    """Return a text of unknown meaning on one line; one long word is abbreviated, but for names and amounts.
+
+    What is left out at the end are whole words: a part of a number reads as another number.
+    """
     shown = printable(" ".join(text.split()))
-    return Cell(truncate(shown, _TEXT), shown) if " " in shown else id_cell(shown)
+    if " " not in shown:
+        return plain(shown) if len(shown) <= _NUMBER and _WHOLE.fullmatch(shown) else id_cell(shown)
+    cut = truncate(shown, _TEXT)
+    return Cell(cut if cut == shown else f"{cut.rpartition(' ')[0]} {ELLIPSIS}", shown)
+
+
+def short_words(text: str) -> str:
+    """Return a text with its long words abbreviated, but for names and amounts, with or without their type.
+
+    >>> short_words("{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }")
+    '{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }'
+    """
+    return _LONG.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
 
 
 def name_cell(text: str) -> Cell:

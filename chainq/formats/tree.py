@@ -4,7 +4,6 @@ Older blocks and other servers have unknown fields, null, or arrays where object
 is shown as it is, and nothing here fails for it.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,7 +14,7 @@ from rich.tree import Tree
 
 from chainq.catalog.methods import Kind
 from chainq.formats import cells
-from chainq.formats.cells import BLANK, ID_WIDTH, NULL, Cell, plain
+from chainq.formats.cells import BLANK, NULL, Cell, plain
 from chainq.formats.drawing import Line
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
@@ -25,8 +24,6 @@ from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
 _ITEMS = 20  # items of an array of unknown meaning, where long values may be abbreviated
-# Long words, to be abbreviated; no numbers, with or without their type (`{ amount: 1000000000000000000000000u128 }`).
-_LONG = re.compile(r"(?!-?[0-9]+(?:[iu][0-9]+)?(?![^\s,]))[^\s,]{25,}")
 _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
 _FLAT = 6  # members up to which an object without objects in it is shown on one line
 _MARK = " *"  # after the name of an unknown field
@@ -267,7 +264,7 @@ class TreeBuilder:
         if not self.abbreviate:
             return plain("\n".join(map(printable, text.splitlines())))
         cell = cells.unknown_cell(text)
-        return plain(self._short(cell.short)) if " " in cell.whole else cell
+        return plain(cells.unknown_cell(self._short(text)).short) if " " in cell.whole else cell
 
     def _entry(self, value: Raw) -> Tree:
         """Return the node of an entry of `finalize`."""
@@ -282,10 +279,7 @@ class TreeBuilder:
         return cells.Pieces("  ".join(items[::2]), "  ".join(items[1::2]), items=tuple(items))
 
     def _short(self, text: str) -> str:
-        """Return a text with long words abbreviated, numbers excepted."""
-        if not self.abbreviate:
-            return text
-        return _LONG.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
+        return cells.short_words(text) if self.abbreviate else text
 
     def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Tree]:
         if self.brief:

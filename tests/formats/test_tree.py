@@ -109,3 +109,27 @@ def test_full_block_has_its_transactions_as_a_tree() -> None:
     assert "    ├── execution  1 transition\n" in text
     assert "    └── fee  273,388 microcredits  0.273388 credits" in text
     assert drawn(spec("full-blocks", width=120), [block] * 2).count("\n") == 4
+
+
+_WHOLE = (
+    "transfer_public_to_private",
+    "{ program_id: token_registry.aleo/transfer_public_to_private }",
+    "{ function_name: mint_v2_for_everybody_and_all, amount: 1000000000000000000000000u128.private }",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        *[(text, text) for text in _WHOLE],
+        (f"{{ owner: aleo1{'q2' * 29}, at: 1 }}", "{ owner: aleo1q2q…q2q2q2, at: 1 }"),
+        (", ".join(f"{number}194770579942920u128" for number in range(10, 50)), "19194770579942920u128, …"),
+    ],
+)
+def test_names_and_amounts_are_whole(text: str, shown: str) -> None:
+    """In values of several words names and amounts are not abbreviated; what is cut is cut between values."""
+    outputs = {"outputs": [{"type": "future", "value": text}]}
+    inner = {"type": "execute", "id": "at1", "execution": {"transitions": [{**TRANSITION, **outputs}]}}
+    lines = drawn(spec("transaction", single=True, width=120), [{"status": "accepted", "transaction": inner}])
+    found = " ".join(lines.replace("│", " ").split())
+    assert f"{shown} " in f"{found} "
