@@ -210,8 +210,11 @@ def name_cell(text: str) -> Cell:
     return Name(*id_cell(text, width=_WORD))
 
 
-def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
-    """Return a value of that column on one line; blank if the row has none."""
+def cell_of(value: Raw | None, column: Column, now: float, *, json: bool = False) -> Cell:
+    """Return a value of that column on one line; blank if the row has none.
+
+    `json`: an array or object is whole as JSON, not only as the number of its items.
+    """
     text = text_of(value)
     if value is None or not text:
         return NULL if value is not None and bytes(value) == b"null" else BLANK
@@ -223,7 +226,8 @@ def cell_of(value: Raw | None, column: Column, now: float) -> Cell:
         return iso_cell(text)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
         # What a query computed has no tree to be seen in, unlike the nested columns of the catalogue.
-        return Cell(counted(count, "item"), printable(text)) if column.type == "unknown" else plain(str(count))
+        json = json or column.type == "unknown"
+        return Cell(counted(count, "item"), printable(text)) if json else plain(str(count))
     if "[]" in column.path:
         return items_cell(value)
     if column.folds:  # two such values may differ anywhere

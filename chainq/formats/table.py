@@ -156,9 +156,12 @@ class Table:
         )
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:
-        moment = now()
+        moment, json = now(), self._spec.selected and not self._spec.abbreviate
         cells = [
-            [cell_of(value, field, moment) for value, field in zip(self._pick(row), self._fields, strict=True)]
+            [
+                cell_of(value, field, moment, json=json)
+                for value, field in zip(self._pick(row), self._fields, strict=True)
+            ]
             for row in rows
         ]
         return cells if self._spec.abbreviate else [[Cell(c.whole, c.whole, c.style) for c in line] for line in cells]

@@ -83,7 +83,7 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> 
             cell = cells.block_cell(text_of(value))
         fields.append((column.path, cell))
         if column.kind is Kind.DATA and value is not None and count_of(value):
-            if column.path == "transactions":
+            if column.path == "transactions" and (spec.abbreviate or not spec.selected):
                 trees.append(builder.transactions(value))
             elif spec.selected or "." not in column.path:
                 trees.append(builder.generic(column.path, value))

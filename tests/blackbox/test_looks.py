@@ -388,6 +388,20 @@ def test_a_column_is_named_by_the_end_of_its_path(chainq: Program, truth: Truth,
     assert unchecked.rows == [b'{"height":null}']
 
 
+def test_no_trunc_shows_the_values_of_named_arrays(chainq: Program) -> None:
+    """Not only their number: in a pipe the JSON that csv has, on a narrow terminal their items."""
+    words = ("full-blocks", "2999999", "--columns", "height,aborted_transaction_ids,election_certificate_ids")
+    (row,) = csv.DictReader(chainq(*words, "--csv", url="demo:").out.decode().splitlines())
+    _, line, _ = chainq(*words, "--table", "--no-trunc", url="demo:").out.decode().splitlines()
+    assert line.split() == list(row.values())
+    ids = json.loads(row["aborted_transaction_ids"])
+    text = shown(chainq, *words, "--no-trunc", columns=80, NO_COLOR="1")
+    assert len(ids) > 1
+    assert all(f"  {one}\n" in text for one in ids)
+    text = shown(chainq, *words, columns=80, NO_COLOR="1")
+    assert text.splitlines()[1].split() == ["2999999", "2", "2"]
+
+
 def test_a_whole_object_is_a_column(chainq: Program, truth: Truth) -> None:
     """`transaction.fee` is JSON in every format: a member in jsonl, its text in csv, text, tables and Parquet."""
     name = truth.transaction_id(12345, 0)
