@@ -88,7 +88,8 @@ class Audit:
     def steps(self) -> Iterator[Step]:
         """Yield findings step by step, by height. Raises ChainqError if one of the services fails.
 
-        Ends at the lowest block that was replaced while rows were read: what is above it are rows of two chains.
+        Ends at the lowest block that was replaced while rows were read: what is above it are rows of two chains. The
+        findings and the rows of earlier steps stay, also if they are above it.
         """
         self._begun = self._hashes_now(_LAST)
         for heights in self._source.windows():
@@ -101,9 +102,10 @@ class Audit:
                 self.replaced = self.replaced_from()
             above, last_hash = heights.end, self._chains["full-blocks"].last_hash
             if self.replaced is not None and self.replaced < above:
-                above, last_hash = max(heights.start, self.replaced), ""
+                above = max(heights.start, self.replaced)
+                last_hash = self._begun.get(above - 1, "")  # still the service's, or `replaced` would be lower
                 findings = [one for one in findings if by_height(one) < above]
-                self.witnessed = HeightRange(self._first, max(self._first, min(above, self.witnessed.end)))
+                self.witnessed = HeightRange(self._first, max(self._first, min(self.replaced, self.witnessed.end)))
             rows = sum((counts[height] for height in range(heights.start, above)), Counter[str]())
             yield Step(HeightRange(heights.start, above), findings, rows, last_hash, self._unlisted.counts)
             if above < heights.end:

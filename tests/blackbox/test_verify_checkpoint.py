@@ -92,17 +92,22 @@ def test_a_reorg_below_the_checkpoint_is_refused(program: Program, server: Serve
 
 
 def test_a_reorg_during_the_run_is_not_in_the_checkpoint(program: Program, server: Servers, tmp_path: Path) -> None:
-    """The next run verifies the new blocks, and the file does not keep findings of rows of two chains."""
-    out = tmp_path / "findings.jsonl"
-    arguments = ("--start", "250", "--checkpoint", str(tmp_path / "c"), "-o", str(out))
-    with server.own("--tip", "330", "--reorg-at", "320", "--reorg-after", "14") as (url, _):
+    """The next run verifies the new blocks, or refuses them if another reorg has replaced blocks below them; and the
+    file does not keep findings of rows of two chains."""
+    out, checkpoint = tmp_path / "findings.jsonl", tmp_path / "c"
+    arguments = ("--start", "300", "--checkpoint", str(checkpoint), "-o", str(out))
+    with server.own("--tip", "330", "--reorg-at", "320", "--reorg-after", "25") as (url, _):
         ran = program("verify", *arguments, url=url)
-        named = re.search("the blocks from height 320 on[;:] the next run verifies again from height ([0-9]+)", ran.err)
-        assert ran.code == 6 and named, ran.err
-        assert int(named[1]) <= 320
+        said = "replaced the blocks from height 320 on: the next run verifies again from height 320\n"
+        assert (ran.code, ran.err.endswith(said)) == (6, True), ran.err
+        kept = checkpoint.read_bytes()
         again = program("verify", *arguments, url=url)
-    assert again.code == 0 and f"heights {named[1]}-330: no findings" in again.err, again.err
+    assert again.code == 0 and "heights 320-330: no findings" in again.err, again.err
     assert not out.read_text()
+    checkpoint.write_bytes(kept)
+    port = url.rstrip("/").rpartition(":")[2]
+    with server.own("--tip", "335", "--reorg-at", "310", "--reorg-after", "0", "--port", port) as (url, _):
+        assert "reorg: block 319 is ab1" in one_line(program("verify", *arguments, url=url), 6)
 
 
 def test_what_a_checkpoint_is_not_for(program: Program, server: Servers, tmp_path: Path) -> None:
