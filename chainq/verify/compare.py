@@ -5,6 +5,7 @@ Expected rows come from a full block, from another service, or from the service 
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Raw
@@ -98,7 +99,7 @@ def differences(
         name = label(command, key or (str(height),))
         wrong: list[tuple[str | None, str | None]] = []
         if due and found:
-            for one, other in zip(due, found, strict=False):
+            for one, other in _unlike(due, found):
                 names: Texts = dict.fromkeys((*other, *one))
                 wrong += ((pair.expected, pair.found) for pair in _altered(name, names | one, names | other, equal))
         if len(due) != len(found):
@@ -109,6 +110,14 @@ def differences(
         for expected, actual in wrong:
             sided = (f"witness: {expected}" if expected else None, f"here: {actual}" if actual else None)
             yield key, Contradiction("differs", *sided)
+
+
+def _unlike(due: Sequence[Texts], found: Sequence[Texts]) -> Iterator[tuple[Texts, Texts]]:
+    """Yield rows of the same identity in pairs, except those that both sides have."""
+    known = {frozenset(row.items()): row for row in (*due, *found)}
+    left, right = (Counter(frozenset(row.items()) for row in side) for side in (due, found))
+    for one, other in zip((left - right).elements(), (right - left).elements(), strict=False):
+        yield known[one], known[other]
 
 
 def contradicts(command: str, facts: BlockFacts, key: Key, rows: Mapping[Key, Sequence[Texts]]) -> bool:
@@ -124,8 +133,9 @@ def _times(rows: Sequence[Texts]) -> str:
 
 
 def _read(rows: Iterable[Raw]) -> list[Texts]:
-    """Return rows without their row ids, in one order whatever theirs is."""
-    return sorted((dict(_leaves(row, "", OWN)) for row in rows), key=str)
+    """Return rows without row ids and nulls, in one order whatever theirs is."""
+    read: list[Texts] = [{part: value for part, value in _leaves(row, "", OWN) if value is not None} for row in rows]
+    return sorted(read, key=lambda row: sorted(row.items()))
 
 
 def altered(name: str, due: Texts, found: Texts) -> Iterator[Contradiction]:

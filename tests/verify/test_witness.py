@@ -36,3 +36,6 @@ def test_what_is_shown_is_where_two_rows_differ() -> None:
     assert found("records", [], [one]) == [Contradiction("differs", None, f"here: {row}")]
     assert found("records", [one, one], [one]) == [Contradiction("differs", f"witness: {row} 2 times", "here: once")]
     assert found("records", [one, other], [other, one]) == []
+    for twice in ([one, other], [other, other]):
+        assert found("records", twice, [other]) == [Contradiction("differs", f"witness: {row} 2 times", "here: once")]
+    assert found("records", [one, one, other], [other, other, one]) == [shown]
