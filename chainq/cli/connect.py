@@ -5,7 +5,6 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
@@ -62,21 +61,20 @@ def reporter(given: "ServiceFlags") -> Reporter:
     return Reporter(quiet=given.quiet, verbose=given.verbose)
 
 
-def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service) -> Service:
-    """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
+def open_service(
+    given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service, *, second: bool = False
+) -> Service:
+    """Return the service that options, environment and profile name, made by `make`. Raises UsageError.
+
+    `second`: of the run, which has warned of variables.
+    """
     options = completed(given)
-    if options.url:
-        _warn_of_variables(reporter)
-    else:
+    if not options.url:
         missing = f"profile {options.profile!r} has no url" if options.profile else "no service URL"
         raise UsageError(missing, _ways_to_a_url(options))
-    return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
-
-
-@cache  # once a run, although it may open two services
-def _warn_of_variables(reporter: Reporter) -> None:
-    for mistyped in _mistyped_variables():
+    for mistyped in () if second else _mistyped_variables():
         reporter.warn(mistyped)
+    return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 
 def _mistyped_variables() -> list[str]:

@@ -156,7 +156,7 @@ def run(given: VerifyCommand) -> None:
         or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
     )
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
-    conclude(verdict, reporter, verdict.reorg or "; ".join(filter(None, (advice, listed_by))))
+    conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
 
 
 def _begin(
@@ -353,8 +353,8 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
 
 
 def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: Reporter) -> Service | None:
-    """Return the service that `--witness` names by its URL or a profile. Headers and the dialect of the first one, at
-    `own`, are not its own.
+    """Return the service that `--witness` names by its URL or a profile. The dialect, the headers and the certificate
+    of the first one, at `own`, are not its own.
 
     Raises UsageError if it is the first one.
     """
@@ -363,7 +363,8 @@ def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: 
         return None
     profile = named if is_profile(named) else None
     url = "" if profile else identifiers.url(named)
-    service = connect.open_service(options._replace(url=url, profile=profile, dialect=None, headers={}), reporter)
+    own_options = options._replace(url=url, profile=profile, dialect=None, headers={}, cert=None)
+    service = connect.open_service(own_options, reporter, second=True)
     if is_same_service(service.url, own):
         raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
     return service

@@ -332,6 +332,11 @@ def test_a_server_that_wants_to_know_its_clients(tmp_path: Path, chainq: Program
         assert "No such file" in one_line(chainq("block", "640", "--cert", "nothing.pem", url=url, env=env), 2)
         plain = chainq("block", "640", "--cert", str(both), url=url.replace("https:", "http:"), env=env)
         assert "--cert needs an https:// URL" in one_line(plain, 2)
+    tip = answering(b'{"jsonrpc":"2.0","id":1,"result":%s}' % truth.block(640))
+    with raw_server(tip, tls=context) as (url, _), raw_server(tip) as (other, seen):
+        words = ("verify", "5:6", "--cert", str(both), "--witness", other, "--retries", "0")
+        assert "--cert" not in one_line(chainq(*words, url=url, env=env), 5), "it is for no other server"
+        assert seen
 
 
 def test_commands_do_not_load_what_they_do_not_need(chainq: Program) -> None:
