@@ -65,8 +65,11 @@ class Line(NamedTuple):
         yield table
 
 
-def grid(lanes: Sequence[Lane], rows: Sequence[Sequence[Cell]], *, header: bool) -> Table:
-    """Return rows as a table, each column followed by a gap; a value that is wider than its column is folded."""
+def grid(lanes: Sequence[Lane], rows: Sequence[Sequence[Cell]], *, header: bool, fold: bool = True) -> RenderableType:
+    """Return rows as a table, each column followed by a gap.
+
+    A value that is wider than its column is folded; without `fold` it moves the rest of its line to the right.
+    """
     table = Table(box=None, padding=0, show_header=header, header_style="")
     for lane in lanes:
         side: JustifyMethod = "right" if lane.right else "left"
@@ -78,6 +81,9 @@ def grid(lanes: Sequence[Lane], rows: Sequence[Sequence[Cell]], *, header: bool)
     if all(width_of(text) <= lane.width for lane, cells in zip(lanes, columns, strict=True) for text, _ in cells):
         # One row of rich's table holds all of them, line by line: in a fifth of the time.
         table.add_row(*(Segments(_lines(lane, cells)) for lane, cells in zip(lanes, columns, strict=True)))
+    elif not fold:
+        heads = [[(lane.header, "bold") for lane in lanes]] if header else []
+        return Segments(_straight(lanes, [*heads, *zip(*columns, strict=True)]))
     else:
         for row in zip(*columns, strict=True):
             table.add_row(*(_padded(text, style) for text, style in row))
@@ -94,6 +100,15 @@ def _lines(lane: Lane, cells: Iterable[tuple[str, str]]) -> Iterator[Segment]:
         if lane.right:
             texts = [" " * (lane.width - width_of(text)) + text for text in texts]
         yield Segment("\n".join((*texts, "")), Style.parse(style) if style else None)
+
+
+def _straight(lanes: Sequence[Lane], rows: Iterable[Sequence[tuple[str, str]]]) -> Iterator[Segment]:
+    for row in rows:
+        for lane, (text, style) in zip(lanes, row, strict=True):
+            spare = " " * (lane.width - width_of(text))
+            padded = spare + text if lane.right else text + spare
+            yield Segment(padded + " " * GAP, Style.parse(style))
+        yield Segment.line()
 
 
 def render(shown: Iterable[RenderableType], width: int, color: bool) -> bytes:

@@ -25,7 +25,7 @@ HEADER_EVERY = 40  # rows
 _SHORT = 11  # cells that a column that does not fold may need for later rows
 FOLDED = 16  # cells of a column that folds, at least: a narrower one needs too many lines
 _BATCH = 512  # rows that are drawn at a time, however many come
-_WIDEST = 500  # cells of a column, where values are not abbreviated; the rest of a longer one is below
+_WIDEST = 500  # cells of a column, if values are not abbreviated; a longer one moves the rest of its line
 
 
 @dataclass(slots=True)
@@ -222,7 +222,7 @@ class Table:
             moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right or len(lanes) < len(self._lanes)
             self._lanes = lanes
         header = moved or not self._rows or (self._spec.terminal and self._rows % HEADER_EVERY == 0)
-        self._put([grid(self._lanes, cells, header=header)], _total(self._lanes) + GAP)
+        self._put([grid(self._lanes, cells, header=header, fold=self._spec.abbreviate)], ENDLESS)
 
     def _write_upright(self, rows: Sequence[Raw]) -> None:
         for number, row in enumerate(rows):

@@ -399,12 +399,12 @@ def test_names_of_columns_choose_no_type(query: str, typed: str, exported: Progr
 
 
 def test_a_table_shows_what_a_query_computed(exported: Program) -> None:
-    """Lists and structs are shown if they fit, and always with --no-trunc; no name of a column adds a sign."""
-    query = "select 'rejected' as status, {'a': 1, 'b': 'x'} as s, [1, 2, 3] as l, range(100) as r"
+    """Lists and structs are shown if they fit, and on one line with --no-trunc; no name of a column adds a sign."""
+    query = "select 'rejected' as status, {'a': 1, 'b': 'x'} as s, [1, 2, 3] as l, range(300) as r"
     _, row, _ = exported("sql", "lake", query, "--table", "--no-trunc").out.decode().splitlines()
-    assert row.split() == ["rejected", '{"a":1,"b":"x"}', "[1,2,3]", f"[{','.join(map(str, range(100)))}]"]
+    assert row.split() == ["rejected", '{"a":1,"b":"x"}', "[1,2,3]", f"[{','.join(map(str, range(300)))}]"]
     _, row, _ = exported("sql", "lake", query, "--table", env={"COLUMNS": "40"}).out.decode().splitlines()
-    assert re.split("  +", row) == ["rejected", "2 items", "[1,2,3]", "100 items"]
+    assert re.split("  +", row) == ["rejected", "2 items", "[1,2,3]", "300 items"]
 
 
 def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
