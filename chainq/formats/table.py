@@ -141,12 +141,13 @@ class Table:
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
         hidden = [column.header for column in self._columns[len(self._lanes) :]] if self._lanes else []
         drawn = self._spec.terminal and (self._lanes or self._view is not self._spec)
-        others = len(self._spec.columns) - len(self._columns) if drawn else 0
+        others = len(self._spec.columns) - len(self._columns) if drawn or hidden else 0
         if hidden:
             option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
             option = Phrase("{} ({} lists them)", option, Phrase("{columns}", columns="help")) if others else option
             more = f" and {others:,} more" if others else ""
-            note = Phrase("not shown: {}{}; use {}, or a wider terminal", ", ".join(hidden), more, option)
+            room = "a wider terminal" if self._spec.terminal else "a larger COLUMNS"
+            note = Phrase("not shown: {}{}; use {}, or {}", ", ".join(hidden), more, option, room)
             notes.append(self._spec.spelled(note))
         elif others:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"

@@ -131,7 +131,7 @@ def test_numbers_that_outgrow_their_column(chainq: Program) -> None:
             assert max(map(len, lines)) <= columns
             assert (f" {large}\n" in text) is (columns == 100), text
             hidden = "coinbase_target" if columns == 100 else "round, coinbase_target"
-            assert f"\nnot shown: {hidden}; " in text
+            assert f"\nnot shown: {hidden} and 14 more; " in text
             assert text.splitlines()[0].split()[-1] == ("coinbase_target" if columns == 100 else "round")
 
 

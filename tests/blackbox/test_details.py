@@ -53,7 +53,7 @@ def test_columns_that_have_no_room_are_not_for_columns(chainq: Program, address:
     """--columns cannot select what lookups tell, so that it is not advised; --no-trunc shows them."""
     words = ("address-transactions", address, *RANGE, "--limit", "2", "--table")
     note = chainq(*words, url="demo:", env={"COLUMNS": "60"}).out.decode().split("not shown: ")[1]
-    assert " ".join(note.split()).endswith("use --no-trunc, or a wider terminal")
+    assert " ".join(note.split()).endswith("use --no-trunc, or a larger COLUMNS")
     assert "--columns" not in note
 
 

@@ -64,12 +64,15 @@ def test_a_table_counts_the_columns_that_it_does_not_show(chainq: Program) -> No
 
 
 def test_one_note_names_the_columns_that_a_narrow_table_leaves_out(chainq: Program) -> None:
-    """With the number of those that no terminal shows without --columns."""
-    text = shown(chainq, "records", "--last", "1", columns=60, NO_COLOR="1")
+    """With the number of those that no width shows without --columns; what makes it wider depends on where it goes."""
+    words = ("records", "--last", "1")
+    piped = " ".join(chainq(*words, "--table", url="demo:", env={"COLUMNS": "60"}).out.decode().split())
+    text = shown(chainq, *words, columns=60, NO_COLOR="1")
     note = " ".join(text.partition("rows\n")[2].split())
     left = "transaction_id, timestamp, output_index, id and 4 more"
     assert note == f"not shown: {left}; use --columns (--columns help lists them), or a wider terminal"
-    text = shown(chainq, "records", "--last", "1", columns=30, NO_COLOR="1").partition("rows\n")[2]
+    assert piped.endswith(note.replace("wider terminal", "larger COLUMNS"))
+    text = shown(chainq, *words, columns=30, NO_COLOR="1").partition("rows\n")[2]
     assert "function_name" in text and max(map(len, text.splitlines())) <= 30
 
 
