@@ -1,7 +1,7 @@
 """Finds the column that a name means, and the columns that a wrong name may have meant."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from chainq.catalog.methods import Column, Kind
 from chainq.text.alike import alike
@@ -34,7 +34,7 @@ def known_column(name: str, columns: Iterable[Column]) -> Column | None:
     if name in known:
         return known[name]
     array, brackets, _ = name.partition("[]")
-    inside = brackets and array in known and known[array].kind is Kind.DATA
+    inside = brackets and array in known and known[array].kind is Kind.DATA and "array" in known[array].type
     return Column(name, "unknown") if inside and _is_member(name, array) else None
 
 
@@ -83,6 +83,7 @@ def _nested(paths: Iterable[str]) -> list[str]:
 
 def meant(name: str, columns: Iterable[Column]) -> str:
     """Return up to three columns that a name may mean, ` (did you mean a or b?)`; else the columns that there are."""
+    columns = tuple(columns)
     paths = [column.path for column in columns]
     for array in paths:
         inside = re.match(rf"{re.escape(array)}(\[[0-9]*\]\.?|\.)", name)
@@ -91,7 +92,7 @@ def meant(name: str, columns: Iterable[Column]) -> str:
             return _meant_member(f"{array}[].{rest}".removesuffix("."), known)
     if group := [path for path in paths if path.startswith(f"{name}.")]:
         return f"; {name} has {', '.join(group)}"
-    found = _near(name, paths)
+    found = _near(name, columns)
     return f" (did you mean {' or '.join(found)}?)" if found else f"; the columns are {', '.join(paths)}"
 
 
@@ -110,11 +111,12 @@ def _meant_member(name: str, known: list[str]) -> str:
     return f"; {name} has {', '.join(dict.fromkeys(inside))}"
 
 
-def _near(name: str, paths: list[str]) -> list[str]:
+def _near(name: str, columns: Sequence[Column]) -> list[str]:
     """Return paths that are near: by their last part, else by likeness; case does not matter."""
+    paths = [column.path for column in columns]
     lower, (array, brackets, rest) = name.lower(), name.partition("[]")
     for found in alike(array, paths) if brackets else ():
-        if _is_member(f"{found}[]{rest}", found):
+        if known_column(f"{found}[]{rest}", columns):
             return [f"{found}[]{rest}"]
     nested = _nested(paths)
     whole = [path for path in paths if path.lower() == lower]

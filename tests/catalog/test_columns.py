@@ -43,6 +43,7 @@ def test_members_of_items_are_known(name: str) -> None:
         ("transactions[]x", "; transactions[] has status, type, index, transaction, finalize[], rejected"),
         ("transactions[].status.x", "; transactions[] has status, type, index, transaction, finalize[], rejected"),
         ("aborted_transaction_ids[].x", " (did you mean aborted_transaction_ids?)"),
+        ("authority.subdag.subdag[]", " (did you mean authority.subdag.subdag?)"),
         ("transctions[].status", " (did you mean transactions[].status?)"),
     ],
 )
