@@ -17,7 +17,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from chainq.formats.cells import ID_WIDTH, Cell, plain
+from chainq.formats.cells import BLANK, ID_WIDTH, Cell, plain
 from chainq.text.width import BOTH_ENDS, GAP, truncate, width_of
 
 ENDLESS = 1 << 24  # character cells of a line that has no end (--no-trunc)
@@ -135,6 +135,7 @@ def render(shown: Iterable[RenderableType], width: int, color: bool) -> bytes:
 def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> bytes:
     """Return columns as a table; each row as lines of fields, before an empty line, if that is wider than `room`.
 
+    There the terminal wraps one long word, such as a URL, so that it can be copied.
     Each column has its header first, and whether it is aligned to the right.
     """
     lanes = [Lane(texts[0], max(map(width_of, texts)), right) for texts, right in columns]
@@ -142,5 +143,13 @@ def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> byte
     if sum(lane.width + GAP for lane in lanes) - GAP <= room:
         return render([grid(lanes, rows, header=True)], ENDLESS, color=False)
     indent = max(width_of(lane.header) for lane in lanes)
-    blocks = [[Line(lane.header, cell, indent=indent) for lane, cell in zip(lanes, row, strict=True)] for row in rows]
-    return b"".join(render(block, room, color=False) + b"\n" for block in blocks)
+    lines = [
+        line
+        for row in rows
+        for line in (
+            *(Line(at.header, cell, indent=indent) for at, cell in zip(lanes, row, strict=True)),
+            Line("", BLANK),
+        )
+    ]
+    drawn = groupby(lines, key=lambda line: room if " " in line.value.whole else ENDLESS)
+    return b"".join(render(some, width, color=False) for width, some in drawn)

@@ -76,6 +76,16 @@ def test_one_note_names_the_columns_that_a_narrow_table_leaves_out(chainq: Progr
     assert "function_name" in text and max(map(len, text.splitlines())) <= 30
 
 
+def test_a_url_of_a_profile_can_be_copied(chainq: Program) -> None:
+    """On a terminal that is narrower than it, which wraps it itself."""
+    url = f"https://example.org/{'rpc/' * 20}"
+    chainq.config.parent.mkdir(parents=True, exist_ok=True)
+    chainq.config.write_text(f'[profiles.a]\nurl = "{url}"\n[profiles.b]\nurl = "demo:"\n')
+    text = shown(chainq, "profiles", columns=60, url=None)
+    assert f"\nurl      {url}\ndialect  auto\n" in text
+    assert "\ndefault\n\nname     b\n" in text
+
+
 def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
     """Another word is a usage error."""
     ran = chainq(*LAST, "--color", "blue", url=nowhere)
