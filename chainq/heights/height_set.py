@@ -1,8 +1,9 @@
-"""A set of heights, as a few ranges: the heights whose rows rest on belief."""
+"""A set of heights, as a few ranges: the heights whose rows rest on belief, or were not compared."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from chainq.heights.range import HeightRange
+from chainq.text.humanize import counted
 
 MOST = 64  # ranges; beyond, the two nearest ones are merged
 NAMED = 5  # ranges in words
@@ -25,7 +26,7 @@ class HeightSet:
         return len(self._ranges)
 
     def __str__(self) -> str:
-        more = f" and {len(self) - NAMED} more ranges" if len(self) > NAMED else ""
+        more = f" and {counted(len(self) - NAMED, 'more range')}" if len(self) > NAMED else ""
         return f"{', '.join(map(str, self._ranges[:NAMED]))}{more}"
 
     def add(self, heights: HeightRange) -> None:
@@ -53,3 +54,16 @@ class HeightSet:
             )
         )
         self._ranges = [part for part in parts if part.start < part.end]
+
+
+def of_tables(found: Mapping[str, Iterable[HeightRange]]) -> str:
+    """Return some heights of tables in words, those that several tables have once; none stand for the whole table.
+
+    >>> ranges = [HeightRange(5, 10), HeightRange(10, 20), HeightRange(30, 31)]
+    >>> of_tables({"records": ranges, "ownership": ranges, "calls": ()})
+    'records, ownership of heights 5-19, height 30 and calls'
+    """
+    alike: dict[str, list[str]] = {}
+    for table, ranges in found.items():
+        alike.setdefault(str(HeightSet(ranges)), []).append(table)
+    return " and ".join(f"{', '.join(tables)}{heights and f' of {heights}'}" for heights, tables in alike.items())

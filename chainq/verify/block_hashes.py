@@ -12,6 +12,7 @@ from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.check import Checked, check_summary
 from chainq.hashes.processes import BlockChecks
 from chainq.hashes.state import StateRoots
+from chainq.heights.height_set import of_tables
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.process.progress import HASHES, Progress
@@ -177,21 +178,13 @@ class BlockHashes(Closing):
         if self._through:
             words += f"; compared with full blocks: {', '.join(sorted(self._through))}"
         if self._unbound:
-            words += f"; not compared with full blocks, which are missing: {self._not_compared()}"
+            lacking = {name: some if name in self._through else () for name, some in self._unbound.items()}
+            words += f"; not compared with full blocks, which are missing: {of_tables(lacking)}"
         self._new_states()
         if self.skipped:
             words += f"; not checked: {counts(self.skipped.most_common())}"
         unbound = "status, index and signatures" if "full-blocks" in commands else "id and coinbase_reward"
         return f"{words}; no hash binds some fields, such as {unbound} (docs/hashes.md)"
-
-    def _not_compared(self) -> str:
-        """Return which commands lack full blocks, and where, if there are some elsewhere."""
-        where = {
-            name: f" of {parts[0]}" if len(parts) == 1 else f" of {len(parts)} partitions"
-            for name, parts in self._unbound.items()
-            if name in self._through
-        }
-        return ", ".join(f"{name}{where.get(name, '')}" for name in self._unbound)
 
     def _told(self, checked: Checked) -> Iterator[Contradiction]:
         self.skipped += checked.skipped

@@ -19,6 +19,7 @@ from chainq.errors import Phrase, needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PartitionSpec, partition_name
+from chainq.heights.height_set import of_tables
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
 from chainq.process.pool import Workers, cores
@@ -92,7 +93,7 @@ class DataSetCheck:
         self.partitions = Partitions(self._store)
         self.heights = self.reached = self.partitions.heights
         # Names of files without rows to compare; `steps` finds more.
-        self._unread = {one.spec.name for one in self.partitions.found if one.other_chain}
+        self._unread = {one.spec.name for one in self.partitions.found if one.apart}
         self._hashed: Counter[str] = Counter()
         self._explained: Counter[str] = Counter()  # partitions that were compared with full blocks, by command
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
@@ -130,9 +131,11 @@ class DataSetCheck:
         )
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
-        found = (one.spec for one in self.partitions.found if one.spec.name in self._unread)
-        unread = ", ".join(f"{spec.command} of {spec.heights}" for spec in found)
-        words = f"; not compared: {unread}" if unread else ""
+        unread: dict[str, list[HeightRange]] = {}
+        for spec, *_ in self.partitions.found:
+            if spec.name in self._unread:
+                unread.setdefault(spec.command, []).append(spec.heights)
+        words = f"; not compared: {of_tables(unread)}" if unread else ""
         words += f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
@@ -270,8 +273,8 @@ class GroupCheck:
         """Yield what is wrong with a partition; keep its readable rows for the comparison with other commands."""
         from pyarrow import parquet
 
-        spec, entry, size, other_chain = partition
-        if size is None or other_chain:  # the listing has a finding about it
+        spec, entry, size, apart = partition
+        if size is None or apart:  # the listing has a finding about it
             return
         found: list[Located] = []
         try:

@@ -22,13 +22,14 @@ from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
 class Partition(NamedTuple):
     """A partition: the content of its receipt's name, and the size of its file; each None if it is missing.
 
-    `other_chain`: its receipt links to neither of its neighbors, so its rows are not worth a comparison.
+    `apart`: its receipt links to neither of its neighbors, so its rows are not worth a comparison: it is of another
+    chain, or both neighbors are.
     """
 
     spec: PartitionSpec
     entry: Entry | None
     size: int | None
-    other_chain: bool = False
+    apart: bool = False
 
 
 class PartitionRepair(NamedTuple):
@@ -186,9 +187,9 @@ class Partitions:
         or after it was killed."""
         if known is None or known.writing:
             return
-        for spec, entry, size, other_chain in self.found:
+        for spec, entry, size, apart in self.found:
             said = known.entries.get((spec.command, spec.start))
-            if entry is not None and entry.size == size and said != entry and not other_chain:
+            if entry is not None and entry.size == size and said != entry and not apart:
                 other = said.name if said else None
                 yield self.repair.finding(spec, None, Contradiction("receipt", entry.name, f"in the manifest: {other}"))
 
@@ -199,16 +200,17 @@ class Partitions:
             yield from pairwise(group)
 
     def _marked(self) -> Iterator[Partition]:
-        """Yield all partitions, marked if they link to neither neighbor, as one of another chain does."""
+        """Yield all partitions, marked if they link to neither neighbor."""
         unlinked = [pair for pair in self._adjoining() if _is_broken(*pair)]
         behind, ahead = ({pair[side].spec for pair in unlinked} for side in (1, 0))
         for one in self.found:
-            yield one._replace(other_chain=one.spec in behind & ahead)
+            yield one._replace(apart=one.spec in behind & ahead)
 
     def _not_linked(self) -> Iterator[Finding]:
-        """Yield overlaps, and partitions that do not link to the previous partition, once for one of another chain.
+        """Yield overlaps, and partitions that do not link to the previous partition.
 
-        A link that is broken in the same way in several tables is one finding.
+        One that links to neither neighbor is one finding, and so is a link that is broken in the same way in several
+        tables.
         """
         links: dict[tuple[HeightRange, Contradiction], list[PartitionSpec]] = {}
         for before, after in self._adjoining():
@@ -218,9 +220,9 @@ class Partitions:
                 yield self.repair.finding(spec, None, overlap)
             elif before.entry and after.entry and _is_broken(before, after):
                 wrong = Contradiction("link", f"SHA-256 of the previous hash {before.entry.last}", after.entry.previous)
-                if after.other_chain:
-                    wrong = wrong._replace(found=f"{after.entry.previous}: a partition of another chain")
-                elif before.other_chain:  # which is the one to write again
+                if after.apart:
+                    wrong = wrong._replace(found=f"{after.entry.previous}: a partition that links to neither neighbor")
+                elif before.apart:  # which is the one to write again
                     continue
                 links.setdefault((spec.heights, wrong), []).append(spec)
         for (_, wrong), (spec, *others) in links.items():

@@ -434,10 +434,30 @@ def test_a_partition_of_another_chain_is_one_finding(
     (found,) = map(json.loads, findings.read_text().splitlines())
     check = "link" if receipt else "receipt"
     assert (found["height"], found["end"], found["command"], found["check"]) == (200, 300, "records", check)
-    assert found["found"].endswith(f": a {'partition' if receipt else 'file'} of another chain")
+    assert found["found"].endswith(
+        ": a partition that links to neither neighbor" if receipt else ": a file of another chain"
+    )
     ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=server("--tip", "400"))
     assert ": 1 partition written" in ran.err
     assert program("verify", str(root)).code == 0
+
+
+def test_a_partition_between_two_of_another_chain(program: Program, server: Servers, tmp_path: Path) -> None:
+    """By its links it may be of another chain itself, so it is not called one."""
+    root, other = tmp_path / "lake", tmp_path / "other"
+    for path, seed in ((root, ()), (other, ("--seed", "8"))):
+        words = ("export", "records", "100:200", "--to", str(path), "--partition", "20", "-w", "1", "-q")
+        assert program(*words, url=server("--tip", "400", *seed)).code == 0
+    for start in (120, 160):
+        for path in receipts(root, "records", start):
+            path.unlink()
+        for path in [file_of(other, "records", start), *receipts(other, "records", start)]:
+            shutil.copy(path, root / path.relative_to(other))
+    ran = program("verify", str(root), "--jsonl")
+    assert "; not compared: records of heights 120-179; " in ran.err
+    found = [json.loads(row) for row in ran.rows]
+    assert [(one["height"], one["check"]) for one in found] == [(120, "link"), (140, "link"), (160, "link")]
+    assert all(one["found"].endswith(": a partition that links to neither neighbor") for one in found)
 
 
 def test_a_link_that_is_broken_in_all_tables_is_one_finding(program: Program, server: Servers, tmp_path: Path) -> None:

@@ -37,3 +37,4 @@ def test_in_words() -> None:
     assert str(HeightSet()) == ""
     assert str(HeightSet([HeightRange(3, 4), HeightRange(7, 9)])) == "height 3, heights 7-8"
     assert str(HeightSet(HeightRange(2 * at, 2 * at + 1) for at in range(7))).endswith("height 8 and 2 more ranges")
+    assert str(HeightSet(HeightRange(2 * at, 2 * at + 1) for at in range(6))).endswith("height 8 and 1 more range")
