@@ -37,7 +37,7 @@ from chainq.show.parts import (
 )
 from chainq.show.summary import FunctionCalls, Transaction
 from chainq.text.humanize import counted
-from chainq.text.width import NARROWEST, width_of
+from chainq.text.width import GAP, NARROWEST, width_of, wrap
 
 _HEIGHT = 10  # cells of the column with heights
 _CALL_COLUMNS = 2 + 2 + 7 + _HEIGHT + ID_WIDTH  # cells of a row of calls beside the function's name and the time
@@ -60,15 +60,18 @@ _WORDS = {
 def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str, held: Held) -> bytes:
     """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands;
     `checked`: what is known of the hash of a block, empty for nothing; `held`: what the service has."""
-    width = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
-    shown = _screen(parts, spec._replace(width=width), now, checked, held)
+    room = max(spec.width, NARROWEST) if spec.abbreviate or spec.terminal else ENDLESS  # for what has no long value
+    width = room if spec.abbreviate else ENDLESS
+    shown = _screen(parts, spec._replace(width=width), room, now, checked, held)
     commands = next_commands(parts, held)
     heading: list[RenderableType] = ["", Text(title(commands), "bold")] if commands else []
     screen = render([*shown, *heading], width, spec.color)
     return screen + "".join(f"  {line}{suffix}\n" for line in commands).encode()  # not by rich, which would wrap them
 
 
-def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str, held: Held) -> Iterator[RenderableType]:
+def _screen(
+    parts: Parts, spec: OutputSpec, room: int, now: float, checked: str, held: Held
+) -> Iterator[RenderableType]:
     if isinstance(parts, BlockParts):
         return _block(parts, spec, now, checked)
     if isinstance(parts, TransactionParts):
@@ -76,10 +79,10 @@ def _screen(parts: Parts, spec: OutputSpec, now: float, checked: str, held: Held
     if isinstance(parts, AddressParts):
         return _address(parts, spec, now)
     if isinstance(parts, ProgramParts):
-        return _program(parts, spec, now, held)
+        return _program(parts, spec, room, now, held)
     if isinstance(parts, TransitionParts | RecordParts):
         return _made(parts, spec, now)
-    return _function(parts, spec, now, held)
+    return _function(parts, spec, room, now, held)
 
 
 def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:
@@ -153,7 +156,7 @@ def _address(parts: AddressParts, spec: OutputSpec, now: float) -> Iterator[Rend
     yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec, now)
 
 
-def _program(parts: ProgramParts, spec: OutputSpec, now: float, held: Held) -> Iterator[RenderableType]:
+def _program(parts: ProgramParts, spec: OutputSpec, room: int, now: float, held: Held) -> Iterator[RenderableType]:
     names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
     yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
@@ -162,23 +165,41 @@ def _program(parts: ProgramParts, spec: OutputSpec, now: float, held: Held) -> I
     if calls:
         left = spec.width - _CALL_COLUMNS - max(len(one.name) for one in calls)
         high, timed = left >= 0, left >= _TIME  # a transaction says as much as a height, and that as much as a time
-        room = left - _TIME * timed + _HEIGHT * (not high)
-        grid = _grid("function", "calls", *["height"] * high, *["time"] * timed, "transaction")
+        id_room = left - _TIME * timed + _HEIGHT * (not high)
+        headings = ["function", "calls", *["height"] * high, *["time"] * timed, "transaction"]
+        rows = []
         for one in calls:
             height = "-" if one.height is None else str(one.height)
             cells = [one.name, f"{one.calls:,}", *[height] * high, *[_time(one, now)] * timed]
-            grid.add_row(*map(Text, cells), Text(_id(one.transaction, ID_WIDTH + max(room, 0))))
-        yield Padding.indent(grid, 2)
+            rows.append([*cells, _id(one.transaction, ID_WIDTH + max(id_room, 0))])
+        yield from _rows(headings, rows, room)
     else:
         yield Text("  none")
-    yield Text(
+    yield _sentence(
         "These are the calls that made a record or had none as input. chainq program-transactions lists all calls of"
         f" one function.{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
-        "dim",
+        room,
     )
 
 
-def _function(parts: FunctionParts, spec: OutputSpec, now: float, held: Held) -> Iterator[RenderableType]:
+def _rows(headings: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[RenderableType]:
+    """Yield rows as a table; each as lines of fields, before an empty line, if that is wider than `room`."""
+    if sum(max(map(width_of, texts)) + GAP for texts in zip(headings, *rows, strict=True)) > room:
+        for row in rows:
+            yield _fields(*zip(headings, row, strict=True))
+            yield ""
+        return
+    grid = _grid(*headings)
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    yield Padding.indent(grid, 2)
+
+
+def _sentence(text: str, room: int) -> Text:
+    return Text("\n".join(wrap(text, room)), "dim")
+
+
+def _function(parts: FunctionParts, spec: OutputSpec, room: int, now: float, held: Held) -> Iterator[RenderableType]:
     yield _title("function", f"{parts.program}/{parts.function}")
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
@@ -187,7 +208,7 @@ def _function(parts: FunctionParts, spec: OutputSpec, now: float, held: Held) ->
     some = len(parts.transactions) < NEWEST  # else older ones do not matter
     yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec, now)
     if some and parts.start > held.first:
-        yield Text(_more(spec), "dim")
+        yield _sentence(_more(spec), room)
 
 
 def _more(spec: OutputSpec) -> str:

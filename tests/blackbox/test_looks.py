@@ -86,6 +86,20 @@ def test_a_url_of_a_profile_can_be_copied(chainq: Program) -> None:
     assert "\ndefault\n\nname     b\n" in text
 
 
+def test_whole_values_of_a_screen_break_no_word(chainq: Program) -> None:
+    """Rows that do not fit the terminal are lines of fields, and sentences are broken between words."""
+    words = ("show", "credits.aleo", "--no-trunc")
+    narrow, wide = (shown(chainq, *words, columns=at, NO_COLOR="1").split("\nnext\n")[0] for at in (60, 140))
+    assert re.search(
+        r"\n  function     fee_public\n  calls +[0-9]+\n  height +[0-9]+\n  time .*\n  transaction  at1", narrow
+    )
+    assert re.search(r"\n  fee_public +[0-9]+ +[0-9]+  2024-.*  at1[a-z0-9]{58}\n", wide)
+    for text, columns in ((narrow, 60), (wide, 140)):
+        note = text.partition("These are")[2].splitlines()
+        assert max(map(len, note)) <= columns
+        assert " one function. --last N looks at more blocks." in " ".join(note)
+
+
 def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
     """Another word is a usage error."""
     ran = chainq(*LAST, "--color", "blue", url=nowhere)
