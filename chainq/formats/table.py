@@ -53,12 +53,12 @@ class Candidate:
     @property
     def turn(self) -> tuple[int, int]:
         """Return when it gets the room that is left: IDs that other commands take, other IDs, the short ones first,
-        times for their age, others, and last arrays."""
+        times for their age, others, the short ones first, and last arrays."""
         if self.field.kind is Kind.ID:
             return 0 if self.header in ("transaction_id", "transaction.id") else 1, self.whole
         if self.field.kind is Kind.TIME:
             return 2, 0
-        return 4 if self.items else 3, 0
+        return (4, 0) if self.items else (3, self.whole)
 
 
 def settle(columns: Sequence[Candidate], room: int, *, keep: bool) -> list[Lane]:
