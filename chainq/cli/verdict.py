@@ -50,6 +50,7 @@ class Verdict:
         self.unwitnessed = False  # there is a witness, and no height was compared with it
         self.of_witness = 0  # findings that the full blocks show to be the witness's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
+        self.told = False  # `compared` says what the receipt of a file shows
         self.unlike = False  # the service has none of the rows that were compared with it
         self.reorg = ""  # that a reorg during the run ended it, and what to do
         self.ended: int | None = None  # the height at which the blocks end below the anchor
@@ -174,7 +175,7 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
         for finding in step.findings:
             if finding.height is not None:
                 verdict.wrong.setdefault(finding.check, set()).add(finding.height)
-        verdict.of_witness += sum(one.check == "differs" and one.repair is None for one in step.findings)
+        verdict.of_witness += step.of_witness
         repairs = [finding.repair for finding in step.findings if finding.repair]
         verdict.repairable |= bool(repairs)
         verdict.exported |= not all(repair.startswith(REMOVES) for repair in repairs)

@@ -76,6 +76,7 @@ def run(given: VerifyCommand) -> None:
             intact = single and files.counted and not files.differs
             if (unseen := _unseen(files, verdict)) and (intact or not (compared or hashes)):
                 verdict.compared = f"; {unseen}"
+                verdict.told = files.counted
             if compared and verdict.findings and not len(files.heights):
                 _say_uncompared(verdict, reporter)
             elif service is not None:
@@ -139,8 +140,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         ends = filtered and len(files.reached) and not verdict.wrong["missing"].issubset(range(*files.reached.edges))
         reached = f"the file has rows of {files.reached} only" if ends else ""
         repairs = LISTED if settings.format == "table" and verdict.repairable else ""
-        told = files.counted and _unseen(files, verdict) and _unseen(files, verdict) in verdict.compared
-        whole = "" if told else "to make the file whole, write it again with -o FILE"
+        whole = "" if verdict.told else "to make the file whole, write it again with -o FILE"
         return "; ".join(filter(None, (reached, spelled(_FILTERED) if filtered else "", repairs, whole)))
     if not verdict.exported:  # no export writes there
         return "run the commands in repair, which remove these files (--jsonl shows them)"

@@ -83,6 +83,7 @@ class Audit:
         self._begun: dict[int, str] = {}  # hashes of the last blocks before any row was read
         self.replaced: int | None = None
         self.singles: Counter[str] = Counter()
+        self._of_witness = Counter[int]()  # findings that are the witness's fault, by height
         self._lost: list[Missing] = []  # earlier transitions of kinds that turned out to be listed
 
     def steps(self) -> Iterator[Step]:
@@ -107,7 +108,8 @@ class Audit:
                 findings = [one for one in findings if by_height(one) < above]
                 self.witnessed = HeightRange(self._first, max(self._first, min(self.replaced, self.witnessed.end)))
             rows = sum((counts[height] for height in range(heights.start, above)), Counter[str]())
-            yield Step(HeightRange(heights.start, above), findings, rows, last_hash, self._unlisted.counts)
+            faults = sum(self._of_witness.pop(at, 0) for at in range(max(heights.start, self._first), above))
+            yield Step(HeightRange(heights.start, above), findings, rows, last_hash, self._unlisted.counts, faults)
             if above < heights.end:
                 return
         if self._hashes is not None:
@@ -195,6 +197,7 @@ class Audit:
                 finding = self._repair.finding(height, command, one)
                 if facts and [contradicts(command, facts, key, side) for side in by_key] == [True, False]:
                     finding = finding._replace(repair=None)
+                    self._of_witness[height] += 1
                 yield finding
 
     def _block(self, command: str, height: int, rows: list[Raw]) -> Iterator[Contradiction]:

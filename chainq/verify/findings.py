@@ -71,7 +71,8 @@ class Step(NamedTuple):
     """The findings in some rows, and their heights.
 
     `rows`: how many were read, by command. `last_hash`: of the last block, empty if unknown. `unlisted`: how many
-    transitions the service has not listed so far, by kind.
+    transitions the service has not listed so far, by kind. `of_witness`: how many findings the full blocks show to be
+    the witness's fault.
     """
 
     heights: HeightRange
@@ -79,6 +80,7 @@ class Step(NamedTuple):
     rows: Mapping[str, int]
     last_hash: str = ""
     unlisted: Mapping[str, int] = {}  # never changed; a mapping proxy could not be pickled for workers
+    of_witness: int = 0
 
 
 ANCHOR, ORDER = "anchor", "order"
