@@ -1,6 +1,6 @@
 """`--columns help`: the columns of a command."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from chainq.catalog.columns import members
 from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, REFERENCE, Column, Kind, Method
@@ -22,7 +22,7 @@ def list_columns(command: str) -> None:
     method = _methods()[command]
     columns = method.selectable
     rows = list(map(_described, columns))
-    inside = [path for column in columns if column.kind is Kind.DATA for path in members(column.path)]
+    inside = [path for column in columns if column.kind is Kind.DATA for path in _inside(column)]
     text = _listed(rows, room)
     if inside:
         options = "--columns and --where" if method.filtered else "--columns"
@@ -37,6 +37,11 @@ def list_columns(command: str) -> None:
     )
     with open_sink(None, pager=True) as sink:
         sink.write(f"{text}\n* {star}\n".encode())
+
+
+def _inside(column: Column) -> Iterable[str]:
+    """Return what selects items of an array, or members of them."""
+    return [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
 
 
 def columns_by_command() -> dict[str, tuple[Column, ...]]:

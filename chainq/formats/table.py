@@ -121,6 +121,7 @@ class Table:
         self._upright = spec.single  # each row as lines of fields
         self._view = spec  # of an upright row
         self._rows = 0
+        self._counted: dict[str, None] = {}  # columns of --columns of which only a number is shown
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Draw the rows at once."""
@@ -135,7 +136,7 @@ class Table:
             start += size
 
     def close(self) -> None:
-        """Write the number of rows, which columns are hidden, and the totals."""
+        """Write the number of rows, which columns are hidden or only counted, and the totals."""
         if self._spec.single and self._rows:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if self._spec.counted else []
@@ -152,6 +153,9 @@ class Table:
         elif others:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
+        if self._counted:
+            note = Phrase("only counted: {}; use {}", ", ".join(self._counted), Phrase("{trunc}", trunc=False))
+            notes.append(self._spec.spelled(note))
         self._put(
             [*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._spec.width or self._room
         )
@@ -222,6 +226,11 @@ class Table:
         if lanes != self._lanes and _total(lanes) <= self._width:
             moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right or len(lanes) < len(self._lanes)
             self._lanes = lanes
+        if self._spec.selected and self._spec.abbreviate:
+            data = [at for at, field in enumerate(self._fields) if field.kind is Kind.DATA]
+            self._counted |= {
+                self._lanes[at].header: None for at in data if any(line[at].short > "0" for line in cells)
+            }
         header = moved or not self._rows or (self._spec.terminal and self._rows % HEADER_EVERY == 0)
         self._put([grid(self._lanes, cells, header=header, fold=self._spec.abbreviate)], ENDLESS)
 

@@ -426,7 +426,12 @@ def test_no_trunc_shows_the_values_of_named_arrays(chainq: Program) -> None:
     assert len(ids) > 1
     assert all(f"  {one}\n" in text for one in ids)
     text = shown(chainq, *words, columns=80, NO_COLOR="1")
-    assert text.splitlines()[1].split() == ["2999999", "2", "2"]
+    _, line, _, note = text.splitlines()
+    assert line.split() == ["2999999", "2", "2"]
+    named = ("aborted_transaction_ids", "authority.subdag.election_certificate_ids")
+    assert note == "only counted: aborted_transaction_ids, election_certificate_ids; use --no-trunc"
+    listed = chainq("full-blocks", "--columns", "help").out.decode().splitlines()
+    assert {f"{path}[]" for path in named} <= {*listed}
 
 
 def test_a_whole_object_is_a_column(chainq: Program, truth: Truth) -> None:
