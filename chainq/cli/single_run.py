@@ -264,8 +264,8 @@ class SingleRun:
             self.reporter.warn(f"no transactions call {program}/{function}: check the names with chainq show {program}")
 
     def _warn_unreached(self, bounds: Bounds, read: HeightRange) -> None:
-        """Say where the chain ends, if that is below `--end`."""
-        if bounds.end is None or bounds.end <= read.end:  # nor is the module loaded
+        """Say where the chain ends, if that is before `--end` or `--until`."""
+        if bounds.until is None and (bounds.end is None or bounds.end <= read.end):  # nor is the module loaded
             return
         from chainq.fetching.short_range import unreached
 

@@ -132,13 +132,11 @@ def run(given: "StatusCommand") -> None:
     if unread is not None:
         raise unread
     alike = _alike(found)
-    for status in alike:
-        _check_age(status, limit)
-    for status in alike if limit is not None else ():
-        if status.missing:
-            raise IncompleteError(f"{status.target}: {_names(status)}: {_missing(status)}")
-        if status.unfinished:
-            raise IncompleteError(f"{status.target}: {_unfinished([status])}", "run it again")
+    faults = [] if limit is None else [fault for status in alike if (fault := _fault(status, limit)) is not None]
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise IncompleteError(Phrase("; ".join(["{}"] * len(faults)), *(fault.message for fault in faults)))
 
 
 def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqError | None]:
@@ -424,12 +422,18 @@ def _escaped(label: str) -> str:
     return label.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _check_age(status: Status, limit: float | None) -> None:
-    if limit is None or (status.age is not None and status.age <= limit):
-        return
+def _fault(status: Status, limit: float) -> IncompleteError | None:
+    """Return why a status is not one of success within `limit` seconds, None if it is."""
     name = f"{status.target}: {_names(status)}"
     wanted = Phrase("{max_age}", max_age=format_age(limit))
     if status.age is None:
         hint = f"{_names(status)}: {_missing(status)}" if status.missing else ""
-        raise IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
-    raise IncompleteError(Phrase("{}: the last success was {} ago, longer than {}", name, duration(status.age), wanted))
+        return IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
+    if status.age > limit:
+        age = duration(status.age)
+        return IncompleteError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))
+    if status.missing:
+        return IncompleteError(f"{name}: {_missing(status)}")
+    if status.unfinished:
+        return IncompleteError(f"{status.target}: {_unfinished([status])}", "run it again")
+    return None

@@ -125,11 +125,12 @@ PLACES = {
         "i.value_type = 'u64' and b.timestamp >= '2024-05-11' group by 1 order by 1\" --format chart",
     ),
     "cron": (
-        "crontab schedule scheduled timer systemd every-minute every-hour every-day hourly daily nightly periodically",
+        "crontab schedule scheduled timer systemd every-minute every-hour every-day hourly daily nightly periodically "
+        "rotate rotation logrotate",
         "A run with --checkpoint adds the rows that are new since the last run. If the last run is still busy, "
         "it exits with code 75 and changes nothing. Write the full path of chainq and a profile, because cron does not "
-        "know your PATH and CHAINQ_URL. See A file that keeps up, from cron, in docs/cookbook.md, and chainq help "
-        "resume.\n"
+        "know your PATH and CHAINQ_URL. See A file that keeps up, from cron, in docs/cookbook.md, also for logrotate, "
+        "and chainq help resume.\n"
         f"A line for crontab -e:\n  {CRON}",
     ),
     "copy": (

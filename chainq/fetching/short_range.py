@@ -47,6 +47,10 @@ def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
     servers behind a URL, another one may have ended the range than the one asked again. Raises ChainqError.
     """
     end = bounds.end
+    if bounds.until is not None and len(read):
+        newest = service.blocks.tip()  # known, because the time was searched below it
+        if newest.height < read.end and newest.time is not None and newest.time < bounds.until:
+            return f"the end {utc(bounds.until)} is not reached: {chain_end(newest.height)}, of {utc(newest.time)}"
     if end is None or end <= max(0, read.end):
         return ""
     tip = read.end - 1 if len(read) else service.blocks.tip_for(end)

@@ -154,8 +154,8 @@ class Table:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
         if self._counted:
-            note = Phrase("only counted: {}; use {}", ", ".join(self._counted), Phrase("{trunc}", trunc=False))
-            notes.append(self._spec.spelled(note))
+            option = Phrase("{trunc}", trunc=False)
+            notes.append(self._spec.spelled(Phrase("only counted: {}; use {}", ", ".join(self._counted), option)))
         self._put(
             [*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._spec.width or self._room
         )
@@ -229,7 +229,9 @@ class Table:
         if self._spec.selected and self._spec.abbreviate:
             data = [at for at, field in enumerate(self._fields) if field.kind is Kind.DATA]
             self._counted |= {
-                self._lanes[at].header: None for at in data if any(line[at].short > "0" for line in cells)
+                self._lanes[at].header: None
+                for at in data
+                if any(line[at].short.isdecimal() and line[at].short != "0" for line in cells)
             }
         header = moved or not self._rows or (self._spec.terminal and self._rows % HEADER_EVERY == 0)
         self._put([grid(self._lanes, cells, header=header, fold=self._spec.abbreviate)], ENDLESS)

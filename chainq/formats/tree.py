@@ -24,6 +24,7 @@ from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
 _ITEMS = 20  # items of an array of unknown meaning, where long values may be abbreviated
+_LABEL = 40  # character cells of a name
 _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
 _FLAT = 6  # members up to which an object without objects in it is shown on one line
 _MARK = " *"  # after the name of an unknown field
@@ -91,10 +92,11 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> 
 
 
 def lines_of(fields: Sequence[Field], abbreviate: bool) -> Iterator[Line]:
-    """Yield names and values, the values aligned."""
+    """Yield names and values, the values aligned. Long names are abbreviated, but not if two would read alike."""
     names = [printable(name) for name, _ in fields]
-    shown = [truncate(name, 40, BOTH_ENDS) for name in names] if abbreviate else names
-    indent = max(map(width_of, shown), default=0)
+    short = [truncate(name, _LABEL, BOTH_ENDS) for name in names] if abbreviate else names
+    shown = [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
+    indent = max(map(width_of, short), default=0)
     for name, (_, value) in zip(shown, fields, strict=True):
         yield Line(name, value, "bold", indent)
 
