@@ -24,6 +24,7 @@ from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Phrase, ResponseError, UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.short_range import unreached
 from chainq.formats.chart_result import ResultChart
 from chainq.formats.protocol import Format, OutputSpec
 from chainq.heights.bounds import Bounds
@@ -203,19 +204,28 @@ class _Fetched:
             if first and self._bounds == Bounds() and heights.start:
                 reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")
             reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
+            ends: list[int] = []
             try:
                 for command in commands:
                     wanted = Query(BY_COMMAND[command], bounds=self._bounds)
-                    self._database.add_rows(command, _rows(service, wanted, heights, reporter), reporter.warn)
+                    rows = _rows(service, wanted, heights, reporter, ends)
+                    self._database.add_rows(command, rows, reporter.warn)
                     self._fetched.add(command)
+                if first and ends and (why := unreached(service, self._bounds, HeightRange(heights.start, max(ends)))):
+                    reporter.warn(why)
             finally:
                 reporter.end()
                 connect.warn_of_belief(service.believed, reporter, hint="")
 
 
-def _rows(service: Service, query: Query, heights: HeightRange, reporter: Reporter) -> Iterator[list[Raw]]:
+def _rows(
+    service: Service, query: Query, heights: HeightRange, reporter: Reporter, ends: list[int]
+) -> Iterator[list[Raw]]:
+    """Yield the rows of a range, and add to `ends` up to which height, excluded, they are complete."""
     for batch in service.fetch_range(query, heights):
         yield batch.rows
+        if batch.heights is not None:
+            ends.append(batch.heights.end)
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 

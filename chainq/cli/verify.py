@@ -31,7 +31,7 @@ from chainq.cli.verdict import (
 from chainq.config.server import is_profile
 from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import reason
+from chainq.fetching.short_range import reason, unreached
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
@@ -328,6 +328,8 @@ def _heights(
     if end > start and (tip := service.blocks.tip_for(end)) < end - 1:
         reporter.warn(end_above(end, tip))
         end = max(start, tip + 1)
+    elif bounds.until is not None and (why := unreached(service, bounds, HeightRange(start, end))):
+        reporter.warn(why)
     if witness is not None and end > start and (tip := witness.blocks.tip_for(end)) < end - 1:
         reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
         end = end if journal is None else max(start, tip + 1)  # a resumed run compares them

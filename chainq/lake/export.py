@@ -14,6 +14,7 @@ from chainq.catalog.dialects import is_shared
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, Phrase, UnreachableError, UsageError
 from chainq.fetching.service import Service
+from chainq.fetching.short_range import unreached
 from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
@@ -400,6 +401,8 @@ class Export:
         top = max(0, tip + 1 - self._query.lag)
         if self._query.bounds.end is not None and heights.start <= tip < heights.end - 1:
             self._warn(end_above(heights.end, tip))
+        elif bounds.until is not None and (why := unreached(self._service, bounds, heights)):
+            self._warn(why)
         end = min(heights.end, top)
         return HeightRange(min(heights.start, end), end)
 
