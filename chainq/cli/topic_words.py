@@ -95,7 +95,7 @@ PLACES = {
         "wide narrow wrap wrapping trunc truncate truncated truncation no-truncate abbreviate abbreviated ellipsis",
         "A table is as wide as the terminal, or COLUMNS characters if it is set. It abbreviates long values, and "
         "leaves out the least useful columns. --no-trunc prints whole values, and --columns selects columns; a "
-        "table in -o FILE is whole. The other formats print everything. See chainq help no-trunc.",
+        "table in -o FILE has whole values. The other formats print everything. See chainq help no-trunc.",
     ),
     "sort": (
         "sorting order order-by newest oldest latest-first desc descending asc ascending",

@@ -121,7 +121,7 @@ class Table:
         self._upright = spec.single  # each row as lines of fields
         self._view = spec  # of an upright row
         self._rows = 0
-        self._counted: dict[str, None] = {}  # columns of --columns of which only a number is shown
+        self._counted: dict[str, None] = {}  # columns of which only a number is shown
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Draw the rows at once."""
@@ -154,7 +154,7 @@ class Table:
             more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
             notes = ["; ".join([*notes, more])]
         if self._counted:
-            option = Phrase("{trunc}", trunc=False)
+            option = Phrase("{trunc}", trunc=False) if self._spec.selected else Phrase("{columns}")
             notes.append(self._spec.spelled(Phrase("only counted: {}; use {}", ", ".join(self._counted), option)))
         self._put(
             [*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._spec.width or self._room
@@ -226,7 +226,7 @@ class Table:
         if lanes != self._lanes and _total(lanes) <= self._width:
             moved = lanes[:-1] != self._lanes[:-1] or lanes[-1].right or len(lanes) < len(self._lanes)
             self._lanes = lanes
-        if self._spec.selected and self._spec.abbreviate:
+        if self._spec.selected == self._spec.abbreviate:  # not of default columns; whole with both options
             data = [at for at, field in enumerate(self._fields) if field.kind is Kind.DATA]
             self._counted |= {
                 self._lanes[at].header: None
