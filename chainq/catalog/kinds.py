@@ -17,7 +17,10 @@ class TextKind(Enum):
     def __init__(self, title: str, hint: str) -> None:
         self.title, self.hint = title, hint
 
-    HEIGHT = "a height", "use chainq show {} or chainq block {}"
+    HEIGHT = (
+        "a height, or a row id",
+        "use chainq show {} or chainq block {} for a height; no command takes the row ids in the column id",
+    )
     TRANSACTION = "a transaction ID", "use chainq show {} or chainq transaction {}"
     ADDRESS = "an address", "use chainq show {} or chainq address-transactions {}"
     PROGRAM = "a program ID", "use chainq show {} or chainq program-transactions {} FUNCTION"

@@ -100,7 +100,7 @@ USAGE: list[tuple[list[str], str]] = [
     (["transaction", ID[:20] + ID[21] + ID[20] + ID[22:]], "checksum"),
     (["transaction", "ab1fh02nl67hdnfzz5uv5g0n0yxy9ytelnl2uuf74sqrpp4g2z6yvzs6ccl9d"], "a block hash"),
     (["transaction", "rows.txt"], "invalid transaction ID 'rows.txt': expected at1 at its beginning;"),
-    (["transaction", "12345"], "this is a height; use chainq show 12345 or chainq block 12345"),
+    (["transaction", "12345"], "this is a height, or a row id; use chainq show 12345 or chainq block 12345"),
     (["transaction", f"{ID[:8]}…{ID[-6:]}"], "shortened by a table; use --no-trunc"),
     (["block", ID], f"this is a transaction ID; use chainq show {ID} or chainq transaction {ID}"),
     (["block", "latest", f"{ID[:8]}…{ID[-6:]}"], "shortened by a table; use --no-trunc"),
