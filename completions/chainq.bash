@@ -19,7 +19,7 @@ _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
 _chainq_row --rewind text 'Fetch the last N or more blocks again. The run then resumes'
 _chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE'
-_chainq_row --max-age text 'With --checkpoint or --follow, exit with code 6 if the tip is older: 10m, 2h, 7d'
+_chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d. Needs --checkpoint or --follow'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty'
 _chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned
 _chainq_row --limit text 'Stop after N rows'

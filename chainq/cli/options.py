@@ -215,7 +215,7 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
     adopt: bool = switch("Without a checkpoint, resume 10 heights back in -o FILE.")
     max_age: str | None = option(
-        "AGE", "With --checkpoint or --follow, exit with code 6 if the tip is older: 10m, 2h, 7d."
+        "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."
     )
     follow: bool = switch(
         "Keep running and print new blocks.\fWithout --checkpoint, -o FILE must be new or empty.", names="--follow -f"
