@@ -112,16 +112,21 @@ def _meant_member(name: str, known: list[str]) -> str:
 
 
 def _near(name: str, columns: Sequence[Column]) -> list[str]:
-    """Return paths that are near: by their last part, else by likeness; case does not matter."""
+    """Return paths that are near: by their last part, else by likeness; case, `_` and `-` do not matter first."""
     paths = [column.path for column in columns]
-    lower, (array, brackets, rest) = name.lower(), name.partition("[]")
+    folded, (array, brackets, rest) = _folded(name), name.partition("[]")
     for found in alike(array, paths) if brackets else ():
         if known_column(f"{found}[]{rest}", columns):
             return [f"{found}[]{rest}"]
     nested = _nested(paths)
-    whole = [path for path in paths if path.lower() == lower]
-    if ends := whole or [path for path in (*paths, *nested) if path.lower().endswith(f".{lower}")]:
+    whole = [path for path in paths if _folded(path) == folded]
+    if ends := whole or [path for path in (*paths, *nested) if _folded(path).endswith(f".{folded}")]:
         return ends[:3]
     lasts, inside = ({path.rpartition(".")[2]: path for path in reversed(some)} for some in (paths, nested))
     near = alike(name, paths, 3) or [lasts[found] for found in alike(name.rpartition(".")[2], lasts, 3)]
     return near or [inside[found] for found in alike(name, inside, 1)]
+
+
+def _folded(name: str) -> str:
+    """Return a name without case, `_` and `-`, which tell `transactionId` from `transaction_id`."""
+    return re.sub("[-_]", "", name.lower())

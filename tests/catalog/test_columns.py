@@ -45,6 +45,9 @@ def test_members_of_items_are_known(name: str) -> None:
         ("aborted_transaction_ids[].x", " (did you mean aborted_transaction_ids?)"),
         ("authority.subdag.subdag[]", " (did you mean authority.subdag.subdag?)"),
         ("transctions[].status", " (did you mean transactions[].status?)"),
+        ("blockHash", " (did you mean block_hash?)"),
+        ("coinbaseTarget", " (did you mean header.metadata.coinbase_target?)"),
+        ("Header.Metadata.last-coinbase-target", " (did you mean header.metadata.last_coinbase_target?)"),
     ],
 )
 def test_other_members_are_not(name: str, hint: str) -> None:
