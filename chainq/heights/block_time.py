@@ -27,7 +27,7 @@ TIMES = "a date (2024-06-02), a time (2024-06-02T11:36), an age (90m, 2h, 7d), '
 def parse_age(text: str, parameter: str) -> float:
     """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError, which names the parameter."""
     if not _AGE.fullmatch(text.strip()):
-        expected = "expected a number with a unit, such as 90s, 90m, 2h or 7d"
+        expected = f"expected a number with a unit ({', '.join(_UNIT)}), such as 90s, 90m, 2h or 7d"
         raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {expected}", quoted(text)))
     return sum(float(number) * _UNIT[unit] for number, unit in _PART.findall(text))
 

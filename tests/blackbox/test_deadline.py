@@ -126,4 +126,4 @@ def test_2_a_deadline_is_an_age(chainq: Program, nowhere: str) -> None:
     """A number needs a unit, as in --max-age."""
     ran = chainq("block", "5", "--deadline", "10", url=nowhere)
     assert ran.code == 2
-    assert "invalid --deadline '10': expected a number with a unit" in ran.err
+    assert "invalid --deadline '10': expected a number with a unit (s, min, m, h, d, w, mo, y), such as" in ran.err
