@@ -7,7 +7,7 @@ from chainq.text.width import terminal_width
 
 _OPTIONS = r"-{1,2}[A-Za-z][^\s;,]*(?: [^\s;,()-][^\s;,()]*)?"
 _COMMAND = re.compile(
-    rf"(?<= )(?:(?:chainq|pipx?|uv|export|python3?)(?: [^\s;,()-][^\s;,()]*){{1,4}}(?: {_OPTIONS})*"
+    rf"(?<=[ (])(?:(?:chainq|pipx?|uv|export|python3?)(?: [^\s;,()-][^\s;,()]*){{1,4}}(?: {_OPTIONS})*"
     rf"|{_OPTIONS}(?: {_OPTIONS})*|'[^']{{1,80}}'(?=[ ;,.)]|$))"
 )
 _JOINED = "\0"  # stands for a space that must not become the end of a line; no message has it

@@ -30,6 +30,14 @@ def test_a_command_stays_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_a_command_in_parentheses_stays_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "records: missing heights 10000-19999 (chainq export records 10000:20000 --to ds writes them)"
+    assert at_60_columns(text, monkeypatch) == [
+        "records: missing heights 10000-19999",
+        "  (chainq export records 10000:20000 --to ds writes them)",
+    ]
+
+
 def test_a_command_that_is_longer_than_a_line_has_no_line_break(monkeypatch: pytest.MonkeyPatch) -> None:
     command = "chainq records --url http://127.0.0.1:8080/v1/service --start 120 --end 500 --no-header"
     assert at_60_columns(f"chainq: some of it is missing; {command}; then look again", monkeypatch) == [
