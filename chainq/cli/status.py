@@ -15,12 +15,13 @@ from chainq.cli.output import form_of, on_terminal
 from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
+from chainq.process.signals import STOPPED
 from chainq.resume.checkpoint import State, recorded
-from chainq.resume.kept_file import in_use, is_checkpoint
+from chainq.resume.kept_file import in_use, is_checkpoint, of_lock
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import age, counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
-from chainq.text.width import terminal_width, wrap
+from chainq.text.width import terminal_width
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
@@ -46,7 +47,8 @@ class Status(NamedTuple):
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
     of a data set, those of later heights than the first gap. `start`: the first height of an output, or
     of a table with partitions. `running`: whether a run or an export has its lock now.
-    `unfinished`: whether an export began to write the table, and neither succeeded nor is running.
+    `unfinished`: whether an export began to write the table, and neither succeeded nor is running; whether a run of a
+    checkpoint was killed while it wrote.
     """
 
     target: str
@@ -140,10 +142,13 @@ def run(given: "StatusCommand") -> None:
 
 
 def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqError | None]:
-    """Return the statuses of the targets that can be read, and one error for all others; raise it if there are none."""
+    """Return the statuses of the targets that can be read, and one error for all others; raise it if there are none.
+
+    Lock files, which `*.ckpt*` names as well, are skipped unless there is nothing else.
+    """
     groups: dict[str, Group] = {}
     unread: ChainqError | None = None
-    for target in dict.fromkeys(targets):
+    for target in dict.fromkeys([target for target in targets if of_lock(Path(target)) is None] or targets):
         try:
             groups[target] = statuses(target, now)
         except ChainqError as error:
@@ -159,11 +164,16 @@ def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqE
 def statuses(target: str, now: float) -> Group:
     """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
     if (path := Path(target)).is_file():
+        if checkpoint := of_lock(path):
+            hint = f"chainq status {shlex.quote(str(checkpoint))}"
+            raise UsageError(f"{printable(target)} is the lock file of a checkpoint", printable(hint))
         if path.stat().st_size and not is_checkpoint(path):
             others = [str(other) for other in sorted(path.parent.iterdir()) if _is_of(other, path)]
             hint = f"chainq status {shlex.quote(others[0])}" if others else "pass its --checkpoint FILE or an export"
             raise UsageError(f"{printable(target)} is not a checkpoint", printable(hint))
-        return Group([_of_checkpoint(target, now)._replace(running=in_use(path))])
+        before, status = in_use(path), _of_checkpoint(target, now)
+        running = in_use(path)
+        return Group([status._replace(running=running, unfinished=status.unfinished and not (before or running))])
     if not path.exists() and in_use(path):
         raise UsageError(f"no checkpoint {printable(target)} yet", f"{IN_PROGRESS}, and has recorded nothing so far")
     from chainq.stored.data_set import inside
@@ -194,7 +204,7 @@ def _of_checkpoint(target: str, now: float) -> Status:
         last, command = known.positions[-1], printable(str(known.query.get("command", "")))
         rows, size = None if last.total is UNSET else last.total, last.length if known.output else None
         return _of_runs(target, command, last.next, known.state, now)._replace(
-            rows=rows, bytes=size, start=known.positions[0].next
+            rows=rows, bytes=size, start=known.positions[0].next, unfinished=known.writing
         )
     entries = kept.book.entries
     return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(
@@ -360,7 +370,10 @@ def _failure(found: Sequence[Status]) -> list[str]:
     """Return the last error of a checkpoint, or of a data set, whose tables share it; nothing after a later success."""
     failure = found[0].failure
     if failure is not None and failure >= max(one.success or 0 for one in found):
-        return _wrapped(f"last error, {utc(failure)}: {found[0].error}")
+        error = found[0].error
+        return _wrapped(
+            f"{error}, {utc(failure)}" if error.startswith(STOPPED) else f"last error, {utc(failure)}: {error}"
+        )
     return []
 
 
@@ -380,6 +393,8 @@ def _line(status: Status) -> str:
     parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
     if status.running:
         parts.append(IN_PROGRESS)
+    if status.unfinished:
+        parts.append("a run was killed")
     if status.rows is not None:
         parts.append(counted(status.rows, "row"))
     if status.bytes is not None:
@@ -391,8 +406,12 @@ def _line(status: Status) -> str:
 
 
 def _wrapped(text: str) -> list[str]:
-    """Return the lines of a text, of which a terminal breaks none inside a word."""
-    return wrap(text, terminal_width()) if on_terminal(None) else [text]
+    """Return the lines of a text, which on a terminal are wrapped as messages are."""
+    if not on_terminal(None):
+        return [text]
+    from chainq.text.prose import wrapped
+
+    return wrapped(text).split("\n")
 
 
 def _missing(status: Status) -> str:
@@ -434,6 +453,6 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
         return IncompleteError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))
     if status.missing:
         return IncompleteError(f"{name}: {_missing(status)}")
-    if status.unfinished:
+    if status.unfinished and status.rows_above is not None:  # of a data set: the next run mends a checkpoint
         return IncompleteError(f"{status.target}: {_unfinished([status])}", "run it again")
     return None

@@ -189,12 +189,13 @@ def _shown(key: str, value: object) -> str:
 
 
 class Recorded(msgspec.Struct):
-    """The fields of a checkpoint for readers without its lock: `query`, `positions`, `output`, `lag` and `state`."""
+    """The fields of a checkpoint for readers without its lock, as in `Content`."""
 
     chainq: int
     query: dict[str, Any]
     positions: list[Position]
     output: str = ""
+    writing: bool = False
     lag: int = 0
     state: State = State()
 

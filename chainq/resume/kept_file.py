@@ -86,6 +86,11 @@ def in_use(path: Path) -> bool:
     return bool(real.name) and is_locked(_lock_of(real))
 
 
+def of_lock(path: Path) -> Path | None:
+    """Return the checkpoint whose lock file a file is, None for any other file."""
+    return path.with_suffix("") if path.suffix == ".lock" and path.is_file() and not path.stat().st_size else None
+
+
 def _lock_of(path: Path) -> Path:
     """Return the lock file of a checkpoint; a path without a name as it is, because it cannot be a file."""
     return path.with_name(path.name + ".lock") if path.name else path

@@ -204,7 +204,7 @@ def test_the_checkpoint_shows_each_change_at_once(chainq: Program) -> None:
         process.terminate()
         assert finish(process).code == -signal.SIGTERM
         status = chainq("status", "kept").out.decode()
-        assert status.endswith("Z: stopped by SIGTERM\n")
+        assert re.search(r"\nstopped by SIGTERM, [0-9-]+ [0-9:]+Z\n$", status)
         assert "in progress" not in status
 
 

@@ -1,5 +1,6 @@
 """chainq status: how far a checkpoint or an export has come, from its files, for people and for monitoring."""
 
+import fcntl
 import json
 import os
 import re
@@ -63,6 +64,22 @@ def test_a_checkpoint(chainq: Program) -> None:
     assert third["failure"] > third["success"]
     assert "could not reach" in third["error"]
     assert re.search(r"\nlast error, [0-9-]+ [0-9:]+Z: .*could not reach", chainq("status", str(job.kept)).out.decode())
+
+
+def test_a_killed_run_shows_until_the_next_one(chainq: Program) -> None:
+    """As the checkpoint records it; it is no reason for --max-age to fail, because the next run mends the file."""
+    with serving(Moving(50)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+        assert seen(chainq, job.kept)["unfinished"] is False
+        job.kept.write_bytes(job.kept.read_bytes().replace(b'"writing": false', b'"writing": true'))
+        assert seen(chainq, job.kept)["unfinished"] is True
+        assert ", a run was killed, 51 rows, " in chainq("status", str(job.kept), "--max-age", "1h").out.decode()
+        with Path(f"{job.kept}.lock").open("rb") as lock:  # as of a run in progress
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            assert seen(chainq, job.kept)["unfinished"] is False
+        said(job(), 0)
+        assert seen(chainq, job.kept)["unfinished"] is False
 
 
 @pytest.mark.parametrize("change", ["gone", "shorter", "a folder"])
@@ -238,6 +255,10 @@ def test_several_targets(chainq: Program, server: Servers) -> None:
     assert [one["target"] for one in json.loads(some.out)] == ["a.ckpt", "b.ckpt"]
     assert re.search(r"no data set at nothere\b.*no data set at gone\b", one_line(some, 2))
     assert chainq("status", "nothere", "gone", "--json").out == b""
+    with_locks = chainq("status", "a.ckpt", "a.ckpt.lock", "b.ckpt", "b.ckpt.lock", "--json")
+    assert [one["target"] for one in json.loads(with_locks.out)] == ["a.ckpt", "b.ckpt"]
+    lone = chainq("status", "a.ckpt.lock")
+    assert one_line(lone, 2) == "chainq status: a.ckpt.lock is the lock file of a checkpoint; chainq status a.ckpt\n"
 
 
 def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
