@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
-from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt
+from chainq.cli.identity import prepare, read_keys, recorded_owner
 from chainq.cli.output import form_of, on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
@@ -72,7 +72,7 @@ def run(given: BalanceCommand) -> None:
         options = connect.service_options(given, patient=given.watch, lake=given.lake or "")
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
-        identity = {"owner": owner_hash(addresses, recorded_salt(given.checkpoint)), "start": start}
+        identity = {"owner": recorded_owner(addresses, given.checkpoint), "start": start}
         identity["url"] = mask_url(service.url)
         kept = stack.enter_context(Checkpoint(given.checkpoint, identity, start, len(addresses)))
         keeper = stack.enter_context(

@@ -57,20 +57,19 @@ def warn_readable(file: Path | None, warn: Callable[[str], None]) -> None:
         warn(f"other users can read {quoted(str(file))}; chmod 600 {quote(str(file))}")
 
 
-def owner_hash(addresses: Sequence[str], salt: bytes) -> str:
-    """Return what a checkpoint knows the addresses by: the salt and a hash, both as hexadecimal digits.
+def recorded_owner(addresses: Sequence[str], checkpoint: Path | None) -> str:
+    """Return what a checkpoint knows the addresses by: a salt and a hash, as hexadecimal digits; "" without checkpoint.
 
-    Slow on purpose: the addresses of a chain are known, and whoever finds a checkpoint could try them all.
+    The salt is that of the checkpoint, or a new one. The hash is slow on purpose: the addresses of a chain are known,
+    and whoever finds a checkpoint could try them all.
     """
+    if checkpoint is None:
+        return ""
+    try:
+        recorded = msgspec.json.decode(checkpoint.read_bytes(), type=_Checkpoint).query.owner
+        salt = bytes.fromhex(recorded.partition(":")[0])
+    except (OSError, ValueError, RecursionError):  # what is wrong with the file shows later
+        salt = b""
+    salt = salt or os.urandom(SALT_BYTES)
     digest = hashlib.scrypt("\n".join(sorted(addresses)).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
     return f"{salt.hex()}:{digest.hex()}"
-
-
-def recorded_salt(checkpoint: Path | None) -> bytes:
-    """Return the salt in a checkpoint; a new one if there is none. What is wrong with the file shows later."""
-    try:
-        text = checkpoint.read_bytes() if checkpoint else b"{}"
-        salt = bytes.fromhex(msgspec.json.decode(text, type=_Checkpoint).query.owner.partition(":")[0])
-    except (OSError, ValueError, RecursionError):
-        salt = b""
-    return salt or os.urandom(SALT_BYTES)

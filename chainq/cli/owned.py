@@ -8,7 +8,7 @@ from chainq.catalog.methods import Column, Method
 from chainq.catalog.owned import COMMAND, PLAINTEXT, PLAINTEXT_JSON, needed, owned_method, readable
 from chainq.cli import connect, output
 from chainq.cli import run as run_command
-from chainq.cli.identity import owner_hash, prepare, read_keys, recorded_salt, warn_readable
+from chainq.cli.identity import prepare, read_keys, recorded_owner, warn_readable
 from chainq.cli.query import is_range, is_url, read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.errors import UsageError
@@ -39,7 +39,7 @@ def run(given: OwnedOptions) -> None:
     prepare(COMMAND, given.network)
     network = given.network
     found = read_keys(files, given)
-    identity = {"owner": owner_hash([key.address for key in found], recorded_salt(given.checkpoint))}
+    identity = {"owner": recorded_owner([key.address for key in found], given.checkpoint)}
     first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = connect.reporter(given)
     warn_readable(output.file_of(given), reporter.warn)

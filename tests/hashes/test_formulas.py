@@ -92,7 +92,8 @@ def test_a_header_of_an_older_era_is_not_checked() -> None:
 
 def test_without_the_sdk_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The extra is named that has it."""
-    monkeypatch.setitem(sys.modules, "aleo", None)
+    monkeypatch.delitem(sys.modules, "aleo._aleolib_mainnet", raising=False)
+    monkeypatch.setattr("chainq.hashes.sdk.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="recomputing hashes needs the aleo-sdk package") as raised:
         hashes.__wrapped__()
     assert raised.value.hint == f"install it with: {install_command('hashes')}"
