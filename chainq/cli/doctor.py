@@ -52,7 +52,7 @@ def run(given: DoctorCommand) -> None:
             diagnosis = diagnose(prober, url, stated, service.dialect.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
-    with open_sink(None, pager=True) as sink:
+    with open_sink(None, pager=reporter.warn) as sink:
         sink.write((_json(diagnosis) if form else _table(diagnosis)).encode())
         saved = save is not None and _save(given, diagnosis, url, options, bool(headers), reporter)
         if not form and diagnosis.dialect is not None:

@@ -189,7 +189,7 @@ def _list(export: Export, query: ExportQuery, service: Service, reporter: Report
     settings = output.settings(ESTIMATES, OutputOptions())
     plan = export.plan()
     found = list(estimates(plan, service)) if plan else []
-    with open_sink(None, pager=True) as sink:
+    with open_sink(None, pager=reporter.warn) as sink:
         writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
         writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
         writer.close()

@@ -45,7 +45,8 @@ def run(given: "RpcOptions") -> None:
         sent = msgspec.Raw(compact)
     options, terminal = connect.service_options(given), on_terminal(None)
     color = use_color(given.color, terminal=terminal)
-    with connect.open_service(options, connect.reporter(given)) as service, open_sink(None, pager=True) as sink:
+    reporter = connect.reporter(given)
+    with connect.open_service(options, reporter) as service, open_sink(None, pager=reporter.warn) as sink:
         if given.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return

@@ -66,7 +66,9 @@ class SingleRun:
             self.account = Account(self.query, self.settings, mask_url(self.service.url))
         made = self.account.receipt if self.account else None
         self.limit = self.query.limit
-        with open_sink(self.settings.file, pager=not self.settings.can.binary, receipt=made) as sink:
+        with open_sink(
+            self.settings.file, pager=None if self.settings.can.binary else self.reporter.warn, receipt=made
+        ) as sink:
             self._draw(sink)
             if self.query.bounds is not None:
                 self._begin_range(self.query.bounds)

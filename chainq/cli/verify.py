@@ -99,7 +99,7 @@ def run(given: VerifyCommand) -> None:
             journal = open_journal(opened, ResumeSettings(given.checkpoint, output=settings.file), identity)
             sink = journal.sink
         else:
-            sink = opened.enter_context(open_sink(settings.file, pager=not settings.can.binary))
+            sink = opened.enter_context(open_sink(settings.file, pager=None if settings.can.binary else reporter.warn))
         opened.enter_context(_failure_recorded(journal))
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)

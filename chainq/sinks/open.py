@@ -22,14 +22,15 @@ MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 def open_sink(
     path: Path | None,
     *,
-    pager: bool = False,
+    pager: "Callable[[str], None] | None" = None,
     append: bool = False,
     recorded: "Recorded | None" = None,
     receipt: "Callable[[int, str], FileReceipt] | None" = None,
 ) -> Sink:
     """Return the sink for `-o PATH`; for standard output if `path` is None.
 
-    `pager`: the user's pager shows it if standard output is a terminal. `append`: append to rows of earlier runs, if
+    `pager`: the user's pager shows it if standard output is a terminal; takes a warning if there is no such program.
+    `append`: append to rows of earlier runs, if
     `path` is a regular file or does not exist; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
     receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another run
     is appending to it, IncompleteError if it is not as recorded.
@@ -40,10 +41,10 @@ def open_sink(
         if sys.stdout is None:
             raise OutputError("standard output is closed")
         sys.stdout.flush()
-        if pager and os.isatty(1) and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
+        if pager is not None and os.isatty(1) and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
             from chainq.sinks import pager as pagers
 
-            if words := pagers.command():
+            if words := pagers.command(pager):
                 return pagers.PagerSink(words)
         return StreamSink(1, "standard output")
     try:

@@ -5,24 +5,35 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Callable
 from types import FrameType
 
 from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed
 from chainq.sinks.base import Sink
+from chainq.text.sanitize import quoted
 
 # As gh and git start less: end if all fits on the screen, keep colors, leave the screen as it is.
 _SETTINGS = {"LESS": "FRX", "LV": "-c"}
 
 
-def command() -> list[str]:
-    """Return the program and its arguments from CHAINQ_PAGER, else PAGER; empty if unset, missing, or `cat`."""
-    text = os.environ.get("CHAINQ_PAGER", os.environ.get("PAGER", ""))
+def command(warn: Callable[[str], None]) -> list[str]:
+    """Return the program and its arguments from CHAINQ_PAGER, else PAGER; empty if unset, missing, or `cat`.
+
+    `warn` takes one line about a missing program.
+    """
+    name = "CHAINQ_PAGER" if "CHAINQ_PAGER" in os.environ else "PAGER"
+    text = os.environ.get(name, "")
     try:
         words = shlex.split(text)
-    except ValueError:
+    except ValueError:  # a quote that does not end
+        words = [text]
+    if not words or words[0] == "cat":
         return []
-    return words if words and words[0] != "cat" and shutil.which(words[0]) else []
+    if shutil.which(words[0]) is None:
+        warn(f"{name}: no program {quoted(words[0])}; the output is shown without a pager")
+        return []
+    return words
 
 
 class PagerSink(Sink):

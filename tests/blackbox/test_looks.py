@@ -144,7 +144,8 @@ def test_a_pager_shows_what_goes_to_a_terminal(chainq: Program) -> None:
     assert shown(chainq, *LAST, CHAINQ_PAGER="sed s/^/page:/").startswith("page:")
     assert shown(chainq, *LAST, PAGER="sed s/^/page:/").startswith("page:")
     assert shown(chainq, *LAST, PAGER="sed s/^/page:/", CHAINQ_PAGER="").lstrip("\x1b[1m ").startswith("height")
-    assert shown(chainq, *LAST, CHAINQ_PAGER="no-such-pager", NO_COLOR="1").startswith("height")
+    for value in ("no-such-pager -x", "'sed"):
+        assert shown(chainq, *LAST, CHAINQ_PAGER=value, NO_COLOR="1").startswith("height")
     assert shown(chainq, "blocks", "--last", "5000", CHAINQ_PAGER="head -n 1", NO_COLOR="1").count("\n") == 1
     assert chainq(*LAST, url="demo:", env={"CHAINQ_PAGER": "sed s/^/page:/"}).out.startswith(b"{")
 

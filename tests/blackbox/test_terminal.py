@@ -263,3 +263,12 @@ def test_a_message_is_wrapped_between_words_on_a_terminal(chainq: Program) -> No
     shown, _ = seen(chainq, *command, columns=60)
     assert shown.count("\n") > 1 and max(map(len, shown.splitlines())) <= 60
     assert shown.split() == whole.split()
+
+
+@pytest.mark.parametrize("words", [("latest", "--url", "demo:", "--text"), ("records", "--columns", "help")])
+def test_a_missing_pager_is_a_warning(words: tuple[str, ...], chainq: Program) -> None:
+    """It names the variable, and the output goes on without the pager."""
+    plain, _ = seen(chainq, *words)
+    warning = "chainq: warning: {}: no program 'no-such'; the output is shown without a pager\r\n{}"
+    assert seen(chainq, *words, PAGER="no-such -R") == (warning.format("PAGER", plain), 0)
+    assert seen(chainq, *words, PAGER="cat", CHAINQ_PAGER="no-such") == (warning.format("CHAINQ_PAGER", plain), 0)
