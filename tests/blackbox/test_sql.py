@@ -44,6 +44,15 @@ def exported(chainq: Program, lake: Path) -> Program:
     return chainq
 
 
+@pytest.fixture(scope="module")
+def gapped(tmp_path_factory: pytest.TempPathFactory, lake: Path, server: Servers) -> Program:
+    """A program in whose folder is a data set `lake` with records of more heights, and none between; to be read."""
+    chainq = Program(tmp_path_factory.mktemp("gapped"))
+    shutil.copytree(lake, chainq.home / "lake")
+    assert chainq("export", "records", "2650:2700", "--to", "lake", "-w", "1", "-q", url=server()).code == 0
+    return chainq
+
+
 def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
     """Each command is a table, typed, and hyphens are underscores; the partition is the column start."""
     rows = [json.loads(row) for row in truth.rows("records", 2400, 2500)]
@@ -111,23 +120,22 @@ def test_tables_of_queries_that_need_their_columns(query: str, due: int, exporte
     assert list(json.loads(ran.out).values()) == [due]
 
 
-def test_heights_between_partitions_that_are_missing(exported: Program, server: Servers) -> None:
+def test_heights_between_partitions_that_are_missing(gapped: Program, chainq: Program, server: Servers) -> None:
     """Exit code 6 names them, for the tables of the query only; with --partial the rest is queried, with a warning."""
-    words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
-    assert exported("export", *words, url=server()).code == 0
+    shutil.copytree(gapped.home / "lake", chainq.home / "lake")
     query = "select count(*) from records r join blocks b on r.height = b.height"
-    line = one_line(exported("sql", "lake", query, "-q"), 6)
+    line = one_line(chainq("sql", "lake", query, "-q"), 6)
     writes = "chainq export records 2500:2650 --to lake"
     lacks = LACKS.format("heights 2500-2649")
     assert line == f"chainq sql: {lacks}; {writes} writes them; --partial, or a filter on height, leaves them out\n"
-    ran = exported("sql", "lake", query, "--partial")
+    ran = chainq("sql", "lake", query, "--partial")
     assert ran.code == 0
     ends = "blocks: heights 2400-2499 only; the tables of the query span heights 2400-2699"
     assert ran.err.splitlines() == [f"chainq: warning: {text}" for text in (LACKS.format("heights 2500-2649"), ends)]
-    ran = exported("sql", "lake", "select count(*) from blocks")
+    ran = chainq("sql", "lake", "select count(*) from blocks")
     assert (ran.code, ran.err) == (0, "")
-    assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
-    assert exported("sql", "lake", query, "-q").code == 0
+    assert chainq(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
+    assert chainq("sql", "lake", query, "-q").code == 0
 
 
 def test_tables_that_end_at_different_heights(exported: Program, server: Servers) -> None:
@@ -150,69 +158,84 @@ def test_tables_that_end_at_different_heights(exported: Program, server: Servers
     assert exported("sql", "lake", joined, "-q").err == ""
 
 
+BOUNDS = {
+    "height between 2300 and 2450": "2300-2450",
+    "height between 2450 and 2600": "2450-2600",
+    "height >= 2300 and height < 2601": "2300-2600",
+    "height = 3000": "3000",
+    "height >= 2300": "from 2300 on",
+    "height > 1000000000": "from 1000000001 on",
+    "height >= 2500": "from 2500 on",
+    "height < 2400": "up to 2399",
+    "height < 0": None,
+    "height <= 2700": "up to 2700",
+    "height between 0 and 2450": "0-2450",
+    "height >= 0": None,
+    "height >= 2400": None,
+    "height >= 2450": None,
+    "height < 2450": None,
+    "height < 2500": None,
+    "height between 2400 and 2499": None,
+    "start = 2450": None,
+    "program_id = 'credits.aleo'": None,
+    "true": None,
+}
+
+
 @pytest.mark.parametrize(
-    ("condition", "asked"),
-    [
-        ("height between 2300 and 2450", "2300-2450"),
-        ("height between 2450 and 2600", "2450-2600"),
-        ("height >= 2300 and height < 2601", "2300-2600"),
-        ("height = 3000", "3000"),
-        ("height >= 2300", "from 2300 on"),
-        ("height > 1000000000", "from 1000000001 on"),
-        ("height >= 2500", "from 2500 on"),
-        ("height < 2400", "up to 2399"),
-        ("height < 0", None),
-        ("height <= 2700", "up to 2700"),
-        ("height between 0 and 2450", "0-2450"),
-        ("height >= 0", None),
-        ("height >= 2400", None),
-        ("height >= 2450", None),
-        ("height < 2450", None),
-        ("height < 2500", None),
-        ("height between 2400 and 2499", None),
-        ("start = 2450", None),
-        ("program_id = 'credits.aleo'", None),
-        ("true", None),
-    ],
+    "condition",
+    some(
+        BOUNDS,
+        *("height between 2300 and 2450", "height between 2450 and 2600", "height = 3000", "height >= 2300"),
+        *("height >= 2500", "height < 2400", "height < 0", "height <= 2700", "height >= 0", "height < 2500"),
+        *("height between 2400 and 2499", "program_id = 'credits.aleo'"),
+    ),
 )
-def test_a_filter_with_a_bound_outside_the_table(condition: str, asked: str | None, exported: Program) -> None:
+def test_a_filter_with_a_bound_outside_the_table(condition: str, exported: Program) -> None:
     """The result lacks heights that the query names: one warning. An open end asks for what there is, if anything."""
-    query = f"select count(*) from records where {condition}"  # noqa: S608
+    query, asked = f"select count(*) from records where {condition}", BOUNDS[condition]  # noqa: S608
     ran = exported("sql", "lake", query)
     said = f"records: heights 2400-2499 only; the query asks for height{'' if asked == '3000' else 's'} {asked}"
     assert (ran.code, ran.err) == (0, f"chainq: warning: {said}\n" if asked else ""), ran.err
-    assert exported("sql", "lake", query, "-q").err == ""
+    if condition == "height = 3000":
+        assert exported("sql", "lake", query, "-q").err == ""
 
 
 @pytest.mark.parametrize(
     ("condition", "heights"),
-    [
-        ("r.height < 2500", [(2400, 2500)]),
-        ("r.height >= 2650 and r.program_id <> ''", [(2650, 2700)]),
-        ("r.height in (2401, 2660)", [(2401, 2402), (2660, 2661)]),
-        ("r.height < 2410 or r.height > 2690", [(2400, 2410), (2691, 2700)]),
-        ("start = 2650", [(2650, 2700)]),
+    some(
+        [
+            ("r.height < 2500", ((2400, 2500),)),
+            ("r.height >= 2650 and r.program_id <> ''", ((2650, 2700),)),
+            ("r.height in (2401, 2660)", ((2401, 2402), (2660, 2661))),
+            ("r.height < 2410 or r.height > 2690", ((2400, 2410), (2691, 2700))),
+            ("start = 2650", ((2650, 2700),)),
+            ("r.height < 2501", None),
+            ("r.height < 2410 or r.program_id = ''", None),
+            ("r.height >= 2649", None),
+        ],
+        ("r.height >= 2650 and r.program_id <> ''", ((2650, 2700),)),
+        ("r.height in (2401, 2660)", ((2401, 2402), (2660, 2661))),
+        ("start = 2650", ((2650, 2700),)),
         ("r.height < 2501", None),
         ("r.height < 2410 or r.program_id = ''", None),
-        ("r.height >= 2649", None),
-    ],
+        several=True,
+    ),
 )
 def test_a_gap_that_the_filter_excludes(
-    condition: str, heights: list[tuple[int, int]] | None, exported: Program, server: Servers, truth: Truth
+    condition: str, heights: tuple[tuple[int, int], ...] | None, gapped: Program, truth: Truth
 ) -> None:
     """The heights of the query decide: if it needs none of the missing ones, its result is complete."""
-    words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
-    assert exported("export", *words, url=server()).code == 0
     query = f"select count(*) as n from records r where {condition}"  # noqa: S608
     lacks = LACKS.format("heights 2500-2649")
-    ran = exported("sql", "lake", query, "--jsonl", "--partial")
+    ran = gapped("sql", "lake", query, "--jsonl", "--partial")
     if heights is None:
-        assert lacks in one_line(exported("sql", "lake", query), 6)
+        assert lacks in one_line(gapped("sql", "lake", query), 6)
         assert (ran.code, ran.err) == (0, f"chainq: warning: {lacks}\n")
         return
     due = b'{"n":%d}\n' % sum(len(truth.rows("records", *bounds)) for bounds in heights)
     assert (ran.code, ran.out, ran.err) == (0, due, "")
-    ran = exported("sql", "lake", query, "--jsonl")
+    ran = gapped("sql", "lake", query, "--jsonl")
     assert (ran.code, ran.out, ran.err) == (0, due, "")
 
 
@@ -250,11 +273,12 @@ def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program,
         receipt.unlink()
     lacks = LACKS.format(f"heights {start}-{start + 49}")
     query = "select count(distinct start) as n from records"
-    assert lacks in one_line(exported("sql", "lake", query), 6)
+    line = one_line(exported("sql", "lake", query), 6)
+    writes = f"chainq export records {start}:{start + 50} --to lake"
+    assert lacks in line
+    assert f"{writes} writes them" in line
     ran = exported("sql", "lake", query, "--jsonl", "--partial")
     assert (ran.code, ran.out, ran.err) == (0, b'{"n":1}\n', f"chainq: warning: {lacks}\n")
-    writes = f"chainq export records {start}:{start + 50} --to lake"
-    assert f"{writes} writes them" in exported("sql", "lake", query).err
     assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
     assert exported("sql", "lake", query, "--jsonl").out == b'{"n":2}\n'
 
@@ -264,28 +288,22 @@ def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
     for command in ("records", "blocks", "full-blocks"):
         path = exported.home / f"lake/{command}/start=000002450/data.parquet"
         path.write_bytes(bytes(path.stat().st_size))
-    for table, height, last in (
-        ("records", "height", 5),
-        ("blocks", "height", 1),
-        ("full_blocks", '"header.metadata.height"', 1),
+    for table, height, wheres in (
+        ("records", "height", ("height = 2449", "height in (2401, 2410)", "start < 2450", "start = 2400")),
+        ("blocks", "height", ("height < 2450",)),
+        ("full_blocks", '"header.metadata.height"', ('"header.metadata.height" < 2450',)),
     ):
-        for where in (
-            f"{height} < 2450",
-            f"{height} = 2449",
-            f"{height} in (2401, 2410)",
-            "start < 2450",
-            "start = 2400",
-        )[:last]:
-            query = f"select coalesce(max({height}), 0) < 2450 as inside from {table} where {where}"  # noqa: S608
-            ran = exported("sql", "lake", query, "--jsonl")
-            assert (ran.code, ran.out) == (0, b'{"inside":true}\n'), ran.err
+        each = [f"select max({height}) as h from {table} where {where}" for where in wheres]  # noqa: S608
+        query = f"select coalesce(max(h), 0) < 2450 as inside from ({' union all '.join(each)})"  # noqa: S608
+        ran = exported("sql", "lake", query, "--jsonl")
+        assert (ran.code, ran.out) == (0, b'{"inside":true}\n'), ran.err
         line = one_line(exported("sql", "lake", f"select * from {table} where {height} > 2440"), 6)  # noqa: S608
         assert "start=000002450/data.parquet of lake is damaged" in line
 
 
 @pytest.mark.parametrize(
     ("where", "places"),
-    some(product(["", "where height >= 0"], [8, 24]), ("where height >= 0", 8), several=True),
+    some(product(["", "where height >= 0"], [5, 24]), ("where height >= 0", 5), several=True),
 )
 def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
     """In the pages that a query reads, and the number of rows in a footer: exit code 6 and no other result."""
@@ -312,13 +330,12 @@ def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
     assert f"is damaged: {rows} rows, the receipt names {int(rows) + 1}" in one_line(exported("sql", "lake", query), 6)
 
 
-def test_a_damaged_file_beside_a_gap(exported: Program, server: Servers) -> None:
+def test_a_damaged_file_beside_a_gap(gapped: Program, chainq: Program) -> None:
     """With --partial the query fails because of the file; it was to leave out the gap."""
-    words = ("records", "2650:2700", "--to", "lake", "-w", "1", "-q")
-    assert exported("export", *words, url=server()).code == 0
-    path = exported.home / "lake/records/start=000002450/data.parquet"
+    shutil.copytree(gapped.home / "lake", chainq.home / "lake")
+    path = chainq.home / "lake/records/start=000002450/data.parquet"
     path.write_bytes(bytes(path.stat().st_size))
-    line = one_line(exported("sql", "lake", "select max(record_ciphertext) from records", "--partial", "-q"), 6)
+    line = one_line(chainq("sql", "lake", "select max(record_ciphertext) from records", "--partial", "-q"), 6)
     assert "start=000002450/data.parquet of lake is damaged" in line
     assert "--partial" not in line
 
@@ -377,12 +394,19 @@ def test_names_with_dots_and_brackets(exported: Program) -> None:
     ("query", "typed"),
     [
         ("select ratifications, ratifications as r from full_blocks limit 3", "json json"),
-        ("select list(height order by height) as aborted_transaction_ids, count(*) as finalize from blocks", "json n"),
-        ("select [{'a': 1}] as transactions, {'timestamp': 'x', 'other': null} as finalize", "json json"),
-        ('select [1, 2] as transactions, [7]::int[1] as "transaction.fee.transition.inputs"', "json json"),
+        (
+            """select list(height order by height) as aborted_transaction_ids, count(*) as finalize,
+                [{'a': 1}] as transactions, {'timestamp': 'x', 'other': null} as ratifications from blocks""",
+            "json n json json",
+        ),
+        (
+            """select [1, 2] as transactions, [7]::int[1] as "transaction.fee.transition.inputs",
+                18446744073709551615::ubigint as height, 'rejected' as status""",
+            "json json n text",
+        ),
         ("select 'x' as timestamp, 1.5 as height, true as coinbase_target, null as ratifications", "text n b n"),
-        ("select 18446744073709551615::ubigint as height, 'rejected' as status", "n text"),
     ],
+    ids=["lists", "counts", "arrays", "values"],
 )
 def test_names_of_columns_choose_no_type(query: str, typed: str, exported: Program) -> None:
     """A result may have any names: its Parquet types and values are those of DuckDB, lists and structs as JSON text."""
@@ -426,39 +450,57 @@ def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "due"),
+    "due",
     [
-        ("'inf'::double", "inf"),
-        pytest.param("'-inf'::float", "-inf", marks=pytest.mark.search),
-        pytest.param("'nan'::double", "nan", marks=pytest.mark.search),
-        ("[1.5, 'inf'::double]", [1.5, "inf"]),
-        ("interval 1 month", "1 month"),
-        pytest.param("interval '3 days 1 second'", "3 days 00:00:01", marks=pytest.mark.search),
-        ("'infinity'::date", "infinity"),
-        pytest.param("date '9999-12-31'", "9999-12-31", marks=pytest.mark.search),
-        ("'-infinity'::timestamptz", "-infinity"),
-        ("timestamptz '2024-02-03 04:05:06.5+01'", "2024-02-03T03:05:06.5Z"),
-        pytest.param("timestamp '2024-02-03 04:05:06'", "2024-02-03T04:05:06", marks=pytest.mark.search),
-        ("timestamp_ns '2024-02-03 04:05:06.123456789'", "2024-02-03T04:05:06.123456789"),
-        pytest.param("time '24:00:00'", "24:00:00", marks=pytest.mark.search),
-        pytest.param("[timestamptz '2024-02-03 04:05:06']", ["2024-02-03T04:05:06Z"], marks=pytest.mark.search),
-        ("[interval 1 month]", None),
-        pytest.param("[timestamp_ns '2024-02-03 04:05:06.123456789']", None, marks=pytest.mark.search),
-        ("{'a': 'infinity'::date}", None),
-        pytest.param("map {'-infinity'::timestamp: 1}", None, marks=pytest.mark.search),
+        {
+            "'inf'::double": "inf",
+            "'-inf'::float": "-inf",
+            "'nan'::double": "nan",
+            "[1.5, 'inf'::double]": [1.5, "inf"],
+            "[timestamptz '2024-02-03 04:05:06']": ["2024-02-03T04:05:06Z"],
+        },
+        {
+            "interval 1 month": "1 month",
+            "interval '3 days 1 second'": "3 days 00:00:01",
+            "'infinity'::date": "infinity",
+            "date '9999-12-31'": "9999-12-31",
+            "'-infinity'::timestamptz": "-infinity",
+            "timestamptz '2024-02-03 04:05:06.5+01'": "2024-02-03T03:05:06.5Z",
+            "timestamp '2024-02-03 04:05:06'": "2024-02-03T04:05:06",
+            "timestamp_ns '2024-02-03 04:05:06.123456789'": "2024-02-03T04:05:06.123456789",
+            "time '24:00:00'": "24:00:00",
+        },
     ],
+    ids=["numbers", "times"],
 )
-def test_values_that_json_or_python_lacks(value: str, due: object, exported: Program) -> None:
-    """They are exact texts, beside which order and names stay; an array or object that cannot hold one is exit 2."""
-    query = f"select {value} as v, height from blocks order by height desc limit 2; -- newest"  # noqa: S608
+def test_values_that_json_or_python_lacks(due: dict[str, object], exported: Program) -> None:
+    """They are exact texts, beside which order and names stay."""
+    values = ", ".join(f"{value} as v{number}" for number, value in enumerate(due))
+    query = f"select {values}, height from blocks order by height desc limit 2; -- newest"  # noqa: S608
     ran = exported("sql", "lake", query, "--jsonl")
-    if due is None:
-        line = one_line(ran, 2)
-        assert "the column 'v' of type " in line
-        assert "cannot hold exactly; cast the dates, times or intervals in it to VARCHAR" in line
-    else:
-        assert ran.code == 0, ran.err
-        assert [json.loads(row) for row in ran.rows] == [{"v": due, "height": 2499}, {"v": due, "height": 2498}]
+    assert ran.code == 0, ran.err
+    names = [*(f"v{number}" for number in range(len(due))), "height"]
+    found = [list(json.loads(row).items()) for row in ran.rows]
+    assert found == [list(zip(names, [*due.values(), height], strict=True)) for height in (2499, 2498)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    some(
+        [
+            "[interval 1 month]",
+            "[timestamp_ns '2024-02-03 04:05:06.123456789']",
+            "{'a': 'infinity'::date}",
+            "map {'-infinity'::timestamp: 1}",
+        ],
+        *("[interval 1 month]", "{'a': 'infinity'::date}"),
+    ),
+)
+def test_values_that_an_array_or_object_cannot_hold(value: str, exported: Program) -> None:
+    """Exit 2, and what to do."""
+    line = one_line(exported("sql", "lake", f"select {value} as v, height from blocks", "--jsonl"), 2)  # noqa: S608
+    assert "the column 'v' of type " in line
+    assert "cannot hold exactly; cast the dates, times or intervals in it to VARCHAR" in line
 
 
 @pytest.mark.parametrize(
@@ -790,9 +832,9 @@ def test_charts_of_a_result(exported: Program) -> None:
     assert stated.out.decode().splitlines() == [title, *bars, left_out], stated.err
     exact = "select * from (values (2, 18741942424705933850::uhugeint), (1, 3)) t(round, n)"
     assert [bar.split()[:2] for bar in chart(exact)[1:]] == [["2", "18,741,942,424,705,933,850"], ["1", "3"]]
-    rounded = "select * from (values ('a', 1162 / 3), ('b', 12345678.9), ('c', 1e20)) t(label, n)"
-    assert [bar.split()[:2] for bar in chart(rounded)[1:]] == [["a", "387.333"], ["b", "12,345,679"], ["c", "1e+20"]]
-    assert chart("select * from (values (null, 1)) t(label, n)")[1].split()[:2] == ["-", "1"]
+    rounded = "select * from (values ('a', 1162 / 3), ('b', 12345678.9), ('c', 1e20), (null, 1)) t(label, n)"
+    due = [["a", "387.333"], ["b", "12,345,679"], ["c", "1e+20"], ["-", "1"]]
+    assert [bar.split()[:2] for bar in chart(rounded)[1:]] == due
     long = chart("select repeat('long', 20) || n as label, n from range(2) t(n)")
     assert [bar.split()[0][-5:] for bar in long[1:]] == ["long0", "long1"]
     same = chart("select timestamp '2024-01-01' as t, height from blocks")
