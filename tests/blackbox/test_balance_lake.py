@@ -14,14 +14,16 @@ from harness.wallet import PUBLISHED, VARIABLE
 
 pytest.importorskip("pyarrow")
 
-END = FIRST + 100
+END = FIRST + 40
+HEIGHTS = "100:140"  # of the sample chain: one planted record, at 116
 
 
 def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     """The balance and the unspent records are those of the wallet; only heights beyond the export are requested."""
-    wallet = Wallet(2, FIRST + 20, "lake")
+    wallet = Wallet(2, FIRST + 5, "lake")
     for _ in range(6):
         wallet.act()
+    assert wallet.height < END
     service = Bank(wallet)
     service.tip = wallet.height = END + 15
     file = chainq.home / "keys"
@@ -30,7 +32,7 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     balance = ("balance", str(file), "--start", str(FIRST + 5), "--json", "-w", "1")
     owned = ("owned", f"{FIRST}:", "--unspent", "--view-key-file", str(file), "-w", "1")
     with serving(service) as url:
-        words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "50", "--to", "lake", "-q")
+        words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "20", "--to", "lake", "-q")
         assert chainq("export", *words, url=url).code == 0
         wallet.act()
         service.tip = wallet.height
@@ -47,6 +49,15 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     assert len(rows) == sum(totals[2] for totals in wallet.totals(END - 1).values())
 
 
+@pytest.fixture(scope="module")
+def owners(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """A program in whose folder is a data set `lake` with ownership rows only."""
+    chainq = Program(tmp_path_factory.mktemp("owners"))
+    words = ("ownership", "0:200", "--partition", "100", "--to", "lake", "-q")
+    assert chainq("export", *words, url="demo:").code == 0
+    return chainq
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [
@@ -61,23 +72,21 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
         ("owned 20:150", "or chainq export records 0:200 --to lake --url URL writes records, which tell them"),
     ],
 )
-def test_the_first_message_names_all_that_an_export_lacks(chainq: Program, command: str, told: str) -> None:
+def test_the_first_message_names_all_that_an_export_lacks(owners: Program, command: str, told: str) -> None:
     """One command writes what the rows need, whichever part of it would be read first."""
-    words = ("ownership", "0:200", "--partition", "100", "--to", "lake", "-q")
-    assert chainq("export", *words, url="demo:").code == 0
-    ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
+    ran = owners(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
     assert told in one_line(ran, 6)
 
 
 def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
     """To run it again does not help: the file is read again."""
-    words = ("chain", "ownership", "0:200", "--partition", "200", "--to", "lake", "-q")
+    words = ("chain", "ownership", "0:40", "--partition", "40", "--to", "lake", "-q")
     assert chainq("export", *words, url="demo:").code == 0
     path = chainq.home / "lake" / partition_name("full-blocks", 0)
     data = bytearray(path.read_bytes())
     data[len(data) // 3] ^= 1
     path.write_bytes(data)
-    for command in ("balance --end 200", "owned 0:200 --unspent"):
+    for command in ("balance --end 40", "owned 0:40 --unspent"):
         ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
         assert one_line(ran, 6).endswith("; see chainq verify lake\n")
 
@@ -85,12 +94,12 @@ def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
 def test_owned_shows_no_service_which_records_it_decrypts(chainq: Program, server: Servers) -> None:
     """Records and outputs that an export has are read from there, so nothing is requested for one record."""
     url, key = server("--tip", "299"), {VARIABLE: PUBLISHED.text}
-    words = ("chain", "ownership", "records", ":200", "--partition", "100", "--to", "lake", "-q")
+    words = ("chain", "ownership", "records", HEIGHTS, "--partition", "20", "--to", "lake", "-q")
     assert chainq("export", *words, url=url).code == 0
-    decrypted = ("owned", ":200", "--decrypt", "-w", "1")
+    decrypted = ("owned", HEIGHTS, "--decrypt", "-w", "1")
     ran = chainq(*decrypted, "-v", "--lake", "lake", url=url, env=key)
     assert ran.out == chainq(*decrypted, url=url, env=key).out
-    assert (ran.code, len(ran.rows), json.loads(ran.rows[0])["amount"]) == (0, 2, "1000000")
+    assert (ran.code, len(ran.rows), json.loads(ran.rows[0])["amount"]) == (0, 1, "2000000")
     assert "records/all" not in requests(ran.err)
     assert "chainTransaction" not in requests(ran.err)
 
@@ -103,11 +112,14 @@ def requests(log: str) -> str:
 def test_owned_reads_an_export_with_records(chainq: Program, server: Servers) -> None:
     """What the pages say to export is enough; without records the error names the whole partitions of the range."""
     url, key = server("--tip", "299"), {VARIABLE: PUBLISHED.text}
-    assert chainq("export", "chain", "ownership", ":300", "--partition", "100", "--to", "lake", "-q", url=url).code == 0
-    words = ("owned", "20:300", "--columns", "height,amount,sender", "-w", "1")
+    to = ("--partition", "20", "--to", "lake", "-q")
+    assert chainq("export", "chain", "ownership", HEIGHTS, *to, url=url).code == 0
+    words = ("owned", "105:140", "--columns", "height,amount,sender", "-w", "1")
     ran = chainq(*words, url="lake", env=key)
-    assert "lake has no table records; chainq export records 0:300 --to lake --url URL writes it\n" in one_line(ran, 6)
-    assert chainq("export", "records", ":300", "--partition", "100", "--to", "lake", "-q", url=url).code == 0
+    assert "lake has no table records; chainq export records 100:140 --to lake --url URL writes it\n" in one_line(
+        ran, 6
+    )
+    assert chainq("export", "records", HEIGHTS, *to, url=url).code == 0
     ran = chainq(*words, url="lake", env=key)
-    assert (ran.code, len(ran.rows)) == (0, 3), ran.err
+    assert (ran.code, len(ran.rows)) == (0, 1), ran.err
     assert ran.out == chainq(*words, url=url, env=key).out
