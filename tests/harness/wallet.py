@@ -64,16 +64,18 @@ def key_file(folder: Path, *keys: Key, mode: int = 0o600) -> str:
 class Holding(Service):
     """The sample service with these planted records, up to `tip`; keeps every byte that it was sent.
 
-    `first`: the height of the first one, where they are to stand 15 heights apart, or a few more.
+    `first`: the height of the first one, where they are to stand `apart` heights apart, or a few more.
     """
 
-    def __init__(self, owned: Sequence[Any], tip: int, faults: Faults = NO_FAULTS, first: int | None = None) -> None:
+    def __init__(
+        self, owned: Sequence[Any], tip: int, faults: Faults = NO_FAULTS, first: int | None = None, apart: int = 15
+    ) -> None:
         super().__init__(Chain(tip=tip, owned=owned), faults, DIALECT, tip=lambda: self.tip)
         self.tip = tip
         self.received: list[bytes] = []
         self.hook: Callable[[str], None] = lambda _: None
         if first is not None:
-            self.chain.__dict__["planted"] = dict(zip(self._places(first), owned, strict=False))
+            self.chain.__dict__["planted"] = dict(zip(self._places(first, apart), owned, strict=False))
 
     def respond(self, body: bytes) -> Reply:
         """As the service does, with the body kept."""
@@ -81,13 +83,13 @@ class Holding(Service):
         self.hook(json.loads(body)["method"] if body else "")  # a killed run may send half a request
         return super().respond(body)
 
-    def _places(self, height: int) -> Iterator[int]:
+    def _places(self, height: int, apart: int) -> Iterator[int]:
         while True:
             slots = self.chain.layout.plan(height).slots
             at = next((at for at, slot in enumerate(slots) if slot.function.program == "credits.aleo"), None)
             if at is not None:
                 yield self.chain.records.before(height) + at
-            height += 1 if at is None else 15
+            height += 1 if at is None else apart
 
     def planted(self, start: int, end: int) -> list[tuple[int, str, str]]:
         """Height, transition and `owner_x` of the planted records in a range of heights, in order."""
