@@ -47,7 +47,7 @@ LATER = (
 # `owned` and `balance` begin with a package that is only loaded; to recompute hashes takes no thread.
 HASHES = "chainq.hashes.trees"
 GROUPS = {
-    ("numpy", "pandas", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore", "chainq.verify.across"): {
+    ("numpy", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore", "chainq.verify.across"): {
         *("export", "verify", "sql", "--lake", "--fill", "--parquet"),
     },
     ("duckdb",): {"sql"},
