@@ -76,10 +76,10 @@ def test_a_key_of_several_that_owns_nothing_is_named(chainq: Program) -> None:
 def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) -> None:
     """The owner is a column only if there are several."""
     keys = [fresh_key() for _ in range(2)]
-    service = Holding([record for key in keys for record in fresh_records(key.address, 2)], 200, first=0)
+    service = Holding([record for key in keys for record in fresh_records(key.address, 2)], 60, first=0)
     file = key_file(chainq.home, *keys)
     with serving(service) as url:
-        ran = chainq("owned", "0:120", "--unspent", "--table", "--view-key-file", file, url=url, env={"COLUMNS": "200"})
+        ran = chainq("owned", "0:50", "--unspent", "--table", "--view-key-file", file, url=url, env={"COLUMNS": "200"})
     assert ran.out.decode().split()[:4] == ["height", "timestamp", "amount", "owner"]
     assert ran.out.decode().splitlines()[-1] == "credits.aleo: 4 records, 6.000000 credits"
     assert (ran.code, ran.err) == (0, "")
@@ -89,13 +89,14 @@ def test_several_keys_have_a_column_and_unspent_ones_the_total(chainq: Program) 
 def test_no_id_is_broken_into_lines(columns: int, chainq: Program) -> None:
     """A sender that the first record does not have: its column has room for it, or it is not shown."""
     file = key_file(chainq.home, PUBLISHED, fresh_key())
-    words = ("owned", "0:500", "--table", "--view-key-file", file)
+    words = ("owned", "0:120", "--table", "--view-key-file", file)
     ran = chainq(*words, url="demo:", env={"COLUMNS": str(columns)})
-    head, *rows = ran.out.decode().splitlines()[:5]
-    assert [row.split()[0] for row in rows] == ["29", "116", "261", "464"]
+    head, first, second = ran.out.decode().splitlines()[:3]
+    assert [row.split()[0] for row in (first, second)] == ["29", "116"]
     assert ("sender" in head) is (columns > 100)
-    assert all(("aleo15yr…ex0vuv" in row) is (columns > 100) for row in rows[1::2])
-    assert max(map(len, (head, *rows))) <= columns
+    assert "aleo15yr…ex0vuv" not in first
+    assert ("aleo15yr…ex0vuv" in second) is (columns > 100)
+    assert max(map(len, (head, first, second))) <= columns
 
 
 def test_named_columns_are_printed_as_before(chainq: Program) -> None:
@@ -125,7 +126,10 @@ def test_a_member_is_a_column(chainq: Program, path: str) -> None:
     assert ran.out.decode().splitlines() == [f"height,{path}", "116,2000000u64"]
 
 
-@pytest.mark.parametrize("format_", ["jsonl", "json", "csv", "table", "tsv", "text", "parquet"])
+@pytest.mark.parametrize(
+    "format_",
+    some(["jsonl", "json", "csv", "table", "tsv", "text", "parquet"], "jsonl", "csv", "table", "parquet"),
+)
 def test_a_member_does_not_change_other_columns(chainq: Program, format_: str) -> None:
     """The plaintext and the amount are the same, whatever member is selected with them."""
     rows = []
@@ -196,8 +200,8 @@ def test_what_spends_a_record_is_first_and_needs_its_option(chainq: Program) -> 
     """At 80 columns the answer to --spent is shown, its height at 50 too; without an option, the error names it."""
     key = fresh_key()
     made = [tagged(key, one) for one in fresh_records(key.address, 2)]
-    spent = ("owned", "0:120", "--spent", "--view-key-file", key_file(chainq.home, key))
-    with serving(Holding(made, 200, first=0)) as url:
+    spent = ("owned", "0:20", "--spent", "--view-key-file", key_file(chainq.home, key))
+    with serving(Holding(made, 40, first=0)) as url:
         shown = chainq(*spent, "--table", url=url, env={"COLUMNS": "80"})
         narrow = chainq(*spent, "--table", url=url, env={"COLUMNS": "50"})
         named = chainq(*spent, "--columns", "height,spent_height", "--csv", url=url)

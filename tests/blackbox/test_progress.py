@@ -179,7 +179,7 @@ def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """How far, the share and what is waited for are there at any width, and room for ^C at the end of the line."""
-    child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=columns)
+    child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", holding(8).url, columns=columns)
     child.expect(re.compile(rf"{SOME}/200,000 heights[^\r]*[0-9]+%[^\r]*\r\n[^\r]*nothing new for", re.DOTALL))
     line = screen(child.before + child.after, columns)[-2]  # what came after may end in the middle of a drawing
     assert len(line) <= columns - 3
@@ -189,7 +189,7 @@ def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callabl
 def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> None:
     """The seconds count down while the service refuses calls, and the bar is there from the first call on."""
     with server.own("--rate-limit", "3", "--rate-window", "3600", "--retry-after", "40") as (url, _):
-        child = started(chainq, "records 0:200K -o x.jsonl", url)
+        child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", url)
         shown = r"held back by the service for ([0-9]+) s"
         child.expect(shown)
         first = int(child.match[1])
@@ -204,14 +204,14 @@ def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> No
 def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
     """After a failure that may pass: how long until the next attempt, and what failed."""
     with server.own("--fail-rate", "1") as (url, _):
-        child = started(chainq, "records 0:200K -o x.jsonl", url)
+        child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", url)
         child.expect(r"retrying in [0-9]+ s: http[^\r]*HTTP 503")
         assert all(line.startswith("chainq") for line in interrupted(child))
 
 
 def test_a_bar_says_after_which_request_it_waits(chainq: Program, holding: Callable[[int], Holding]) -> None:
     """A server that needs minutes for a wide range looks hung: the bar has the last request that ended."""
-    child = started(chainq, "records 0:200K -o x.jsonl", holding(8).url, columns=120)
+    child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", holding(8).url, columns=120)
     child.expect(r"nothing new for [0-9]+ s after records/all heights [0-9]+-[0-9]+")
     child.close(force=True)
 
@@ -226,15 +226,15 @@ def test_a_bar_before_the_first_response(chainq: Program, holding: Callable[[int
 def test_verify_of_an_export_counts_up_to_its_total(chainq: Program, server: Servers) -> None:
     """The heights of each table are compared, so the total is that of all tables."""
     pytest.importorskip("pyarrow")
-    ran = chainq("export", "blocks", "records", "0:4K", "--partition", "1K", "--to", "lake", "-w", "1", url=server())
+    ran = chainq("export", "blocks", "records", "0:200", "--partition", "50", "--to", "lake", "-w", "1", url=server())
     assert ran.code == 0, ran.err
     child = started(chainq, "verify lake --full -w 1", server())
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
     drawn = re.findall(r"([0-9,]+)/([0-9,]+) heights of tables", child.logfile_read.getvalue())
-    assert {total for _, total in drawn} == {"8,000"}
-    assert all(0 <= int(done.replace(",", "")) <= 8000 for done, _ in drawn)
+    assert {total for _, total in drawn} == {"400"}
+    assert all(0 <= int(done.replace(",", "")) <= 400 for done, _ in drawn)
 
 
 def test_totals_follow_a_run_that_has_ended(chainq: Program) -> None:
@@ -295,7 +295,7 @@ def test_rows_behind_a_pipe_are_whole(pipe: str, bars: bool, chainq: Program) ->
 def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) -> None:
     """The bar is gone before the balance is there, and no totals follow; elsewhere they count the rows compared."""
     pytest.importorskip("aleo")
-    child = started(chainq, "balance --end 500 --workers 1", server())
+    child = started(chainq, "balance --end 50 --workers 1", server())
     child.expect(pexpect.EOF)
     child.close()
     text = child.logfile_read.getvalue()
@@ -304,8 +304,8 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     assert lines[0].startswith("program") and lines[-1].startswith("This is the private balance"), lines
     assert not any(line.startswith("chainq: ") for line in lines), lines
     elsewhere = "> balance"
-    child = started(chainq, "balance --end 500 --workers 1", server(), shell=elsewhere)
-    child.expect(rf"500 full blocks, {SOME} rows in ")
+    child = started(chainq, "balance --end 50 --workers 1", server(), shell=elsewhere)
+    child.expect(rf"50 full blocks, {SOME} rows in ")
     child.close(force=True)
 
 
@@ -328,7 +328,7 @@ def test_block_hashes_are_counted(name: str, chainq: Program, server: Servers) -
     """`verify --hashes` of files reads their blocks twice; the bar says which of the two it does, and moves again."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("aleo")
-    blocks = 100
+    blocks = 30
     words = ["export", "full-blocks", "--to", name] if name == "lake" else ["full-blocks", "-o", name]
     assert chainq(*words, f"0:{blocks}", url=server("--sealed", str(blocks))).code == 0
     child = started(chainq, f"verify {name} --hashes --workers 1", "demo:")
