@@ -35,17 +35,24 @@ def everything(root: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in root.rglob("*")}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path, package: str) -> None:
+def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path) -> None:
     """No file and no folder comes, and a healthy data set stays healthy for every command."""
     url, lake = server("--tip", "400"), chainq.home / "lake"
-    words = ("export", *PACKAGES[package], "100:400", "--to", "lake", "--partition", "100", "-q")
-    assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path)), 2)
-    assert not lake.exists()
-    assert chainq("export", "blocks", "100:400", "--to", "lake", "--partition", "100", "-q", url=url).code == 0
+
+    def refused(package: str) -> None:
+        words = ("export", *PACKAGES[package], "100:130", "--to", "lake", "--partition", "10", "-q")
+        (tmp_path / package).mkdir(exist_ok=True)
+        assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path / package)), 2)
+
+    for package in PACKAGES:
+        refused(package)
+        assert not lake.exists(), package
+    made = ("export", "blocks", "100:130", "--to", "lake", "--partition", "10", "-w", "1", "-q")
+    assert chainq(*made, url=url).code == 0
     before = everything(lake)
-    one_line(chainq(*words, url=url, env=without(package, tmp_path)), 2)
-    assert everything(lake) == before
+    for package in PACKAGES:
+        refused(package)
+        assert everything(lake) == before, package
     assert [one["command"] for one in json.loads(chainq("status", "lake", "--json").out)] == ["blocks"]
     assert chainq("status", "lake", "--max-age", "1d").code == 0
     assert chainq("sql", "lake", "select count(*) from blocks").err == ""

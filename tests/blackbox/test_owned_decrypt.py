@@ -12,12 +12,12 @@ from harness.wallet import Holding, fresh_key, fresh_records, key_file
 
 pytest.importorskip("aleo")
 
-RANGE = ("--start", "0", "--end", "60", "--decrypt", "--columns", "record_name,sender,plaintext")
+RANGE = ("--start", "0", "--end", "35", "--decrypt", "--columns", "record_name,sender,plaintext")
 
 
 def decrypted(chainq: Program, records: list[Planted], key: Any) -> tuple[Any, list[dict[str, Any]]]:
     """The run of `owned --decrypt` on a service with these records, and its rows."""
-    with serving(Holding(records, 100, first=0)) as url:
+    with serving(Holding(records, 40, first=0)) as url:
         ran = chainq("owned", *RANGE, "--view-key-file", key_file(chainq.home, key), url=url)
     return ran, [json.loads(row) for row in ran.rows]
 
@@ -55,9 +55,9 @@ def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tupl
     A warning says if others can read that.
     """
     key, home = fresh_key(), chainq.home
-    base = ("owned", "--start", "0", "--end", "60", *kept, "--view-key-file", key_file(home, key), "-o")
+    base = ("owned", "--start", "0", "--end", "20", *kept, "--view-key-file", key_file(home, key), "-o")
     (home / "old.jsonl").touch(0o644)
-    with serving(Holding(fresh_records(key.address, 2), 100, first=0)) as url:
+    with serving(Holding(fresh_records(key.address, 2), 30, first=0)) as url:
 
         def mode(file: str, *words: str) -> int:
             (home / "kept").unlink(missing_ok=True)

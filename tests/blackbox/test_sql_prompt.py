@@ -61,16 +61,24 @@ def typist(chainq: Program) -> Iterator[Typist]:
     typist.child.close(force=True)
 
 
+@pytest.fixture(scope="module")
+def open_prompt(program: Program) -> Iterator[Typist]:
+    """The same for tests that do not end it."""
+    typist = Typist(program, "--url", "demo:", "--last", "50")
+    yield typist
+    typist.child.close(force=True)
+
+
 def test_a_query_reads_what_an_export_wrote_since(chainq: Program) -> None:
     """New partitions and a new table, in the folder whose prompt is open."""
-    export = ("export", "--to", "lake", "--partition", "100", "-q", "--url", "demo:")
-    assert chainq(*export, "blocks", "100:300").code == 0
+    export = ("export", "--to", "lake", "--partition", "10", "-w", "1", "-q", "--url", "demo:")
+    assert chainq(*export, "blocks", "100:120").code == 0
     typist = Typist(chainq, "lake")
     try:
-        assert re.search(r"\n *200\r?\n", typist("select count(*) as n from blocks;"))
-        assert chainq(*export, "blocks", "records", "100:400").code == 0
-        assert re.search(r"\n *300\r?\n", typist("select count(*) as n from blocks;"))
-        assert re.search(r"\n *399\r?\n", typist("select max(height) as top from records;"))
+        assert re.search(r"\n *20\r?\n", typist("select count(*) as n from blocks;"))
+        assert chainq(*export, "blocks", "records", "100:130").code == 0
+        assert re.search(r"\n *30\r?\n", typist("select count(*) as n from blocks;"))
+        assert re.search(r"\n *129\r?\n", typist("select max(height) as top from records;"))
     finally:
         typist.child.close(force=True)
 
@@ -123,29 +131,29 @@ def test_the_schema_names_each_column_of_a_result(chainq: Program) -> None:
         assert ("start" in columns) == (words == ["lake"])
 
 
-def test_a_long_result_is_cut(typist: Typist) -> None:
+def test_a_long_result_is_cut(open_prompt: Typist) -> None:
     """A table has the first 40 rows and the number of the others; the next query runs as usual."""
-    shown = typist("select height from blocks order by height;")
+    shown = open_prompt("select height from blocks order by height;")
     heights = [int(line) for line in shown.splitlines() if line.strip().isdigit()]
     assert heights == list(range(2_999_951, 2_999_991))
     assert "\n… 10 more rows; chainq sql -o FILE 'QUERY' writes all" in shown
-    assert "… 1 more row;" in typist("select height from blocks limit 41;")
-    assert "more row" not in typist("select height from blocks limit 40;")
-    shown = typist("select * from blocks;")  # each row takes many lines
+    assert "… 1 more row;" in open_prompt("select height from blocks limit 41;")
+    assert "more row" not in open_prompt("select height from blocks limit 40;")
+    shown = open_prompt("select * from blocks;")  # each row takes many lines
     assert shown.count("block_hash ") == 3
     assert "\n… 47 more rows; " in shown
-    assert "… more than 100,000 more rows; " in typist("select range as n from range(1000000), blocks;")
-    assert re.search(r"\n *50\r?\n", typist("select count(*) as n from blocks;"))
+    assert "… more than 100,000 more rows; " in open_prompt("select range as n from range(1000000), blocks;")
+    assert re.search(r"\n *50\r?\n", open_prompt("select count(*) as n from blocks;"))
 
 
-def test_where_a_query_ends(typist: Typist) -> None:
+def test_where_a_query_ends(open_prompt: Typist) -> None:
     """At a semicolon that is not inside a comment or a text; what follows it may be a comment."""
-    assert re.search(r"\n *50\r?\n", typist("select count(*) as n -- blocks;\rfrom blocks;"))
-    assert "50" in typist("select count(*) as n from blocks; -- done")
-    assert "a;b" in typist("select 'a;\rb' as x, count(*) as n from blocks;".replace("\r", ""))
-    assert re.search(r"\n *50\r?\n", typist("select count(*) as n /* all;\rof them */ from blocks;"))
-    assert ".tables" in typist(".help;")
-    assert re.search(r"\n  height +BIGINT", typist(".schema blocks;"))
+    assert re.search(r"\n *50\r?\n", open_prompt("select count(*) as n -- blocks;\rfrom blocks;"))
+    assert "50" in open_prompt("select count(*) as n from blocks; -- done")
+    assert "a;b" in open_prompt("select 'a;\rb' as x, count(*) as n from blocks;".replace("\r", ""))
+    assert re.search(r"\n *50\r?\n", open_prompt("select count(*) as n /* all;\rof them */ from blocks;"))
+    assert ".tables" in open_prompt(".help;")
+    assert re.search(r"\n  height +BIGINT", open_prompt(".schema blocks;"))
 
 
 def test_commands_after_an_unfinished_query(typist: Typist, chainq: Program) -> None:

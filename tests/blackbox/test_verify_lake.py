@@ -463,7 +463,7 @@ def test_a_partition_between_two_of_another_chain(program: Program, server: Serv
 def test_a_link_that_is_broken_in_all_tables_is_one_finding(program: Program, server: Servers, tmp_path: Path) -> None:
     """One block that names another one before it, at an edge of partitions: named once, and repaired in each table."""
     root, findings = tmp_path / "lake", tmp_path / "findings.jsonl"
-    words = ("export", "chain", "--to", str(root), "100:300", "--partition", "100", "-w", "1", "-q")
+    words = ("export", "chain", "--to", str(root), "190:210", "--partition", "10", "-w", "1", "-q")
     assert program(*words, url=server("--tip", "400", "--broken-link", "200")).code == 6
     assert program("verify", str(root), "-o", str(findings)).code == 6
     (found,) = map(json.loads, findings.read_text().splitlines())
