@@ -24,7 +24,7 @@ from chainq.stored.receipt import Receipt, entry_of, parse_entry  # noqa: E402
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 COMMANDS = ("blocks", "records", "transitions", "ownership")
-START = 200  # of the partition in the middle
+START = 40  # of the partition in the middle
 Rng = random.Random
 Damage = Callable[[Path, Rng], set[tuple[str, str]]]
 """Does something to a data set, and returns the commands and checks that must tell it."""
@@ -35,7 +35,7 @@ def exported(program: Program, server: Servers) -> Path:
     """A data set of three partitions for each command."""
     root = program.home / "lake"
     url = server("--tip", "400")
-    ran = program("export", *COMMANDS, "100:400", "--partition", "100", "--to", str(root), "-w", "1", "-q", url=url)
+    ran = program("export", *COMMANDS, "20:80", "--partition", "20", "--to", str(root), "-w", "1", "-q", url=url)
     assert ran.code == 0, ran.err
     return root
 
@@ -119,7 +119,7 @@ def rewritten(root: Path, rng: Rng) -> set[tuple[str, str]]:
 
 
 def swapped(root: Path, _: Rng) -> set[tuple[str, str]]:
-    exchange(root, file_of(root, "records"), file_of(root, "records", 300))
+    exchange(root, file_of(root, "records"), file_of(root, "records", 60))
     return {("records", "misplaced")}
 
 
@@ -156,7 +156,7 @@ def a_gap(root: Path, _: Rng) -> set[tuple[str, str]]:
 
 
 def off_the_grid(root: Path, _: Rng) -> set[tuple[str, str]]:
-    path = file_of(root, "records", START + 50)
+    path = file_of(root, "records", START + 10)
     path.parent.mkdir()
     shutil.copy(file_of(root, "records"), path)
     return {("records", "grid"), ("records", "receipt")}
@@ -229,7 +229,7 @@ def doubled_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
 
 def altered_record(root: Path, rng: Rng) -> set[tuple[str, str]]:
     row = row_in(root, "records", rng)
-    other = parquet.read_table(file_of(root, "records", 300))["block_hash"][0].as_py()
+    other = parquet.read_table(file_of(root, "records", 60))["block_hash"][0].as_py()
     rewrite(root, "records", lambda table: with_value(table, "block_hash", row, other), forged=True)
     return {("records", "altered")}
 
@@ -303,7 +303,7 @@ def test_whatever_was_done_to_the_files_is_found(
     assert ran.code == 6, ran.err
     found = [json.loads(row) for row in ran.rows]
     assert {(row["command"], row["check"]) for row in found} >= due, found
-    assert all(START <= row["height"] <= 400 for row in found), found
+    assert all(START <= row["height"] <= 80 for row in found), found
     assert ("; remove the foreign files yourself" in ran.err) == any(row["check"] == "foreign" for row in found)
 
 
@@ -311,7 +311,7 @@ def test_a_data_set_as_it_was_written_has_no_finding(exported: Path, program: Pr
     """Nothing is wrong, nothing is printed, and no network is needed."""
     ran = program("verify", str(exported))
     assert (ran.code, ran.out) == (0, b"")
-    assert ran.err.startswith("chainq: heights 100-399: no findings in 300 blocks, ")
+    assert ran.err.startswith("chainq: heights 20-79: no findings in 60 blocks, ")
     odd = program("verify", str(exported), "-o", "found.gz")
     said = "chainq verify: chainq writes no .gz files; use --format jsonl | gzip > found.gz\n"
     assert (odd.code, odd.err) == (2, said)
@@ -336,16 +336,16 @@ def test_commands_may_end_at_different_heights(program: Program, server: Servers
     """What one command has beyond the end of another has nothing to be compared with; equal ends are one warning."""
     root, url = tmp_path / "lake", server("--tip", "400")
     for heights, commands in (
-        ("100:250", ("blocks", "ownership")),
-        ("100:290", ("records",)),
-        ("100:270", ("transitions",)),
+        ("20:50", ("blocks", "ownership")),
+        ("20:58", ("records",)),
+        ("20:54", ("transitions",)),
     ):
-        ran = program("export", *commands, heights, "--partition", "100", "--to", str(root), "-w", "1", "-q", url=url)
+        ran = program("export", *commands, heights, "--partition", "20", "--to", str(root), "-w", "1", "-q", url=url)
         assert ran.code == 0, ran.err
     ran = program("verify", str(root))
     assert (ran.code, ran.out) == (0, b""), ran.out
-    assert "blocks, ownership: heights 100-249 only; the data set spans heights 100-289" in ran.err
-    assert "transitions: heights 100-269 only; the data set spans heights 100-289" in ran.err
+    assert "blocks, ownership: heights 20-49 only; the data set spans heights 20-57" in ran.err
+    assert "transitions: heights 20-53 only; the data set spans heights 20-57" in ran.err
     assert ran.err.count("warning") == 2
 
 
@@ -353,18 +353,18 @@ def test_a_gap_is_one_finding_and_repaired_as_one(program: Program, server: Serv
     """A gap from within one partition, in several tables, of files that are gone with and without their receipts."""
     root, url, findings = tmp_path / "lake", server("--tip", "700"), tmp_path / "findings.jsonl"
     tables = ("blocks", "records")
-    for heights in ("100:150", "300:600"):
-        ran = program("export", *tables, heights, "--partition", "100", "--to", str(root), "-w", "1", "-q", url=url)
+    for heights in ("20:30", "60:120"):
+        ran = program("export", *tables, heights, "--partition", "20", "--to", str(root), "-w", "1", "-q", url=url)
         assert ran.code == 0, ran.err
     for table in tables:
-        file_of(root, table, 300).unlink()
-        for path in (file_of(root, table, 400), *receipts(root, table, 400)):
+        file_of(root, table, 60).unlink()
+        for path in (file_of(root, table, 80), *receipts(root, table, 80)):
             path.unlink()
     assert program("verify", str(root), "-o", str(findings)).code == 6
     (found,) = [json.loads(row) for row in findings.read_text().splitlines()]
-    assert (found["check"], found["command"], found["height"]) == ("missing", "blocks,records", 150)
-    assert (found["expected"], found["end"]) == ("heights 150-499", 500)
-    assert found["repair"].startswith("chainq export blocks records 100:500 --to ")
+    assert (found["check"], found["command"], found["height"]) == ("missing", "blocks,records", 30)
+    assert (found["expected"], found["end"]) == ("heights 30-99", 100)
+    assert found["repair"].startswith("chainq export blocks records 20:100 --to ")
     ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=url)
     assert ran.code == 0, ran.err
     assert ": 8 partitions" in ran.err
@@ -393,7 +393,7 @@ def test_a_file_of_findings_repairs_a_data_set(
     shutil.copytree(exported, root)
     due = damage(root, random.Random(1))  # noqa: S311  # no secret
     assert program("verify", str(root), "-o", str(findings)).code == 6
-    places = {(row["command"], row["height"] // 100) for row in map(json.loads, findings.read_text().splitlines())}
+    places = {(row["command"], row["height"] // 20) for row in map(json.loads, findings.read_text().splitlines())}
     ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=url)
     assert ran.code == 0, ran.err
     assert f": {len(places)} partition" in ran.err, (due, ran.err)
@@ -409,7 +409,7 @@ def test_the_command_of_a_finding_writes_its_partition_anew(
     shutil.copytree(exported, root)
     rewritten(root, random.Random(1))  # noqa: S311  # no secret
     words = json.loads(program("verify", str(root), "--jsonl").rows[0])["repair"].split()
-    assert words[:4] == ["chainq", "export", "records", "200:300"]
+    assert words[:4] == ["chainq", "export", "records", "40:60"]
     assert program(*words[1:], "-w", "1", "-q", url=server("--tip", "400")).code == 0
     assert program("verify", str(root)).code == 0
 
@@ -421,19 +421,19 @@ def test_a_partition_of_another_chain_is_one_finding(
     """With its receipt or without: named once, not compared with other tables, and repaired without its neighbors."""
     root, other, findings = tmp_path / "lake", tmp_path / "other", tmp_path / "findings.jsonl"
     shutil.copytree(exported, root)
-    words = ("export", "records", "200:300", "--to", str(other), "--partition", "100", "-w", "1", "-q")
+    words = ("export", "records", "40:60", "--to", str(other), "--partition", "20", "-w", "1", "-q")
     assert program(*words, url=server("--tip", "400", "--seed", "8")).code == 0
     if receipt:
-        for path in receipts(root, "records", 200):
+        for path in receipts(root, "records", START):
             path.unlink()
-    for path in [file_of(other, "records", 200), *(receipts(other, "records", 200) if receipt else ())]:
+    for path in [file_of(other, "records", START), *(receipts(other, "records", START) if receipt else ())]:
         shutil.copy(path, root / path.relative_to(other))
     ran = program("verify", str(root), "-o", str(findings))
-    assert "; not compared: records of heights 200-299; " in ran.err
+    assert "; not compared: records of heights 40-59; " in ran.err
     assert "--full shows which rows" not in ran.err
     (found,) = map(json.loads, findings.read_text().splitlines())
     check = "link" if receipt else "receipt"
-    assert (found["height"], found["end"], found["command"], found["check"]) == (200, 300, "records", check)
+    assert (found["height"], found["end"], found["command"], found["check"]) == (40, 60, "records", check)
     assert found["found"].endswith(
         ": a partition that links to neither neighbor" if receipt else ": a file of another chain"
     )
@@ -540,10 +540,10 @@ def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program
     """One that is no range is a data set; one that is a range too is read as heights, with a warning."""
     for name in ("k9", "2024"):
         (program.home / name).symlink_to(exported)
-    assert "no findings in 300 blocks" in program("verify", "k9").err
+    assert "no findings in 60 blocks" in program("verify", "k9").err
     ran = program("verify", "2024", url=server("--tip", "400"))
     assert "2024 is read as heights; for the file or folder of that name use ./2024" in ran.err
-    assert "no findings in 300 blocks" in program("verify", "./2024").err
+    assert "no findings in 60 blocks" in program("verify", "./2024").err
     assert "the highest is" in one_line(program("verify", "1" * 5000), 2)
 
 
@@ -553,21 +553,21 @@ def test_a_file_off_the_grid_is_named(exported: Path, program: Program, tmp_path
     shutil.copytree(exported, root)
     off_the_grid(root, random.Random(0))  # noqa: S311  # no secret
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
-    assert {row["height"] for row in found} == {START + 50}
-    removes = f"rm -rf {root}/records/start=000000250"
+    assert {row["height"] for row in found} == {START + 10}
+    removes = f"rm -rf {root}/records/start=000000050"
     assert {row["check"]: row["repair"] for row in found} == {"grid": removes, "receipt": None}
     (row,) = [row for row in found if row["check"] == "grid"]
-    assert row["found"].endswith("in records/start=000000250/data.parquet")
+    assert row["found"].endswith("in records/start=000000050/data.parquet")
 
 
-@pytest.mark.parametrize(("start", "strays"), [(400, ()), (800, (800,)), (0, ()), (600, (600, 700))])
+@pytest.mark.parametrize(("start", "strays"), [(80, ()), (160, (160,)), (0, ()), (120, (120, 140))])
 def test_a_partition_without_a_receipt_far_from_all_others(
     start: int, strays: tuple[int, ...], exported: Path, program: Program, server: Servers, tmp_path: Path
 ) -> None:
     """A file that no export left there is to be removed; one that adjoins the partitions, to be written again."""
     root, other, url = tmp_path / "lake", tmp_path / "other", server("--tip", "900")
     shutil.copytree(exported, root)
-    words = ("records", f"{start}:{start + 100 * max(1, len(strays))}", "--partition", "100", "-w", "1", "-q")
+    words = ("records", f"{start}:{start + 20 * max(1, len(strays))}", "--partition", "20", "-w", "1", "-q")
     assert program("export", *words, "--to", str(other), url=url).code == 0
     shutil.copytree(other / "records", root / "records", dirs_exist_ok=True)
     ran = program("verify", str(root), "--jsonl")
@@ -575,12 +575,12 @@ def test_a_partition_without_a_receipt_far_from_all_others(
     assert {row["check"] for row in found} == {"receipt"}, ran.err
     repairs = [f"rm -rf {root}/records/start={at:09d}" for at in strays]
     assert [row["repair"] for row in found] == (
-        repairs or [f"chainq export records {start}:{start + 100} --to {root} --repair all"]
+        repairs or [f"chainq export records {start}:{start + 20} --to {root} --repair all"]
     )
-    assert ("heights 100-399: " in ran.err) == bool(strays)
+    assert ("heights 20-79: " in ran.err) == bool(strays)
 
 
-@pytest.mark.parametrize(("command", "start"), [("records", 300), ("ownership", START)])
+@pytest.mark.parametrize(("command", "start"), [("records", 60), ("ownership", START)])
 def test_files_that_changed_places_are_one_finding_each(
     command: str, start: int, exported: Path, program: Program, tmp_path: Path
 ) -> None:
@@ -607,7 +607,7 @@ def test_a_row_whose_height_only_the_service_knows_is_one_finding(
     root, heights = tmp_path / "lake", parquet.read_table(file_of(exported, "records"))["height"].to_pylist()
     shutil.copytree(exported, root)
     rewrite(root, "records", lambda table: without(table, 30), forged=True)
-    for words, due in ((), (START, START + 100)), (("--full",), (heights[30], None)):
+    for words, due in ((), (START, START + 20)), (("--full",), (heights[30], None)):
         ran = program("verify", str(root), "--jsonl", *words, url=server("--tip", "400"))
         rows = [json.loads(row) for row in ran.rows]
         (found,) = (row for row in rows if row["check"] == "missing")
@@ -642,7 +642,7 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     """And what its file has is found."""
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
-    rewrite(root, "blocks", lambda table: without(table, 99), forged=False)
+    rewrite(root, "blocks", lambda table: without(table, 19), forged=False)
     repair = f"chainq export --to {root} --repair findings.jsonl --url URL\n"
     advice = f"to write these partitions again: chainq verify {root} -o findings.jsonl, then {repair}"
     assert program("verify", str(root)).err.endswith(advice)
@@ -654,7 +654,7 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     shutil.rmtree(root / "_chainq")
     assert "; its receipts are missing: copy the folder _chainq, too, or " in program("verify", str(root)).err
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]
-    assert ("rows: 100", "rows: 99") in [(row["expected"], row["found"]) for row in found]
+    assert ("rows: 20", "rows: 19") in [(row["expected"], row["found"]) for row in found]
 
 
 def test_workers_find_the_same(exported: Path, program: Program, tmp_path: Path) -> None:
@@ -663,7 +663,7 @@ def test_workers_find_the_same(exported: Path, program: Program, tmp_path: Path)
     shutil.copytree(exported, root)
     rng = random.Random(0)  # noqa: S311  # no secret
     rewritten(root, rng)
-    cut_file = file_of(root, "blocks", 300)
+    cut_file = file_of(root, "blocks", 60)
     os.truncate(cut_file, cut_file.stat().st_size - 9)
     one, two = (program("verify", str(root), "--jsonl", "-w", workers) for workers in "12")
     assert one.code == two.code == 6
@@ -674,7 +674,7 @@ def test_workers_find_the_same(exported: Path, program: Program, tmp_path: Path)
 def test_the_name_of_a_partition_is_the_programs(exported: Path) -> None:
     """What the damages rest on."""
     assert file_of(exported, "records").exists()
-    assert PartitionSpec("records", START, START + 100).name == partition_name("records", START)
+    assert PartitionSpec("records", START, START + 20).name == partition_name("records", START)
 
 
 @pytest.mark.parametrize("size", ["1", "10", "100"])
