@@ -470,14 +470,21 @@ def test_transactions_in_json_are_numbered(
         assert (ran.code, [json.loads(row)["expected"] for row in ran.rows]) == (6, ["transactions as JSON"]), ran.err
 
 
+@pytest.fixture(scope="module")
+def exported(program: Program, server: Servers) -> Path:
+    """A data set of one partition for each table."""
+    root = program.home / "lake"
+    words = ("export", "chain", "ownership", "--to", str(root), "100:110", "--partition", "10", "-w", "1")
+    assert program(*words, url=server("--tip", "400")).code == 0
+    return root
+
+
 @pytest.mark.parametrize("table", ["blocks", "ownership", "finalize", "transactions"])
 def test_a_partition_is_compared_with_the_receipt_in_it(
-    table: str, program: Program, server: Servers, tmp_path: Path
+    table: str, exported: Path, program: Program, server: Servers, tmp_path: Path
 ) -> None:
     """Also away from its export: the metadata names its command, heights and a hash of its rows."""
-    url, names = server("--tip", "400"), ("chain", "ownership") if table == "ownership" else ("chain",)
-    assert program("export", *names, "--to", str(tmp_path), "100:110", "--partition", "10", url=url).code == 0
-    path = tmp_path / table / "start=000000100" / "data.parquet"
+    url, path = server("--tip", "400"), exported / table / "start=000000100" / "data.parquet"
     with parquet.ParquetFile(path) as file:
         rows, sealed = file.read(), {"chainq": file.metadata.metadata[b"chainq"]}
     whole = one_line(program("verify", str(path)), 0)
