@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
 from harness.search import some
 from harness.services import FULL_BLOCKS, Moving, held, serving
-from harness.wallet import PUBLISHED, VARIABLE, fresh_key, key_file
+from harness.wallet import PUBLISHED, VARIABLE, Key, fresh_key, key_file
 
 pytest.importorskip("aleo")
 
@@ -32,7 +33,7 @@ STEPS, RECORDS = int(os.environ.get("CHAINQ_STEPS", "5")), int(os.environ.get("C
 STRIDE, KILLS = int(os.environ.get("CHAINQ_STRIDE", "4")), int(os.environ.get("CHAINQ_KILLS", "5"))
 
 
-def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: int) -> None:
+def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: int, acts: int = 3) -> None:
     """Let a wallet live, and compare the balance after each step; every third step takes blocks back."""
     file = chainq.home / "keys"
     file.write_text(wallet.key_text)
@@ -57,7 +58,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
         wallet.receive(wallet.dice.randrange(1, 50) * 1_000_000)
     with serving(service) as url:
         for step in range(steps):
-            for _ in range(3):
+            for _ in range(acts):
                 wallet.act()
             if step % 3 == 2:
                 wallet.undo(max(FIRST + 20, wallet.height - wallet.dice.randrange(1, 60)))
@@ -82,7 +83,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
 def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
     """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
     wallet = Wallet(2, FIRST, "small")
-    lived(chainq, Bank(wallet, faults=faults), wallet, 3, 3)
+    lived(chainq, Bank(wallet, faults=faults), wallet, 3, 2, 2)
 
 
 @pytest.mark.search
@@ -133,15 +134,38 @@ def balance(chainq: Program, *words: str, url: str, code: int = 0) -> Ran:
     return ran
 
 
+@pytest.fixture(scope="module")
+def other() -> Key:
+    """The second of two keys; it owns nothing."""
+    return fresh_key()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory, server: Servers, other: Key) -> Callable[..., Ran]:
+    """Runs a balance of one key or of two as of block 149. A checkpoint has it, so that blocks are read once."""
+    program = Program(tmp_path_factory.mktemp("kept"))
+    files = [key_file(program.home, PUBLISHED), str(program.home / "second")]
+    Path(files[1]).write_text(other.text)
+    Path(files[1]).chmod(0o600)
+
+    def run(*words: str, keys: int = 1, columns: int | None = None) -> Ran:
+        words = ("balance", *files[:keys], "--checkpoint", f"of-{keys}", *words, "-w", "1")
+        ran = program(*words, url=server("--tip", "149"), env={"COLUMNS": str(columns)} if columns else None)
+        assert ran.code == 0, ran.err
+        return ran
+
+    return run
+
+
 def test_a_service_without_any_ownership_rows_near_the_tip(chainq: Program, server: Servers) -> None:
     """The balance ends before the first such block, and the next run continues there."""
-    kept = ("--checkpoint", str(chainq.home / "kept"), "--json")
+    kept = ("--checkpoint", str(chainq.home / "kept"), "--start", "200", "--json")
     lagging = server("--tip", "300", "--fault", "ownership-behind:5")
     for _ in range(2):
         ran = balance(chainq, *kept, url=lagging)
         assert json.loads(ran.out)["height"] == 295
         assert "; the balance is as of block 295\n" in one_line(ran, 0)
-    watch = ("balance", "--json", "--watch", "--interval", "0.01", "-w", "1")
+    watch = ("balance", "--start", "200", "--json", "--watch", "--interval", "0.01", "-w", "1")
     process = chainq.start(*watch, url=lagging, env={VARIABLE: PUBLISHED.text})
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["height"] == 295
@@ -153,7 +177,7 @@ def test_a_service_without_any_ownership_rows_near_the_tip(chainq: Program, serv
 def test_a_service_that_lags_far_behind_with_ownership_rows(chainq: Program, server: Servers, lag: int) -> None:
     """The balance is printed, also if it ends before the blocks that are always read in full, and the code is 6."""
     url = server("--tip", "1400", "--fault", f"ownership-behind:{lag}")
-    ran = balance(chainq, "--json", url=url, code=6)
+    ran = balance(chainq, "--start", "70", "--json", url=url, code=6)
     ends = 1_400 - lag
     assert json.loads(ran.out)["height"] == ends
     assert f"; the balance ends at block {ends}; run the command again later; chainq verify {ends + 1} shows" in ran.err
@@ -195,25 +219,12 @@ def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
             assert finish(process).err.endswith(f"stopped by SIGTERM{said}\n")
 
 
-def test_a_table_and_a_line_of_json(chainq: Program) -> None:
-    """A person sees credits, a program every digit; both name the block."""
-    table = balance(chainq, "--end", "150", url="demo:").out.decode().splitlines()
+def test_a_table(kept: Callable[..., Ran]) -> None:
+    """A person sees credits, and the block."""
+    table = kept().out.decode().splitlines()
     assert table[1].split() == ["credits.aleo", "2", "3.000000", "credits", "1", "1.000000", "credits"]
     assert table[2].startswith("as of block 149, 2023-06-01 00:")
     assert "public balance" in table[3]
-    found = json.loads(balance(chainq, "--end", "150", "--json", url="demo:").out)
-    assert found["height"] == 149
-    assert found["totals"] == [
-        {
-            "owner": PUBLISHED.address,
-            "program_id": "credits.aleo",
-            "token_id": None,
-            "records": 2,
-            "received": "3000000",
-            "unspent_records": 1,
-            "unspent": "1000000",
-        }
-    ]
 
 
 def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) -> None:
@@ -235,7 +246,7 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
         assert checked(chainq(*words, url=url, env=env), wallet) == service.tip
         assert service.calls <= 2
         other = chainq(*words, url=url, env={VARIABLE: fresh_key().text})
-    assert chainq(*words, url=url, env=env).code == 4
+    assert chainq(*words, "--retries", "0", url=url, env=env).code == 4
     status = chainq("status", str(kept), "--max-age", "1h")
     assert (
         f"/kept: balance up to block {service.tip}, 0 blocks below tip {service.tip} at the last success, "
@@ -301,18 +312,28 @@ def test_a_long_range_without_records_is_read_by_ownership_rows_alone(chainq: Pr
         checked(chainq("balance", "--start", str(FIRST), "--json", url=url, env=env), wallet)
 
 
-def test_rows_per_program_and_token(chainq: Program) -> None:
-    """csv and jsonl have the totals of json, each with the block that they are as of."""
-    words, url = ("--end", "150"), "demo:"
-    whole = json.loads(balance(chainq, *words, "--json", url=url).out)
+def test_rows_per_program_and_token(chainq: Program, kept: Callable[..., Ran]) -> None:
+    """A line of json has every digit; csv and jsonl have its totals, each with the block that they are as of."""
+    whole = json.loads(kept("--json").out)
+    assert whole["height"] == 149
+    assert whole["totals"] == [
+        {
+            "owner": PUBLISHED.address,
+            "program_id": "credits.aleo",
+            "token_id": None,
+            "records": 2,
+            "received": "3000000",
+            "unspent_records": 1,
+            "unspent": "1000000",
+        }
+    ]
     as_of = {name: whole[name] for name in ("height", "block_hash", "timestamp")}
     due = [as_of | total for total in whole["totals"]]
-    assert due
-    assert [json.loads(row) for row in balance(chainq, *words, "--jsonl", url=url).rows] == due
-    table = csv.DictReader(io.StringIO(balance(chainq, *words, "--csv", url=url).out.decode()))
+    assert [json.loads(row) for row in kept("--jsonl").rows] == due
+    table = csv.DictReader(io.StringIO(kept("--csv").out.decode()))
     assert [*table] == [{name: "" if value is None else str(value) for name, value in row.items()} for row in due]
     for form, head in (("--jsonl", b""), ("--csv", ",".join(due[0]).encode() + b"\r\n")):
-        ran = balance(chainq, "--end", "9", form, url=url)  # before the first record
+        ran = balance(chainq, "--end", "9", form, url="demo:")  # before the first record
         assert ran.out == head
         assert f"no records of {PUBLISHED.address}" in one_line(ran, 0)
 
@@ -346,7 +367,7 @@ def test_nothing_is_printed_that_is_not_known(chainq: Program, tmp_path: Path) -
 
 def test_a_checkpoint_of_another_command_is_refused(chainq: Program, server: Servers) -> None:
     """It is left unchanged, and is not called damaged."""
-    url = server("--tip", "30")
+    url = server("--tip", "9")
     commands = {"balance": [], "blocks": ["-o", "blocks.jsonl"], "verify": [], "owned": ["-o", "owned.jsonl"]}
     env = {VARIABLE: PUBLISHED.text}
     for command, words in commands.items():
@@ -375,45 +396,31 @@ def test_a_damaged_checkpoint_is_refused(chainq: Program, tmp_path: Path) -> Non
 def test_a_checkpoint_of_another_url_suggests_the_first_one(chainq: Program, server: Servers, tmp_path: Path) -> None:
     """As the checkpoints of other commands do."""
     words = ("--checkpoint", str(tmp_path / "kept"))
-    balance(chainq, *words, url=server("--tip", "40"))
+    balance(chainq, *words, url=server("--tip", "9"))
     message = one_line(balance(chainq, *words, url="demo:", code=2), 2)
     assert "(url: " in message
     assert message.endswith("; use the first URL, or another checkpoint\n")
 
 
-def test_several_key_files(chainq: Program) -> None:
+def test_several_key_files(kept: Callable[..., Ran], other: Key) -> None:
     """Each total names its owner, whole in a pipe."""
-    other = fresh_key()
-    first = key_file(chainq.home, PUBLISHED)
-    second = chainq.home / "second"
-    second.write_text(other.text)
-    second.chmod(0o600)
-    ran = chainq("balance", first, str(second), "--end", "60", url="demo:")
-    assert ran.code == 0, ran.err
-    header, total, without, *_ = ran.out.decode().splitlines()
+    header, total, without, *_ = kept(keys=2).out.decode().splitlines()
     assert total.split()[:2] == [PUBLISHED.address, "credits.aleo"]
-    narrow = chainq("balance", first, str(second), "--end", "60", url="demo:", env={"COLUMNS": "100"})
-    assert f"\n{PUBLISHED.address[:8]}\N{HORIZONTAL ELLIPSIS}" in narrow.out.decode()
-    whole = chainq("balance", first, str(second), "--end", "60", "--no-trunc", url="demo:", env={"COLUMNS": "100"})
+    narrow = kept(keys=2, columns=100).out.decode()
+    assert f"\n{PUBLISHED.address[:8]}\N{HORIZONTAL ELLIPSIS}" in narrow
+    whole = kept("--no-trunc", keys=2, columns=100)
     assert whole.out.decode().startswith(header)
     assert header.split()[:2] == ["owner", "program"]
     assert without == f"no records of {other.address}"
-    found = json.loads(chainq("balance", first, str(second), "--end", "60", "--json", url="demo:").out)
+    found = json.loads(kept("--json", keys=2).out)
     assert found["owners"] == sorted([PUBLISHED.address, other.address])
 
 
 @pytest.mark.parametrize("columns", some([60, 80, 100, 200], 60, 100))
 @pytest.mark.parametrize("several", some([False, True], True))
-def test_a_balance_fits_the_line(several: bool, columns: int, chainq: Program) -> None:
+def test_a_balance_fits_the_line(several: bool, columns: int, kept: Callable[..., Ran]) -> None:
     """Numbers and abbreviated addresses are never broken; a row that is too wide is lines of fields."""
-    files = [key_file(chainq.home, PUBLISHED)]
-    if several:
-        (chainq.home / "second").write_text(fresh_key().text)
-        (chainq.home / "second").chmod(0o600)
-        files.append(str(chainq.home / "second"))
-    ran = chainq("balance", *files, "--end", "150", url="demo:", env={"COLUMNS": str(columns)})
-    text = ran.out.decode()
-    assert ran.code == 0, ran.err
+    text = kept(keys=2 if several else 1, columns=columns).out.decode()
     assert all(len(line.split()) == 1 for line in text.splitlines() if len(line) > columns), text
     for value in ("credits.aleo", "3.000000 credits", "1.000000 credits"):
         assert text.count(value) == 1
@@ -423,11 +430,11 @@ def test_a_balance_fits_the_line(several: bool, columns: int, chainq: Program) -
 
 def test_what_bounds_leave_out_is_said(chainq: Program, server: Servers) -> None:
     """Records below `--start`, and that `--end` is above the tip."""
-    ran = balance(chainq, "--start", "100", "--end", "160", url=server("--tip", "150"))
-    assert ran.err == "chainq: warning: the end 160 is not reached: the tip is 150\n"
-    assert ran.out.decode().splitlines()[2].endswith("; records before block 100 are not counted")
-    found = json.loads(balance(chainq, "--start", "100", "--json", url=server("--tip", "150")).out)
-    assert (found["start"], found["height"]) == (100, 150)
+    ran = balance(chainq, "--start", "115", "--end", "130", url=server("--tip", "120"))
+    assert ran.err == "chainq: warning: the end 130 is not reached: the tip is 120\n"
+    assert ran.out.decode().splitlines()[2].endswith("; records before block 115 are not counted")
+    found = json.loads(balance(chainq, "--start", "115", "--json", url=server("--tip", "120")).out)
+    assert (found["start"], found["height"]) == (115, 120)
 
 
 def test_a_key_without_records(chainq: Program) -> None:
