@@ -54,14 +54,14 @@ def findings(rows: list[bytes]) -> list[tuple[int, str, str]]:
 
 def test_a_sealed_chain_is_anchored(program: Program, url: str, chain: SealedChain) -> None:
     """No finding, and the verdict names the anchor, at the end of the range or above it."""
-    for end in (BLOCKS, 20):
+    for end in (BLOCKS, 30):
         anchor = f"{LAST}:{chain.block_hash(LAST)}"
-        ran = program("verify", f"5:{end}", *HASHES, "--anchor", anchor, url=url)
+        ran = program("verify", f"24:{end}", *HASHES, "--anchor", anchor, url=url)
         assert ran.code == 0, ran.err
         assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
-    assert f"{BLOCKS - 20} summaries up to the anchor" in ran.err
+    assert f"{BLOCKS - 30} summaries up to the anchor" in ran.err
     assert "proves no block above it" not in ran.err
-    ran = program("verify", f"5:{BLOCKS}", *HASHES, "--anchor", f"{LAST - 3}:{chain.block_hash(LAST - 3)}", url=url)
+    ran = program("verify", f"24:{BLOCKS}", *HASHES, "--anchor", f"{LAST - 3}:{chain.block_hash(LAST - 3)}", url=url)
     assert f", which proves no block above it (heights {LAST - 2}-{LAST})" in one_line(ran, 0)
 
 
@@ -218,9 +218,9 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
 ) -> None:
     """Blocks and full blocks of an export, partition by partition, lead to the trusted hash, and to no other."""
     lake = tmp_path / "lake"
-    for command in ("blocks", "full-blocks", "records"):
-        ran = program("export", command, f"0:{BLOCKS}", "--to", str(lake), "--partition", "25", url=url)
-        assert ran.code == 0, ran.err
+    words = ("blocks", "full-blocks", "records", f"0:{BLOCKS}", "--to", str(lake), "--partition", "25", "-w", "1")
+    ran = program("export", *words, url=url)
+    assert ran.code == 0, ran.err
     anchor = f"{LAST}:{chain.block_hash(LAST)}"
     ran = program("verify", str(lake), *HASHES, "--anchor", anchor)
     assert ran.code == 0, ran.err
@@ -400,7 +400,17 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
     for name, wrong in {"lake": {}, "altered": plants}.items():
         with planted(chain, *(f"{kind}:{height}" for kind, height in wrong.items())) as other:
             for commands, where in ((("full-blocks", "ownership"), url), (others, other)):
-                job = ("export", *commands, f"10:{BLOCKS}", "--to", str(tmp_path / name), "--partition", "25")
+                job = (
+                    "export",
+                    *commands,
+                    f"10:{BLOCKS}",
+                    "--to",
+                    str(tmp_path / name),
+                    "--partition",
+                    "25",
+                    "-w",
+                    "1",
+                )
                 assert program(*job, url=where).code == 0
     anchor = f"{LAST}:{chain.block_hash(LAST)}"
     ran = program("verify", str(tmp_path / "lake"), *HASHES, "--anchor", anchor)
