@@ -19,9 +19,9 @@ def main() -> "NoReturn":
     # threshold. Only the program does this: `chainq.Client` leaves its process alone.
     gc.disable()
     gc.set_threshold(50_000, 20, 100)
-    from chainq.process import without_pandas
+    from chainq.process import forgo_pandas
 
-    without_pandas.install()
+    forgo_pandas()
     from chainq.cli.main import main as run
 
     run()

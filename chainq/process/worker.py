@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from chainq import errors
 from chainq.errors import ChainqError
-from chainq.process import without_pandas
+from chainq.process import forgo_pandas
 
 Say = Callable[[object], None]
 """Sends an event to the pool, from any thread."""
@@ -24,7 +24,7 @@ Say = Callable[[object], None]
 
 def main() -> None:
     """Work until standard input ends."""
-    without_pandas.install()
+    forgo_pandas()
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the messages
     lock = threading.Lock()

@@ -33,7 +33,7 @@ Damage = Callable[[Path, Rng], set[tuple[str, str]]]
 @pytest.fixture(scope="module")
 def exported(program: Program, server: Servers) -> Path:
     """A data set of three partitions for each command."""
-    root = program.home / "lake"
+    root = program.home / "verified"
     url = server("--tip", "400")
     ran = program("export", *COMMANDS, "20:80", "--partition", "20", "--to", str(root), "-w", "1", "-q", url=url)
     assert ran.code == 0, ran.err
