@@ -7,6 +7,7 @@ import pty
 import re
 import subprocess
 from fcntl import ioctl
+from itertools import product
 from struct import pack
 from termios import TIOCSWINSZ
 
@@ -14,6 +15,7 @@ import pytest
 
 from chainq.catalog.methods import METHODS, Method
 from harness.program import Program, Servers, finish, one_line
+from harness.search import some
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -248,29 +250,37 @@ def test_a_format_in_a_file_of_another_kind(words: str, said: str, chainq: Progr
     assert chainq("blocks", "5", "-q", *words.split(), url="demo:").err == ""
 
 
+NO_FORMAT = {
+    "x.csv.gz": "chainq writes no .gz files; use --format csv | gzip > x.csv.gz",
+    "x.csv.GZ": "chainq writes no .gz files; use --format csv | gzip > x.csv.GZ",
+    "x.zst": "chainq writes no .zst files; use --format jsonl | zstd > x.zst",
+    "x.xz": "chainq writes no .xz files; use --format jsonl | xz > x.xz",
+    "x.parquet.bz2": "chainq writes no .bz2 files; use -o x.parquet",
+    "x.csv.zip": "chainq writes no .zip files; use -o x.csv",
+    "x.zip": "chainq writes no .zip files; use -o x.jsonl",
+    "x.xlsx": "chainq writes no .xlsx files; use -o x.csv, which spreadsheets open",
+    "x.PNG": f"chainq writes no .png files; {CHARACTERS}",
+    "x.html": "chainq writes no .html files; use -o x.csv, or --table -o x.txt to read it",
+}
+TO_A_FILE = ["blocks 5", "latest", "verify 0:9", "sql SQL"]
+
+
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("x.csv.gz", "chainq writes no .gz files; use --format csv | gzip > x.csv.gz"),
-        ("x.csv.GZ", "chainq writes no .gz files; use --format csv | gzip > x.csv.GZ"),
-        ("x.zst", "chainq writes no .zst files; use --format jsonl | zstd > x.zst"),
-        ("x.xz", "chainq writes no .xz files; use --format jsonl | xz > x.xz"),
-        ("x.parquet.bz2", "chainq writes no .bz2 files; use -o x.parquet"),
-        ("x.csv.zip", "chainq writes no .zip files; use -o x.csv"),
-        ("x.zip", "chainq writes no .zip files; use -o x.jsonl"),
-        ("x.xlsx", "chainq writes no .xlsx files; use -o x.csv, which spreadsheets open"),
-        ("x.PNG", f"chainq writes no .png files; {CHARACTERS}"),
-        ("x.html", "chainq writes no .html files; use -o x.csv, or --table -o x.txt to read it"),
-    ],
+    ("words", "name"),
+    some(
+        product(TO_A_FILE, NO_FORMAT),
+        *(("blocks 5", name) for name in NO_FORMAT),
+        *((words, "x.csv.gz") for words in TO_A_FILE[1:]),
+        several=True,
+    ),
 )
-@pytest.mark.parametrize("words", ["blocks 5", "latest", "verify 0:9", "sql SQL"])
-def test_2_an_extension_of_another_kind_of_file(words: str, name: str, said: str, chainq: Program) -> None:
+def test_2_an_extension_of_another_kind_of_file(words: str, name: str, chainq: Program) -> None:
     """Compressed files and spreadsheets: the error says how to get one; no request is sent, and no file is written."""
     command = [word.replace("SQL", "select count(*) from blocks") for word in words.split()]
     service = Moving(9)
     with serving(service) as url:
         one_line(ran := chainq(*command, "-q", "-o", name, url=url), 2)
-    assert ran.err.endswith(f": {said}\n")
+    assert ran.err.endswith(f": {NO_FORMAT[name]}\n")
     assert service.calls == []
     assert not (chainq.home / name).exists()
 
@@ -318,16 +328,17 @@ def test_one_header_above_a_screenful(chainq: Program, server: Servers) -> None:
     assert long.count("program_id") >= (len(long.splitlines()) - 10) // 40 > 1
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+@pytest.mark.parametrize("widths", some([(60, 200), (80, 100)], (60, 200)), ids=str)
 @pytest.mark.parametrize("command", [*(method.command for method in METHODS), "owned", "verify"])
-def test_columns_help_fits_the_terminal(command: str, columns: int, chainq: Program) -> None:
+def test_columns_help_fits_the_terminal(command: str, widths: tuple[int, int], chainq: Program) -> None:
     """Notes are wrapped between words and names never broken; the words are those of a pipe."""
     piped = chainq(command, "--columns", "help").out.decode()
-    text = shown(chainq, command, "--columns", "help", columns=columns, url=None, NO_COLOR="1")
     names = {line.split()[0] for line in piped.splitlines() if line}
-    assert {line for line in text.splitlines() if len(line) > columns} <= names
-    assert names <= {line.split()[0] for line in text.splitlines() if line}
-    assert sorted(re.findall(r"[\w.\[\]*]+", text)) == sorted(re.findall(r"[\w.\[\]*]+", piped))
+    for columns in widths:
+        text = shown(chainq, command, "--columns", "help", columns=columns, url=None, NO_COLOR="1")
+        assert {line for line in text.splitlines() if len(line) > columns} <= names
+        assert names <= {line.split()[0] for line in text.splitlines() if line}
+        assert sorted(re.findall(r"[\w.\[\]*]+", text)) == sorted(re.findall(r"[\w.\[\]*]+", piped))
 
 
 def test_columns_help_of_owned_marks_those_of_its_table(chainq: Program) -> None:
