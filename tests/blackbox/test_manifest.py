@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +20,24 @@ from harness.truth import Truth
 pytest.importorskip("duckdb")
 pytest.importorskip("obstore")
 NAME = "_chainq/manifest.json"
-END = FIRST + 300
-WORDS = ("records", "blocks", f"{FIRST}:{END}", "--partition", "100", "-w", "1", "-q")
+END = FIRST + 60
+WORDS = ("records", "blocks", f"{FIRST}:{END}", "--partition", "20", "-w", "1", "-q")
 COUNT = "select count(*) as n from records"
 
 
-@pytest.fixture
-def lake(chainq: Program, server: Servers) -> Lake:
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory, server: Servers) -> Path:
     """An export of three partitions of two commands."""
+    chainq = Program(tmp_path_factory.mktemp("exported"))
     ran = chainq("export", *WORDS, "--to", "lake", url=server())
     assert ran.code == 0, ran.err
-    return Lake(chainq.home / "lake")
+    return chainq.home / "lake"
+
+
+@pytest.fixture
+def lake(chainq: Program, exported: Path) -> Lake:
+    """A copy of it."""
+    return Lake(shutil.copytree(exported, chainq.home / "lake"))
 
 
 @pytest.fixture(scope="session")
@@ -67,9 +75,9 @@ def test_it_lists_heights_rows_sizes_and_hashes(chainq: Program, server: Servers
     before = (lake.root / NAME).stat().st_mtime_ns
     assert chainq("export", *WORDS, "--to", "lake", url=server()).code == 0
     assert (lake.root / NAME).stat().st_mtime_ns == before
-    assert chainq("export", "records", f"{END}:{END + 50}", "--to", "lake", "-q", url=server()).code == 0
+    assert chainq("export", "records", f"{END}:{END + 10}", "--to", "lake", "-q", url=server()).code == 0
     grown = manifest(lake)["tables"]
-    assert [part["end"] for part in grown["records"]] == [FIRST + 100, FIRST + 200, END, END + 50]
+    assert [part["end"] for part in grown["records"]] == [FIRST + 20, FIRST + 40, END, END + 10]
     assert grown["blocks"] == found["tables"]["blocks"], "what other exports wrote stays, with its hashes"
 
 
@@ -77,20 +85,20 @@ def test_the_last_partition_is_missed_without_its_receipt(
     chainq: Program, server: Servers, truth: Truth, lake: Lake
 ) -> None:
     """sql, --url and verify name its heights; an export writes it again."""
-    lose(lake, "records", END - 100)
-    lacks = f"heights {END - 100}-{END - 1}"
+    lose(lake, "records", END - 20)
+    lacks = f"heights {END - 20}-{END - 1}"
     assert lacks in one_line(chainq("sql", "lake", COUNT), 6)
     ran = chainq("sql", "lake", COUNT, "--partial", "--jsonl")
-    assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", FIRST, END - 100))]
+    assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", FIRST, END - 20))]
     assert lacks in ran.err
     assert f"no whole partition of records for {lacks}" in one_line(
         chainq("records", f"{FIRST}:{END}", url=str(lake.root)), 6
     )
     found = [json.loads(row) for row in chainq("verify", "lake", "--jsonl").rows]
-    assert [(row["check"], row["command"], row["height"]) for row in found] == [("missing", "records", END - 100)]
+    assert [(row["check"], row["command"], row["height"]) for row in found] == [("missing", "records", END - 20)]
     assert chainq("export", *WORDS, "--to", "lake", url=server()).code == 0
     assert chainq("verify", "lake").code == 0
-    lose(lake, "blocks", END - 100)
+    lose(lake, "blocks", END - 20)
     assert f"blocks for height {END - 1};" in one_line(chainq("latest", url=str(lake.root)), 6)
 
 
@@ -125,7 +133,7 @@ def test_a_manifest_that_contradicts_a_receipt(chainq: Program, server: Servers,
     whole = json.dumps(found | {"sha256": sha256(tables.encode()).hexdigest()}, separators=(",", ":"))
     (lake.root / NAME).write_text(whole)
     (row,) = (json.loads(row) for row in chainq("verify", "lake", "--jsonl").rows)
-    assert (row["check"], row["command"], row["height"]) == ("receipt", "records", FIRST + 100)
+    assert (row["check"], row["command"], row["height"]) == ("receipt", "records", FIRST + 20)
     assert row["found"].startswith("in the manifest: _chainq/receipts/records/")
     assert chainq(*row["repair"].split()[1:], "-q", url=server()).code == 0
     assert chainq("verify", "lake").code == 0
@@ -159,7 +167,7 @@ def test_a_killed_export_is_forgotten_by_the_next_one(chainq: Program, server: S
     """Its ID in the manifest makes readers list. One without the lock may still be at work, so its ID stays."""
     text = (lake.root / NAME).read_text()
     (lake.root / NAME).write_text(text.replace('"writing":[]', '"writing":["lock-1","2"]'))
-    assert chainq("export", "records", f"{END}:{END + 50}", "--to", "lake", "-q", url=server()).code == 0
+    assert chainq("export", "records", f"{END}:{END + 10}", "--to", "lake", "-q", url=server()).code == 0
     assert manifest(lake)["writing"] == ["2"]
 
 
@@ -179,8 +187,8 @@ def test_a_bucket_is_read_without_a_listing(chainq: Program, s3: str, truth: Tru
         env = bucket.environment(endpoint)
         ran = chainq("sql", bucket.url, COUNT, "--jsonl", env=env)
         assert ran.rows == [b'{"n":%d}' % len(truth.rows("records", FIRST, END))], ran.err
-        ran = chainq("records", f"{FIRST + 50}:{END}", url=bucket.url, env=env)
-        assert ran.rows == truth.rows("records", FIRST + 50, END), ran.err
+        ran = chainq("records", f"{FIRST + 10}:{END}", url=bucket.url, env=env)
+        assert ran.rows == truth.rows("records", FIRST + 10, END), ran.err
         service.calls.clear()
         ran = chainq("export", *WORDS, "--to", bucket.url, url=url, env=env)
         assert ran.code == 0, ran.err
@@ -188,21 +196,21 @@ def test_a_bucket_is_read_without_a_listing(chainq: Program, s3: str, truth: Tru
         assert listings == []
         assert "access denied" in one_line(chainq("verify", bucket.url, env=env), 7)
         assert listings
-        bucket.client.delete_object(Bucket=bucket.name, Key=f"data/records/start={FIRST + 100:09d}/data.parquet")
+        bucket.client.delete_object(Bucket=bucket.name, Key=f"data/records/start={FIRST + 20:09d}/data.parquet")
         ran = chainq("sql", bucket.url, COUNT, env=env)
-        assert f"records/start={FIRST + 100:09d}/data.parquet of" in one_line(ran, 6)
+        assert f"records/start={FIRST + 20:09d}/data.parquet of" in one_line(ran, 6)
         ran = chainq("sql", bucket.url, COUNT, "--partial", env=bucket.environment())
-        assert (ran.code, f"heights {FIRST + 100}-{FIRST + 199}" in ran.err) == (0, True), ran.err
+        assert (ran.code, f"heights {FIRST + 20}-{FIRST + 39}" in ran.err) == (0, True), ran.err
 
 
 def test_exports_at_the_same_time_keep_each_others_entries(chainq: Program, s3: str, server: Servers) -> None:
     """Without the lock, each one of other heights: the manifest has them all, and nobody is writing."""
     bucket, url = Bucket(s3), server()
     env = bucket.environment()
-    starts = range(FIRST, FIRST + 400, 100)
+    starts = range(FIRST, FIRST + 80, 20)
     runs = [
         chainq.start(
-            *("export", "records", f"{start}:{start + 100}", "--partition", "100"),
+            *("export", "records", f"{start}:{start + 20}", "--partition", "20"),
             *("--to", bucket.url, "--no-lock", "-w", "1", "-q"),
             url=url,
             env=env,
