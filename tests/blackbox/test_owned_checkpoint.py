@@ -15,6 +15,7 @@ import pytest
 from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Job, said
 from harness.program import Program, finish
+from harness.search import some
 from harness.services import serving
 from harness.wallet import VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
 
@@ -32,16 +33,16 @@ def due(service: Holding, start: int = FIRST) -> list[str]:
 def test_later_runs_add_what_is_new(chainq: Program) -> None:
     """Each record is in the file once; the checkpoint and its lock hold neither key nor address."""
     key = fresh_key()
-    service = Holding(fresh_records(key.address, 12), FIRST + 50, first=FIRST)
+    service = Holding(fresh_records(key.address, 12), FIRST + 15, first=FIRST, apart=4)
     with serving(service) as url:
         job = Job(chainq, url, "owned", "-w", "1", "--decrypt", "--start", str(FIRST), "--dialect", "auto")
         for _ in range(3):
             said(job(env={VARIABLE: key.text}), 0)
             assert transitions(job.out.read_bytes().splitlines()) == due(service)
-            service.tip += 60
+            service.tip += 16
     assert len(due(service)) > 8
     kept = job.kept.read_text()
-    assert f'"next": {service.tip - 59}' in kept
+    assert f'"next": {service.tip - 15}' in kept
     for secret in (key.text, key.scalar, key.address):
         assert secret not in kept
 
@@ -86,7 +87,7 @@ def test_salts_differ(chainq: Program) -> None:
     assert not set(owners[0].split(":")) & set(owners[1].split(":"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", some([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_a_wallet_that_watches(chainq: Program, number: int) -> None:
     """Each new record is there as soon as its block is; a signal ends the run with a resume line."""
     key = fresh_key()
@@ -98,7 +99,7 @@ def test_a_wallet_that_watches(chainq: Program, number: int) -> None:
             env={VARIABLE: key.text},
         )
         assert process.stdout is not None
-        for height, _, _ in service.planted(FIRST, FIRST + 120):
+        for height, _, _ in service.planted(FIRST, FIRST + 60):
             service.tip = max(service.tip, height)
             assert json.loads(process.stdout.readline()) == {"height": height}
         process.send_signal(number)

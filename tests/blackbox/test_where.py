@@ -21,7 +21,7 @@ from harness.services import Moving, serving
 from harness.truth import Truth
 
 Passes = Callable[[Any], bool]
-SPAN = (2400, 2700)
+SPAN = (2400, 2520)
 
 
 def passing(truth: Truth, command: str, passes: Passes, start: int = SPAN[0], end: int = SPAN[1]) -> list[bytes]:
@@ -291,7 +291,7 @@ def test_blocks_with_a_checkpoint(chainq: Program, truth: Truth) -> None:
     service = Moving(FIRST + 20)
     with serving(service) as url:
         job = Job(chainq, url, "blocks", "--start", str(FIRST), "--where", "height ~ 7$", "-q")
-        for tip in range(FIRST + 20, FIRST + 60, 3):
+        for tip in range(FIRST + 20, FIRST + 60, 7):
             service.tip = tip
             said(job(), 0)
     assert job.out.read_bytes().splitlines() == passing(
