@@ -240,7 +240,7 @@ def switches(faults: dict[str, int | float | bool | None]) -> list[str]:
 
 
 @settings(
-    max_examples=10,
+    max_examples=15,
     deadline=None,
     derandomize=True,
     database=None,
