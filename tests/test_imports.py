@@ -13,6 +13,7 @@ import chainq
 from harness.belief import besides_belief
 from harness.program import LONGEST, Program, Ran, Servers
 from harness.search import some
+from harness.wallet import PUBLISHED, key_file
 
 ROOT = Path(chainq.__file__).parent
 
@@ -189,6 +190,20 @@ def test_a_command_loads_no_more_than_it_needs(program: Program, server: Servers
 def test_the_heavy_packages_are_still_those(program: Program, server: Servers, package: str) -> None:
     """What is watched for above is what the commands that need it do load."""
     assert package in loaded(program, OUTSIDE[package], server())
+
+
+@pytest.mark.parametrize(
+    ("line", "package", "part"),
+    [
+        ("sql from/**/blocks --end 5", "pandas", "pyarrow"),  # pyarrow would load it, if it is installed
+        ("owned 110:120 --view-key-file {key} -w 1", "aleo", "aleo._aleolib_mainnet"),
+    ],
+)
+def test_a_package_is_not_loaded_for_a_part_of_it(line: str, package: str, part: str, program: Program) -> None:
+    """Which takes longer than a short run."""
+    pytest.importorskip(package)
+    modules = loaded(program, line.format(key=key_file(program.home, PUBLISHED)), "demo:")
+    assert part in modules and package not in modules
 
 
 def test_the_sample_chain_is_loaded_only_where_it_is_asked_for(program: Program) -> None:
