@@ -30,7 +30,7 @@ _chainq_row '--workers -w' text 'Processes that recompute hashes. Default: one p
 _chainq_for blocks
 _chainq_row --where text+ 'Rows that meet it: '"'"'coinbase_reward != null and height ~ 0$'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes. FIELD = null finds rows without a value, FIELD != null the others; of a[].b, neither finds an empty a, but a = [] does. (?i) before the text ignores case. !~ is the opposite of ~. A text with spaces or ( ) needs quotes: FIELD ~ "(?i)text". Conditions on a[].b and a[].c may be met by different items of a; for one item use jq, or sql on an export. If repeated, rows must meet all'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance verify
-_chainq_row --checkpoint path 'Resume the last run; a first run starts at height 0. With --start, at that height'
+_chainq_row --checkpoint path 'Resume the last run; start the first at --start or 0. Not with --last (use --start -N), --since or --until'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned balance
 _chainq_row --interval text 'Seconds between polls'
 _chainq_for blocks block full-blocks transactions records transitions owned sql verify
@@ -285,7 +285,7 @@ _chainq_row --no-verify flag 'Skip the check for missing and unlinked blocks.'
 _chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows.'
 _chainq_row --workers flag 'Processes that read an export, or recompute hashes. Default: one per core.'
 _chainq_row --where flag 'Rows that meet it: '"'"'program ~ token and function_name != join'"'"'. Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes. FIELD = null finds rows without a value, FIELD != null the others; of a[].b, neither finds an empty a, but a = [] does. (?i) before the text ignores case. !~ is the opposite of ~. A text with spaces or ( ) needs quotes: FIELD ~ "(?i)text". Conditions on a[].b and a[].c may be met by different items of a; for one item use jq, or sql on an export. If repeated, rows must meet all.'
-_chainq_row --checkpoint flag 'Resume the last run; a first run starts at height 0. With --start, at that height.'
+_chainq_row --checkpoint flag 'Resume the last run; start the first at --start or 0. Not with --last (use --start -N), --since or --until.'
 _chainq_row --lag flag 'Leave out the last N blocks.'
 _chainq_row --rewind flag 'Fetch the last N or more blocks again. The run then resumes.'
 _chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE.'

@@ -204,7 +204,8 @@ class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Where an incremental run records how far it came."""
 
     checkpoint: Path | None = option(
-        "FILE", "Resume the last run; a first run starts at height 0.\fWith --start, at that height."
+        "FILE",
+        "Resume the last run; start the first at --start or 0.\fNot with --last (use --start -N), --since or --until.",
     )
 
 

@@ -70,4 +70,4 @@ def test_help_states_the_default_range_and_the_time_zone(program: Program, comma
     assert f"Default: the {'whole chain' if whole else 'last 10 blocks'}." in text
     assert "First block time (UTC)" in text
     assert "End block time (UTC)" in text
-    assert ("--checkpoint FILE" in text) == ("a first run starts at height 0" in text)
+    assert ("--checkpoint FILE" in text) == ("start the first at --start or 0" in text)
