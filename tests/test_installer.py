@@ -57,6 +57,31 @@ def test_the_command_is_that_of_the_installer(
     assert installer.install_command("chart") == expected.format(at=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "expected"),
+    [
+        (
+            "pipx_metadata.json",
+            '{"main_package": {"package_or_url": "/c/chainq[sql,parquet]"}, "injected_packages": {}}',
+            "pipx install --force 'chainq[sql,parquet,chart]'",
+        ),
+        (
+            "uv-receipt.toml",
+            '[tool]\nrequirements = [{ name = "chainq", extras = ["chart", "sql"], directory = "/c" }]\n',
+            "uv tool install 'chainq[chart,sql]'",
+        ),
+    ],
+)
+def test_the_extras_that_are_there_stay(
+    file: str, text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both installers make the environment anew, with what the command names."""
+    (tmp_path / file).write_text(text)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(installer, "distribution", lambda _: Installed(None))
+    assert installer.install_command("chart") == expected
+
+
 def test_without_metadata_it_is_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of the source that nothing installed."""
 
