@@ -51,7 +51,10 @@ class ContentHash:
             self._feed(path, self._filled(array, b"\0"))
 
     def _filled(self, array: Any, byte: bytes) -> Any:
-        """Return an array of numbers whose nulls are replaced by the number of these bytes."""
+        """Return an array of numbers whose nulls are replaced by the number of these bytes.
+
+        Not by `pyarrow.scalar`: it loads pandas if that is installed, in a process that is not the program's.
+        """
         if not array.null_count:
             return array
         number = self._arrow.py_buffer(byte * (array.type.bit_width // 8))

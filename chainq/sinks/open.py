@@ -30,10 +30,9 @@ def open_sink(
     """Return the sink for `-o PATH`; for standard output if `path` is None.
 
     `pager`: the user's pager shows it if standard output is a terminal; takes a warning if there is no such program.
-    `append`: append to rows of earlier runs, if
-    `path` is a regular file or does not exist; `recorded`: what a checkpoint recorded of it. `receipt`: makes the
-    receipt of a regular file (`ReceiptFileSink`). Raises OutputError if it cannot be opened, BusyError if another run
-    is appending to it, IncompleteError if it is not as recorded.
+    `append`: append to rows of earlier runs, if `path` is a regular file or does not exist; `recorded`: what a
+    checkpoint recorded of it. `receipt`: makes the receipt of a regular file (`ReceiptFileSink`). Raises OutputError if
+    it cannot be opened, BusyError if another run is appending to it, IncompleteError if it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
