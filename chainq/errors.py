@@ -14,6 +14,8 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     ├── ResponseError          5    not a valid JSON-RPC response to the request
     │   └── BrokenBodyError    5    ... because the body ends too early, which a retry may cure
     ├── IncompleteError        6    the data is incomplete or contradicts itself
+    │   ├── StaleError         8    ... because the tip, a checkpoint or an export is too old
+    │   └── ReorgError         9    ... because a recorded block was replaced
     ├── OutputError            7    the output cannot be written
     └── BusyError             75    another run is using the checkpoint, output file or export
 """
@@ -43,6 +45,8 @@ class ExitCode(IntEnum):
     RESPONSE = 5, "The service sent an invalid response: not JSON-RPC, or for another request."
     INCOMPLETE = 6, "The data is incomplete or contradicts itself."
     OUTPUT = 7, "The output cannot be written, or this machine lacks memory, open files or threads."
+    STALE = 8, "The tip, a checkpoint or an export is older than --max-age, or its last run failed for good."
+    REORG = 9, "Reorg: a recorded block was replaced; run again with the --rewind N that the message names."
     BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h
     BUSY = 75, "Another run is using the checkpoint, the output file or the export."  # EX_TEMPFAIL
 
@@ -257,6 +261,18 @@ class WrongHashError(IncompleteError):
     """A block does not produce the hash, root or ID that it names. Another request would not help."""
 
 
+class StaleError(IncompleteError):
+    """The tip, a checkpoint or an export is older than it may be, or its last run failed for good (`is_lasting`)."""
+
+    exit_code = ExitCode.STALE
+
+
+class ReorgError(IncompleteError):
+    """A recorded block was replaced: runs cannot resume after it until the user goes back or starts over."""
+
+    exit_code = ExitCode.REORG
+
+
 class BehindError(IncompleteError):
     """The service has a block, but not all of its rows. `height`: of that block."""
 
@@ -275,3 +291,8 @@ class BusyError(ChainqError):
     """Another run is using the checkpoint, the output file or the export."""
 
     exit_code = ExitCode.BUSY
+
+
+def is_lasting(error: BaseException) -> bool:
+    """Return whether a run that ended by `error` failed for good: the next one ends so, too, until somebody acts."""
+    return isinstance(error, ServiceError | OutputError | ReorgError) and not isinstance(error, TooHeavyError)

@@ -13,7 +13,7 @@ from chainq.cli.output import form_of, on_terminal
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
-from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError, UsageError
+from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.formats.drawing import ENDLESS, draw_texts
 from chainq.heights.bounds import parse_range, parse_start
@@ -159,12 +159,12 @@ def _print_balances(
                 keeper.bring_up(book, tip, service.blocks.hash_of, end)
                 kept.succeeded(tip.height, tip.time)
             except (ServiceError, UnreachableError, ResponseError) as error:
-                kept.failed(str(error))
+                kept.failed(error, lasting=shown is None and is_lasting(error))
                 if shown is None:
                     raise
                 reporter.warn(str(error))
             except ChainqError as error:
-                kept.failed(str(error))
+                kept.failed(error, lasting=is_lasting(error))
                 if book.as_of is not None:  # else nothing is known yet, not even that there are no records
                     out.write(_text(book, book.totals(), shown, scope, reporter))
                 raise

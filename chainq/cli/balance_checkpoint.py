@@ -4,21 +4,19 @@ Without aleo-sdk, so that `chainq status` reads it as fast as others.
 """
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw
-from msgspec.structs import replace
 
-from chainq.errors import OutputError, UsageError
+from chainq.errors import ChainqError, OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import OTHER_URL, State, other_query
 from chainq.resume.kept_file import content_of, locked, replace_file
-from chainq.text.sanitize import abridged, excerpt, printable, recordable
+from chainq.text.sanitize import abridged, excerpt, printable
 from chainq.wallet.book import Book
 
 VERSION = 1  # of the checkpoint's fields
@@ -82,12 +80,12 @@ class Checkpoint(Closing):
     def succeeded(self, tip: int, tip_time: int | None) -> None:
         """Record the book, brought up to a tip, unless that is below it. Raises OutputError."""
         if tip + 1 >= self.book.next:
-            self._kept.state = replace(self._kept.state, success=time.time(), tip=tip, tip_time=tip_time)
+            self._kept.state = self._kept.state.succeeded(tip, tip_time)
             self.save()
 
-    def failed(self, message: str) -> None:
+    def failed(self, error: ChainqError, *, lasting: bool) -> None:
         """Record why it was not, beside the book as it was recorded last: an error may leave half a block in it."""
-        self._kept.state = replace(self._kept.state, failure=time.time(), error=recordable(message))
+        self._kept.state = self._kept.state.failed(str(error), lasting=lasting)
         with suppress(OutputError):  # which the error may be about
             self._write()
 

@@ -116,7 +116,7 @@ TERMS = {
     "reorg": (
         "reorgs reorganization fork forks rollback finality confirmations",
         "A reorganization: other blocks replace the newest blocks of the chain. If a run with --checkpoint has read "
-        "the replaced blocks, chainq exits with code 6. --rewind N reads the last N blocks again. See chainq help "
+        "the replaced blocks, chainq exits with code 9. --rewind N reads the last N blocks again. See chainq help "
         "resume.",
     ),
     "dialect": (

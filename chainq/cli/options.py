@@ -216,7 +216,7 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
     adopt: bool = switch("Without a checkpoint, resume 10 heights back in -o FILE.")
     max_age: str | None = option(
-        "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."
+        "AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."
     )
     follow: bool = switch(
         "Keep running and print new blocks.\fWithout --checkpoint, -o FILE must be new or empty.", names="--follow -f"
@@ -227,7 +227,7 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
     """How old the tip may be, for a command that prints it once."""
 
-    max_age: str | None = option("AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.")
+    max_age: str | None = option("AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.")
 
 
 class ColorOptions(Group, heading=OUTPUT):

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from chainq.cli.balance_checkpoint import Kept
 from chainq.cli.output import form_of, on_terminal
-from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError
+from chainq.errors import ChainqError, IncompleteError, Phrase, StaleError, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.process.signals import STOPPED
@@ -48,7 +48,7 @@ class Status(NamedTuple):
     of a data set, those of later heights than the first gap. `start`: the first height of an output, or
     of a table with partitions. `running`: whether a run or an export has its lock now.
     `unfinished`: whether an export began to write the table, and neither succeeded nor is running; whether a run of a
-    checkpoint was killed while it wrote.
+    checkpoint was killed while it wrote. `lasting`: whether the last run failed for good (`errors.is_lasting`).
     """
 
     target: str
@@ -71,6 +71,7 @@ class Status(NamedTuple):
     start: int | None = None
     running: bool | None = None
     unfinished: bool | None = None
+    lasting: bool | None = None
 
 
 class Group(NamedTuple):
@@ -100,8 +101,8 @@ METRICS = {
 def run(given: "StatusCommand") -> None:
     """Print how far checkpoints and data sets have come.
 
-    After those that can be read, raises a ChainqError that names the others, and with `--max-age` IncompleteError if
-    one is older, lacks heights or is unfinished.
+    After those that can be read, raises a ChainqError that names the others, and with `--max-age` StaleError if
+    one is older or its last run failed for good, and IncompleteError if one lacks heights or is unfinished.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
     form = form_of(given, "quiet", "json", "prometheus")
@@ -138,7 +139,8 @@ def run(given: "StatusCommand") -> None:
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        raise IncompleteError(Phrase("; ".join(["{}"] * len(faults)), *(fault.message for fault in faults)))
+        kind = StaleError if all(isinstance(fault, StaleError) for fault in faults) else IncompleteError
+        raise kind(Phrase("; ".join(["{}"] * len(faults)), *(fault.message for fault in faults)))
 
 
 def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqError | None]:
@@ -227,6 +229,7 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
         age=max(0.0, now - state.success) if seen else None,
         failure=state.failure or None,
         error=printable(state.error),
+        lasting=state.lasting,
     )
 
 
@@ -285,6 +288,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
             start=heights.start if entries else None,
             running=running,
             unfinished=unfinished,
+            lasting=last.lasting,
         )
         found.append(status)
     return Group(found, lost, sum(not names for names in inventory.damaged.values()))
@@ -447,10 +451,13 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
     wanted = Phrase("{max_age}", max_age=format_age(limit))
     if status.age is None:
         hint = f"{_names(status)}: {_missing(status)}" if status.missing else ""
-        return IncompleteError(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
+        kind = IncompleteError if status.missing else StaleError
+        return kind(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
     if status.age > limit:
         age = duration(status.age)
-        return IncompleteError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))
+        return StaleError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))
+    if status.lasting:
+        return StaleError(f"{name}: the last run failed for good: {status.error}")
     if status.missing:
         return IncompleteError(f"{name}: {_missing(status)}")
     if status.unfinished and status.rows_above is not None:  # of a data set: the next run mends a checkpoint

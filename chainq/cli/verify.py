@@ -29,7 +29,7 @@ from chainq.cli.verdict import (
     write_findings,
 )
 from chainq.config.server import is_profile
-from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, UsageError
+from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, ReorgError, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason, unreached
 from chainq.fetching.tip import Tip
@@ -214,7 +214,7 @@ def _failure_recorded(journal: Journal | None) -> Iterator[None]:
     except (ChainqError, Interrupted) as error:
         if journal is not None and not isinstance(error, UsageError):
             with suppress(OutputError):
-                journal.failed(str(error))
+                journal.failed(str(error), lasting=is_lasting(error))
         raise
 
 
@@ -340,7 +340,7 @@ def _heights(
         start = known.next
         now = service.blocks.hash_of(start - 1) if known.hash else None
         if now is not None and (reorg := difference(known, now)):
-            raise IncompleteError(reorg, "delete the checkpoint and verify again from below it")
+            raise ReorgError(reorg, "delete the checkpoint and verify again from below it")
     return HeightRange(start, max(start, end))
 
 

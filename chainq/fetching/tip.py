@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import Phrase, StaleError
 
 
 class Tip(NamedTuple):
@@ -17,17 +17,17 @@ class Tip(NamedTuple):
 
 
 def check_age(tip: Tip, max_age: float) -> None:
-    """Raise IncompleteError for a tip that is older than `max_age` in seconds, or has no time to tell that."""
+    """Raise StaleError for a tip that is older than `max_age` in seconds, or has no time to tell that."""
     from chainq.heights.block_time import format_age
     from chainq.text.humanize import duration
 
     limit = Phrase("{max_age}", max_age=format_age(max_age))
     if tip.time is None:
         said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
-        raise IncompleteError(Phrase("{}, so its age cannot be held against {}", said, limit))
+        raise StaleError(Phrase("{}, so its age cannot be held against {}", said, limit))
     age = time.time() - tip.time
     if age > max_age:
-        raise IncompleteError(
+        raise StaleError(
             Phrase("block {} is {} old, older than {}", tip.height, duration(age), limit),
             "the chain or the service may have stopped",
         )

@@ -29,7 +29,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     `success`: when a round went well last, with news or not; `tip`, `tip_time`: the height of the tip that it saw, -1
     for a chain without blocks, and the time of that block, None if it has no readable one. `failure`, `error`: when
-    and why a run or a round failed last.
+    and why a run or a round failed last; `lasting`: the last one failed for good (`errors.is_lasting`).
     """
 
     success: float = 0
@@ -37,6 +37,15 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     tip_time: int | None = None
     failure: float = 0
     error: str = ""
+    lasting: bool = False
+
+    def succeeded(self, tip: int, tip_time: int | None) -> "State":
+        """Return the state after a success now, which saw a tip and its time."""
+        return replace(self, success=time.time(), tip=tip, tip_time=tip_time, lasting=False)
+
+    def failed(self, message: str, *, lasting: bool) -> "State":
+        """Return the state after a failure now."""
+        return replace(self, failure=time.time(), error=recordable(message), lasting=lasting)
 
 
 class Content(msgspec.Struct, forbid_unknown_fields=True):
@@ -112,12 +121,12 @@ class Checkpoint(Closing):
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
         """Note that a round succeeded; the next save, or `note`, records it."""
-        self.content.state = replace(self.content.state, success=time.time(), tip=tip, tip_time=tip_time)
+        self.content.state = self.content.state.succeeded(tip, tip_time)
         self._noted = False
 
-    def failed(self, message: str) -> None:
-        """Note why a run or a round failed; recorded as in `succeeded`."""
-        self.content.state = replace(self.content.state, failure=time.time(), error=recordable(message))
+    def failed(self, message: str, *, lasting: bool = False) -> None:
+        """Note why a run or a round failed, and whether for good; recorded as in `succeeded`."""
+        self.content.state = self.content.state.failed(message, lasting=lasting)
         self._noted = False
 
     def note(self) -> None:

@@ -21,10 +21,13 @@ from chainq.errors import (
     OutputError,
     OverdueError,
     Phrase,
+    ReorgError,
     ResponseError,
     ServiceError,
+    StaleError,
     UnreachableError,
     UsageError,
+    is_lasting,
     sentences,
 )
 from chainq.fetching.service import Service
@@ -40,7 +43,7 @@ from chainq.resume.adopt import adopted
 from chainq.resume.checkpoint import Checkpoint, recorded
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
-from chainq.resume.reorg import ReorgError
+from chainq.resume.reorg import SeenReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError
@@ -109,7 +112,7 @@ def open_journal(
     except (IncompleteError, OutputError) as error:  # the file is gone, changed, or cannot be written
         if checkpoint is not None:
             with suppress(OutputError):
-                checkpoint.failed(str(error))
+                checkpoint.failed(str(error), lasting=True)
                 checkpoint.note()
         raise
     journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
@@ -364,14 +367,14 @@ class _Polls:
             self.rounds.journal.failed(str(error))
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
-        """Raise IncompleteError if the last tip is older than the limit, or no tip was seen for that long."""
+        """Raise StaleError if the last tip is older than the limit, or no tip was seen for that long."""
         try:
             if self.tip is not None:
                 self.rounds.check_age(self.tip)
             elif self.rounds.settings.max_age is not None and seconds > self.rounds.settings.max_age:
                 limit = Phrase("{max_age}", max_age=format_age(self.rounds.settings.max_age))
-                raise IncompleteError(Phrase("no tip was seen for {}, longer than {}", duration(seconds), limit))
-        except IncompleteError as too_old:
+                raise StaleError(Phrase("no tip was seen for {}, longer than {}", duration(seconds), limit))
+        except StaleError as too_old:
             too_old.message += "; " + error.message
             raise
 
@@ -388,7 +391,7 @@ class _Polls:
             journal.remove_rest()
         height, left = journal.position.next, self.rounds.left
         if journal.checkpoint is None:
-            if isinstance(error, ReorgError) and error.back is not None:
+            if isinstance(error, SeenReorgError):
                 height, left = error.back.next, self.rounds.left_from(error.back)
             more = "" if left is None else Phrase(" {limit}", limit=left)
             if self.rounds.settings.header and self.rounds.settings.output is None:
@@ -400,5 +403,5 @@ class _Polls:
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError, IncompleteError):
             if isinstance(error, ChainqError | Interrupted):
-                journal.failed(str(error))
+                journal.failed(str(error), lasting=is_lasting(error))
             journal.end()

@@ -218,10 +218,10 @@ class Journal:
             self._noted_at = time.monotonic()
             self.checkpoint.note()
 
-    def failed(self, message: str) -> None:
-        """Record why a run or a round failed. Raises OutputError."""
+    def failed(self, message: str, *, lasting: bool = False) -> None:
+        """Record why a run or a round failed, and whether for good (`errors.is_lasting`). Raises OutputError."""
         if self.checkpoint:
-            self.checkpoint.failed(message)
+            self.checkpoint.failed(message, lasting=lasting)
             self._noted_at = -math.inf
             self.checkpoint.note()
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from chainq import tuning
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError, Phrase, ReorgError
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
@@ -30,13 +30,10 @@ from chainq.text.sanitize import excerpt
 LEAST_HASHES, MOST_HASHES = 16, 64  # of the last blocks, with which rows are compared
 
 
-class ReorgError(IncompleteError):
-    """A reorg of blocks whose rows are written: runs cannot resume there until the user goes back or starts over.
+class SeenReorgError(ReorgError):
+    """The same without a checkpoint. `back`: the last position of this run that is still on the chain."""
 
-    `back`: without a checkpoint, the last position of this run that is still on the chain.
-    """
-
-    def __init__(self, message: str, hint: str, back: Position | None = None) -> None:
+    def __init__(self, message: str, hint: str, back: Position) -> None:
         super().__init__(message, hint)
         self.back = back
 
@@ -227,7 +224,7 @@ class ReorgCheck:
             if same is history.last:
                 raise IncompleteError(reorg)
             gone = f"discard the rows from height {same.next} on, which may be of blocks that are gone"
-            raise ReorgError(reorg, f"{gone}: they are fetched again", same)
+            raise SeenReorgError(reorg, f"{gone}: they are fetched again", same)
         if same is None:
             over = "start over with a new checkpoint and a new output file"
             raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")

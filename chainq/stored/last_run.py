@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 import msgspec
 from msgspec.structs import replace
 
-from chainq.errors import BusyError, ChainqError, OutputError, UsageError
+from chainq.errors import BusyError, ChainqError, OutputError, UsageError, is_lasting
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.stored import data_set
@@ -24,17 +24,18 @@ NAME = "_chainq/last_run.json"
 
 class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """`success`: when an export last succeeded, with new rows or not, in seconds since 1970, 0 for never; `tip`: the
-    tip height then, -1 for none. `failure`, `error`: when and why an export last failed. `begun`: the heights, from and
-    below, of an export of tables without partitions, until one succeeds. `pending`: the tables that
-    exports began to write, until one of them succeeds. `tables`: when an export of a table last succeeded; empty in
-    records of earlier versions, whose `success` counts for all tables. `spans`: the heights, from and below, that the
-    last export of a pending table was to write.
+    tip height then, -1 for none. `failure`, `error`: when and why an export last failed; `lasting`: the last one failed
+    for good (`errors.is_lasting`). `begun`: the heights, from and below, of an export of tables without partitions,
+    until one succeeds. `pending`: the tables that exports began to write, until one of them succeeds. `tables`: when an
+    export of a table last succeeded; empty in records of earlier versions, whose `success` counts for all tables.
+    `spans`: the heights, from and below, that the last export of a pending table was to write.
     """
 
     success: float = 0
     tip: int = -1
     failure: float = 0
     error: str = ""
+    lasting: bool = False
     begun: tuple[int, int] | None = None
     pending: tuple[str, ...] = ()
     tables: Mapping[str, float] = {}
@@ -88,7 +89,8 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
             found = data_set.read(store)
             # If it has none of the tables, the export wrote nothing, and the set lacks nothing.
             if found is not None and not found.schemas.keys().isdisjoint(tables):
-                _save(store, replace(_known(store), failure=time.time(), error=recordable(str(error))))
+                last = replace(_known(store), failure=time.time(), error=recordable(str(error)))
+                _save(store, replace(last, lasting=is_lasting(error)))
         raise
     last, now, height = _known(store), time.time(), tip()
     found = data_set.read(store) if last.success and not last.tables else None
@@ -98,7 +100,7 @@ def recorded(store: Store, tables: Sequence[str], tip: Callable[[], int]) -> Ite
     begun = last.begun if pending else None
     spans = {table: edges for table, edges in last.spans.items() if table in pending}
     last = replace(last, success=now, tip=height, begun=begun, pending=pending, tables=succeeded, spans=spans)
-    _save(store, last)
+    _save(store, replace(last, lasting=False))
 
 
 def of_receipts(listing: Sequence[Listed]) -> LastRun:

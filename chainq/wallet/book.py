@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from chainq.errors import IncompleteError
+from chainq.errors import ReorgError
 
 NEAR = 128  # blocks below the last one that each have a mark
 EACH = 8  # marks, or up to twice as many, for each doubling of the distance further down
@@ -84,7 +84,7 @@ class Book(msgspec.Struct):
     def go_back(self, hash_of: Callable[[int], str | None]) -> Mark | None:
         """Remove blocks that are no longer on the chain; return the highest one removed, None if all are on it.
 
-        `hash_of` returns the hash of a block now, None if there is none. Raises IncompleteError if no mark is left.
+        `hash_of` returns the hash of a block now, None if there is none. Raises ReorgError if no mark is left.
         """
         forgotten = None
         while self.marks and hash_of(self.marks[-1].height) != self.marks[-1].hash:
@@ -93,7 +93,7 @@ class Book(msgspec.Struct):
         if forgotten is None:
             return None
         if not self.marks:
-            raise IncompleteError(
+            raise ReorgError(
                 f"reorg: none of the recorded blocks up to {forgotten.height} is on the chain", "start a new checkpoint"
             )
         last = self.marks[-1].height

@@ -19,8 +19,8 @@ from harness.truth import Truth, difference
 
 
 @pytest.mark.parametrize("command", ["blocks", "records"])
-def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) -> None:
-    """Another hash at the checkpoint: exit 6, block and hashes; --rewind to before the fork ends in the new truth."""
+def test_9_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) -> None:
+    """Another hash at the checkpoint: exit 9, block and hashes; --rewind to before the fork ends in the new truth."""
     service = Moving(100)
     with serving(service) as url:
         job = Job(chainq, url, command)
@@ -35,10 +35,10 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
         for service.tip in (300, 301, 310):
             before = job.files()
             ran = job()
-            said(ran, 6, "block 300", old.block_hash(300), fork.block_hash(300), "--rewind 200 goes back far enough")
+            said(ran, 9, "block 300", old.block_hash(300), fork.block_hash(300), "--rewind 200 goes back far enough")
             assert "resumes at" not in ran.err
             assert job.files() == before
-        said(job("--rewind", "20"), 6, "block 200", "--rewind 100 ")  # the position before 281, still after the fork
+        said(job("--rewind", "20"), 9, "block 200", "--rewind 100 ")  # the position before 281, still after the fork
         assert "; --rewind 100 goes back far enough" in chainq("status", str(job.kept)).out.decode()
         assert (job.next, job.out.stat().st_size) == (201, lengths[1])
         said(job("--rewind", "100"), 0)
@@ -51,7 +51,7 @@ def test_6_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program) 
     assert job.out.read_bytes() == whole.out.read_bytes()
 
 
-def test_6_a_reorg_below_all_positions(chainq: Program) -> None:
+def test_9_a_reorg_below_all_positions(chainq: Program) -> None:
     """In another file a checkpoint has no positions from before: no --rewind is advised, since none would help."""
     service = Moving(20)
     with serving(service) as url:
@@ -61,7 +61,7 @@ def test_6_a_reorg_below_all_positions(chainq: Program) -> None:
         said(job(out=str(job.folder / "other")), 0, "has the earlier ones")
         service.swap(Fork(Chain(), 10))
         ran = job(out=str(job.folder / "other"))
-    said(ran, 6, "reorg: block 30 is", "no position before the reorg", "a new checkpoint and a new output file")
+    said(ran, 9, "reorg: block 30 is", "no position before the reorg", "a new checkpoint and a new output file")
     assert "--rewind" not in ran.err
     assert "resumes at" not in ran.err
 
@@ -268,14 +268,14 @@ def test_a_start_above_the_tip_check_waits_for_it(chainq: Program, truth: Truth)
 
 
 def test_6_max_age_notices_a_chain_that_stands_still(chainq: Program, truth: Truth) -> None:
-    """A newest block older than --max-age is exit 6, also where nothing is new; rows and checkpoint went on before."""
+    """A newest block older than --max-age is exit 8, also where nothing is new; rows and checkpoint went on before."""
     service = Moving(20)
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
         said(job("--max-age", "36500d"), 0)
         service.tip = 25
         for _ in range(2):
-            said(job("--max-age", "10m"), 6, "block 25 is", "years", "older than --max-age 10m")
+            said(job("--max-age", "10m"), 8, "block 25 is", "years", "older than --max-age 10m")
             assert (
                 "older than --max-age 10m; the chain or the service may have stopped\n"
                 in chainq("status", str(job.kept)).out.decode()

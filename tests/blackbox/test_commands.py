@@ -299,10 +299,10 @@ def test_rpc_says_which_parameters_a_method_takes(chainq: Program) -> None:
 
 
 def test_latest_is_an_alarm(chainq: Program) -> None:
-    """With --max-age an old tip is exit 6 with its age, and nothing on stdout; one request, also of a young tip."""
+    """With --max-age an old tip is exit 8 with its age, and nothing on stdout; one request, also of a young tip."""
     with witnessed() as (url, calls):
         old = chainq("latest", "--max-age", "10m", url=url)
-        assert re.search(r"block \d+ is \d+ years?.* old, older than --max-age 10m", one_line(old, 6))
+        assert re.search(r"block \d+ is \d+ years?.* old, older than --max-age 10m", one_line(old, 8))
         assert old.out == b""
         young = chainq("latest", "--max-age", "90000d", "--text", url=url)
         assert (young.code, young.out, young.err) == (0, b"%d\n" % DEFAULT_TIP, "")

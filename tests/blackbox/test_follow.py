@@ -101,7 +101,7 @@ def test_csv_has_one_header(chainq: Program) -> None:
         stopped(process, signal.SIGINT)
         job = Job(chainq, url, "blocks", "--csv", "--columns", "height")
         for service.tip in range(5, 8):
-            said(job("--max-age", "1m"), 6, "older than --max-age 1m")
+            said(job("--max-age", "1m"), 8, "older than --max-age 1m")
     assert job.out.read_bytes() == b"height\r\n" + b"".join(b"%d\r\n" % height for height in range(8))
 
 
@@ -205,7 +205,7 @@ def test_a_block_that_never_comes_is_told_once(polls: int, chainq: Program, trut
     assert (chainq.home / "out").read_bytes() == lines(truth.rows("blocks", 0, 9))
 
 
-def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
+def test_9_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
     """When the block before is another one, it ends with 6 and says so; with a checkpoint --rewind follows on."""
     service = Moving(9)
     with serving(service) as url:
@@ -219,7 +219,7 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
         service.swap(Fork(Chain(), 11))
         ran = finish(process)
         assert ran.out == b""
-        said(ran, 6, "block 12", service.chain.block_hash(12), "--rewind 2 goes back far enough, to height 11\n")
+        said(ran, 9, "block 12", service.chain.block_hash(12), "--rewind 2 goes back far enough, to height 11\n")
         process = job.start("--rewind", "2", *SOON, out="")
         assert [service.chain.block_hash(h).encode() in row for h, row in zip((11, 12), read(process, 2), strict=True)]
         stopped(process, signal.SIGINT, "resumes at height 13")
@@ -227,7 +227,7 @@ def test_6_a_chain_that_changes_under_it(chainq: Program, truth: Truth) -> None:
 
 @pytest.mark.parametrize(("at", "back"), [(498, 498), (503, 503), (490, 498), (505, 505)])
 @pytest.mark.parametrize("limit", [None, 100])
-def test_6_a_reorg_without_a_checkpoint(at: int, back: int, limit: int | None, chainq: Program, truth: Truth) -> None:
+def test_9_a_reorg_without_a_checkpoint(at: int, back: int, limit: int | None, chainq: Program, truth: Truth) -> None:
     """The hint to resume goes back to the fork, so no row of a block that is gone is kept."""
     service, words = Moving(500), () if limit is None else ("--limit", str(limit))
     with serving(service) as url:
@@ -241,18 +241,18 @@ def test_6_a_reorg_without_a_checkpoint(at: int, back: int, limit: int | None, c
         assert ran.out == b""
         more = "" if limit is None else f" --limit {limit - (back - 498)}"
         due = f"discard the rows from height {back} on", "fetched again", f"resume with --start {back} --follow{more}\n"
-        said(ran, 6, "reorg: block 505 is", "this run has seen", *due)
+        said(ran, 9, "reorg: block 505 is", "this run has seen", *due)
         again = chainq.start("blocks", "--start", str(back), *SOON, url=url)
         rows = read(again, 507 - back)
         assert all(service.chain.block_hash(h).encode() in row for h, row in zip(range(back, 507), rows, strict=True))
         stopped(again, signal.SIGINT, "--start 507 --follow")
 
 
-def test_6_max_age_ends_it(chainq: Program, truth: Truth) -> None:
-    """--follow --max-age ends with 6 when the newest block is too old, after the rows that were due."""
+def test_8_max_age_ends_it(chainq: Program, truth: Truth) -> None:
+    """--follow --max-age ends with 8 when the newest block is too old, after the rows that were due."""
     with serving(Moving(9)) as url:
         ran = chainq("blocks", "--start", "0", *SOON, "--max-age", "1h", url=url)
-    said(ran, 6, "block 9 is", "--max-age 1h", "resume with --start 10 --follow")
+    said(ran, 8, "block 9 is", "--max-age 1h", "resume with --start 10 --follow")
     assert ran.rows == truth.rows("blocks", 0, 10)
 
 

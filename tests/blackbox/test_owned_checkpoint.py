@@ -145,7 +145,7 @@ def test_killed_at_random_moments(chainq: Program) -> None:
 
 
 def test_a_reorg_is_noticed(chainq: Program) -> None:
-    """As for every range command: a recorded block that is another one now is exit code 6."""
+    """As for every range command: a recorded block that is another one now is exit code 9."""
     key = fresh_key()
     service = Holding(fresh_records(key.address, 4), FIRST + 40, first=FIRST)
     with serving(service) as url:
@@ -157,7 +157,7 @@ def test_a_reorg_is_noticed(chainq: Program) -> None:
         service._results._results._bodies._chain = fork
         service.tip += 5
         ran = job(env={VARIABLE: key.text})
-        said(ran, 6, "reorg: block ", "goes back far enough")
+        said(ran, 9, "reorg: block ", "goes back far enough")
         needed = re.search(r"--rewind (\d+) goes", ran.err)
         assert needed
         assert 11 <= int(needed[1]) <= 41

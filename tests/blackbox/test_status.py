@@ -14,6 +14,7 @@ import pytest
 
 from chainq.catalog.tables import CHAIN
 from chainq.cli.status import METRICS, Status
+from chainq.demo.service import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.search import some
@@ -30,7 +31,7 @@ def seen(chainq: Program, target: Path | str) -> dict[str, Any]:
     return found
 
 
-def test_a_checkpoint(chainq: Program) -> None:
+def test_a_checkpoint(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """Position, tip, lag, rows and bytes; the time of a run without news; the error of one that failed."""
     service = Moving(50)
     with serving(service) as url:
@@ -58,8 +59,13 @@ def test_a_checkpoint(chainq: Program) -> None:
         second, other = seen(chainq, job.kept), (job.folder / "other").read_bytes()
         assert other.count(b"\n") > 0  # rows and bytes are of the same file
         assert (second["next"], second["rows"], second["bytes"]) == (51, other.count(b"\n"), len(other))
+        monkeypatch.setattr(service, "respond", lambda _: Reply(401, "text/plain", b"no"))
+        assert job(out=str(job.folder / "other")).code == 3
+        assert seen(chainq, job.kept)["lasting"] is True
+        assert "failed for good" in one_line(chainq("status", str(job.kept), "--max-age", "1h"), 8)
     failed = job(out=str(job.folder / "other"))
     assert failed.code == 4
+    assert chainq("status", str(job.kept), "--max-age", "1h").code == 0  # the next run may succeed
     third = seen(chainq, job.kept)
     assert third["success"] == second["success"]
     assert third["failure"] > third["success"]
@@ -85,7 +91,7 @@ def test_a_killed_run_shows_until_the_next_one(chainq: Program) -> None:
 
 @pytest.mark.parametrize("change", ["gone", "shorter", "a folder"])
 def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> None:
-    """A run that finds its file gone, changed or unwritable failed: status and Prometheus show it."""
+    """A run that finds its file gone, changed or unwritable failed for good: status and Prometheus show it."""
     with serving(Moving(50)) as url:
         job = Job(chainq, url, "blocks")
         said(job(), 0)
@@ -103,6 +109,8 @@ def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> No
         assert after["failure"] > before["success"] == after["success"]
         assert (after["next"], after["rows"]) == (before["next"], before["rows"])
         assert "\nlast error, " in chainq("status", str(job.kept)).out.decode()
+        alarm = one_line(chainq("status", str(job.kept), "--max-age", "1h"), 8)
+        assert ": the last run failed for good: " in alarm
         gauge = "chainq_last_failure_timestamp_seconds{"
         assert gauge in chainq("status", str(job.kept), "--prometheus").out.decode()
         if change == "a folder":
@@ -111,6 +119,7 @@ def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> No
         said(job(), 0)
         again = seen(chainq, job.kept)
         assert again["success"] > again["failure"]
+        assert chainq("status", str(job.kept), "--max-age", "1h").code == 0
         assert "last error" not in chainq("status", str(job.kept)).out.decode()
 
 
@@ -133,7 +142,7 @@ def test_a_checkpoint_of_verify(chainq: Program, server: Servers) -> None:
     with server.own("--tip", "60", "--seed", "1") as (other, _):
         kept = chainq.home / "c"
         kept.write_text(kept.read_text().replace(url, other))
-        assert chainq(*words, url=other).code == 6
+        assert chainq(*words, url=other).code == 9
     assert seen(chainq, "c")["error"].startswith("reorg: block 39 is ")
 
 
@@ -161,7 +170,7 @@ def test_rows_are_counted_over_runs_and_rewinds(chainq: Program) -> None:
             assert seen(chainq, job.kept)["rows"] == job.out.read_bytes().count(b"\n")
 
 
-def test_an_old_success_is_exit_6(chainq: Program) -> None:
+def test_an_old_success_is_exit_8(chainq: Program) -> None:
     """A status that is older than --max-age says so and prints what it would else; so does one of no success."""
     with serving(Moving(20)) as url:
         job = Job(chainq, url, "blocks")
@@ -177,10 +186,10 @@ def test_an_old_success_is_exit_6(chainq: Program) -> None:
         assert chainq("status", str(job.kept), "--max-age", "90m", "-q").out == b""
         job.kept.write_text(json.dumps({**content, "state": state}))
         ran = chainq("status", str(job.kept), "--max-age", "90m")
-        assert words in one_line(ran, 6)
+        assert words in one_line(ran, 8)
         assert "--max-age 90m" in ran.err
         assert ran.out
-        zero = one_line(chainq("status", str(job.kept), "--max-age", "0s"), 6)
+        zero = one_line(chainq("status", str(job.kept), "--max-age", "0s"), 8)
         assert state == {} or zero.endswith(", longer than --max-age 0s\n")
         assert chainq("status", str(job.kept)).code == 0
     job.kept.write_text(json.dumps({**content, "positions": [{"next": 9, "total": 0}], "state": {}}))
@@ -324,7 +333,7 @@ def test_each_table_has_the_success_of_its_own_runs(chainq: Program, server: Ser
         assert (found["blocks"] > 1000, found["records"]) == (True, 1000)
     gauge = 'chainq_last_success_timestamp_seconds{target="lake",command="records"} 1000.0\n'
     assert gauge in chainq("status", "lake", "--prometheus").out.decode()
-    assert "lake: records: the last success was" in one_line(chainq("status", "lake", "--max-age", "1h"), 6)
+    assert "lake: records: the last success was" in one_line(chainq("status", "lake", "--max-age", "1h"), 8)
     assert chainq("export", "records", *words, url=url).code == 0
     assert successes()["records"] > 1000
     assert chainq("status", "lake", "--max-age", "1h").code == 0
