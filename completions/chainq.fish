@@ -123,7 +123,7 @@ _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
 _chainq_row --rewind text 'Fetch the last N or more blocks again. The run then resumes'
 _chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE'
-_chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d. Needs --checkpoint or --follow'
+_chainq_row --max-age text 'Exit with code 8 if the tip is older: 10m, 2h, 7d. Needs --checkpoint or --follow'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty'
 _chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned
 _chainq_row --limit text 'Stop after N rows'
@@ -187,7 +187,7 @@ _chainq_for latest transaction program-transactions ownership address-transactio
 _chainq_row --format words 'table, jsonl, json, csv, tsv, text, parquet. Default: table, or jsonl in a pipe. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default' table '' jsonl '' json '' csv '' text '' tsv '' parquet ''
 _chainq_for latest
 _chainq_row --columns list+ 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target 'difficulty for all solutions together' proof_target 'least difficulty of a solution in the next block' last_coinbase_target 'coinbase target at the last coinbase' last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'in microcredits; may be null' finalize_root 'root hash of the block'"'"'s changes of mappings' network 'network identifier' ratifications_root 'root hash of the block'"'"'s ratifications' solutions_root 'root hash of the block'"'"'s solutions' subdag_root 'root hash of the block'"'"'s certificates' cumulative_weight 'difficulty of all solutions so far, added up' cumulative_proof_target 'the same since the last coinbase' all 'every column' help 'list the columns'
-_chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d'
+_chainq_row --max-age text 'Exit with code 8 if the tip is older: 10m, 2h, 7d'
 _chainq_for full-blocks records transitions
 _chainq_row --program text+ 'Rows of this program, or of any if it is repeated. For example credits.aleo'
 _chainq_row --function text+ 'Rows of this function, or of any if it is repeated'
@@ -275,7 +275,7 @@ _chainq_row '--workers -w' text 'Processes that read an export, or recompute has
 _chainq_row --hashes flag 'Recompute block hashes, roots and IDs from the rows'
 _chainq_row --anchor text 'Trusted block hash; proves all blocks up to it'
 _chainq_for status
-_chainq_row --max-age text 'Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed'
+_chainq_row --max-age text 'Exit with code 8 if the last success is older (90s, 10m, 2h) or the last run failed for good. Exit with code 6 if an export lacks heights or was killed'
 _chainq_row --prometheus flag 'Gauges in the text format of Prometheus, for node_exporter'
 _chainq_row '--quiet -q' flag 'Print errors only, for a job with --max-age'
 _chainq_for serve
@@ -393,7 +393,7 @@ _chainq_row --checkpoint flag 'Resume the last run; start the first at --start o
 _chainq_row --lag flag 'Leave out the last N blocks.'
 _chainq_row --rewind flag 'Fetch the last N or more blocks again. The run then resumes.'
 _chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE.'
-_chainq_row --max-age flag 'Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed.'
+_chainq_row --max-age flag 'Exit with code 8 if the last success is older (90s, 10m, 2h) or the last run failed for good. Exit with code 6 if an export lacks heights or was killed.'
 _chainq_row --follow flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty.'
 _chainq_row --interval flag 'Seconds between polls.'
 _chainq_row --format flag 'table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe. A chart needs rows with heights; sql also draws a number over a text or a time. Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.'
