@@ -41,12 +41,12 @@ class ExitCode(IntEnum):
     NOT_FOUND = 1, "A block or transaction that was looked up does not exist; the others were printed."
     USAGE = 2, "Usage error: an invalid argument, no service URL, or an invalid configuration file."
     SERVICE = 3, "The service returned an error."
-    UNREACHABLE = 4, "The service is unreachable, timed out, or kept refusing after all retries."
-    RESPONSE = 5, "The service sent an invalid response: not JSON-RPC, or for another request."
+    UNREACHABLE = 4, "The service is unreachable, timed out, or kept refusing."
+    RESPONSE = 5, "The service sent an invalid response, or one for another request."
     INCOMPLETE = 6, "The data is incomplete or contradicts itself."
     OUTPUT = 7, "The output cannot be written, or this machine lacks memory, open files or threads."
-    STALE = 8, "The tip, a checkpoint or an export is older than --max-age, or its last run failed for good."
-    REORG = 9, "Reorg: a recorded block was replaced; run again with the --rewind N that the message names."
+    STALE = 8, "The tip, a checkpoint or an export is older than --max-age."
+    REORG = 9, "Reorg: a recorded block was replaced; use the --rewind N it names."
     BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h
     BUSY = 75, "Another run is using the checkpoint, the output file or the export."  # EX_TEMPFAIL
 
@@ -219,7 +219,7 @@ class LackingError(ServiceError):
 
 
 class UnreachableError(ChainqError):
-    """The service is unreachable, timed out, or kept refusing after all retries."""
+    """The service is unreachable, timed out, or kept refusing."""
 
     exit_code = ExitCode.UNREACHABLE
 

@@ -223,13 +223,14 @@ class VerifyCommand(
     DEST: compares the partitions of an export with their receipts and with each other, without a network. It verifies
     the whole export and takes no range.
 
-    FILE: checks the order, links, checksums and duplicates of the rows of a file, without a network. Lost and changed
-    rows show only with --full, or with a receipt beside it (chainq records ... -o FILE --receipt writes one). --start
-    and --end give the heights that the file should have; only blocks have a row at each, others need --full. --full
-    needs both for rows without heights (ownership, transactions), unless a receipt or a Parquet file names them.
+    FILE: compares the rows of a file with a service (--url), and checks their order, links, checksums and duplicates.
+    A file alone cannot show what it lacks, so without a URL it needs a receipt beside it (chainq records ... -o FILE
+    --receipt writes one). --start and --end give the heights that the file should have. Rows without heights
+    (ownership, transactions) need both, unless a receipt or a Parquet file names them.
 
-    --full and --sample N also compare an export or a file with a service. verify exits with code 0 if nothing is
-    wrong, with code 6 if anything is or RANGE ends above the tip, and with other codes if it fails before the end.
+    --full and --sample N also compare an export with a service; --sample N compares some rows of a file. verify exits
+    with code 0 if nothing is wrong, with code 6 if anything is or RANGE ends above the tip, and with other codes if it
+    fails before the end.
     """
 
     range: str | None = argument(
@@ -356,7 +357,7 @@ TOOLS = {
     "verify": Tool(
         VerifyCommand,
         "chainq verify --last 100 --url http://127.0.0.1:8545\n"
-        "chainq records 500:600 -o records.csv\nchainq verify records.csv --full",
+        "chainq records 500:600 -o records.csv\nchainq verify records.csv",
         listed=_findings,
     ),
     "sql": Tool(

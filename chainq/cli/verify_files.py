@@ -20,7 +20,7 @@ from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
-from chainq.sinks.open import open_sink
+from chainq.sinks.open import open_sink, receipt_path
 from chainq.text.alike import alike
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, printable, quoted
@@ -29,6 +29,7 @@ from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by
 from chainq.verify.once import Once
 
 if TYPE_CHECKING:
+    from chainq.transport.base import ServiceOptions
     from chainq.verify.data_set import DataSetCheck
     from chainq.verify.file import RowsCheck
 
@@ -45,7 +46,6 @@ _FILTERED = Phrase(
 _AGAIN = "write the file again with -o FILE"
 _ALIKE = f"as far as compared, the rows equal the service's; only their order or the bytes of the file differ: {_AGAIN}"
 _UNBOUNDED = Phrase("lost first or last heights show only with {start} and {end}")
-_SPARSE = Phrase("lost first or last heights show only with {start}, {end} and {full}", full=True)
 
 
 def run(given: VerifyCommand) -> None:
@@ -54,17 +54,18 @@ def run(given: VerifyCommand) -> None:
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn, receipt=None)
     hashes = verify.block_hashes(given)
+    options = connect.service_options(given)
+    files = _files(given, reporter)
+    single = Path(given.range or "").is_file()
+    given.full = given.full or (single and hashes is None and _to_compare(given, options))
     compared = given.sample is not None or given.full
     with ExitStack() as opened:
         opened.enter_context(hashes or nullcontext())
         # Before anything is read: a missing URL would be noticed at the end.
-        options = connect.service_options(given)
         service = opened.enter_context(connect.open_service(options, reporter)) if compared else None
-        files = _files(given, reporter)
         verdict = Verdict(files.heights, "no partitions")
         sink = opened.enter_context(open_sink(settings.file, pager=None if settings.can.binary else reporter.warn))
         reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
-        single = Path(given.range or "").is_file()
         offline = single and not compared
         writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:
@@ -87,7 +88,7 @@ def run(given: VerifyCommand) -> None:
                 write_findings(once.of_service(steps), writer, verdict)
             verdict.compared += files.unordered
             if not files.range_known:
-                verdict.compared += f"; {spelled(_UNBOUNDED if compared or files.every_height else _SPARSE)}"
+                verdict.compared += f"; {spelled(_UNBOUNDED)}"
             if hashes is None:
                 verdict.compared += files.compared(_url(given)) + files.hashed
             else:
@@ -116,6 +117,19 @@ def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
     if verdict.rows.total():
         pass_them = spelled(Phrase("pass {start} and {end}"))
         reporter.warn(f"nothing was compared with the service: the heights of the rows are not known; {pass_them}")
+
+
+def _to_compare(given: VerifyCommand, options: "ServiceOptions") -> bool:
+    """Return whether a file is compared with all rows of the service, and not with its receipt or with some rows.
+
+    Raises UsageError if there is nothing to compare it with.
+    """
+    if given.sample is not None or os.path.exists(receipt_path(Path(given.range or ""))):  # noqa: PTH110  # as below
+        return False
+    if not completed(options).url:
+        with_service = Phrase("compare it with a service or an export: {url}", url="URL")
+        raise UsageError("a file alone cannot show what it lacks", with_service)
+    return True
 
 
 def _unseen(files: "Files", verdict: Verdict) -> str:

@@ -52,9 +52,6 @@ class RowsCheck:
     range_known = True
     """Whether the expected heights are known, after `steps`. Else the heights are those of the rows."""
 
-    every_height = True
-    """Whether each height must have a row, so that lost rows show without a service; known after `steps`."""
-
     def __init__(
         self,
         path: Path,
@@ -218,20 +215,10 @@ class RowsCheck:
         heights, edges = check.heights, check.edges
         known = method.linked or (self._recorded is not None and not self._limited)
         self.heights, self.reached = heights, heights if known else edges
-        self.every_height = method.linked
         if self.counted:  # a hash detects every change
             return
         self.range_known = self._due is not None or self._recorded is not None or not len(heights)
-        unchecked = ["missing rows"] * (not method.linked or not len(heights))
-        unchecked += ["duplicate rows"] * (not check.identified)
         self.unordered = "" if placed else "; not checked: the order of rows, which have no heights"
-        self.unseen = f"not checked without a receipt: {', '.join([*unchecked, 'fields without a checksum'])}"
-        if self._due is not None and not known and placed and (gaps := _outside(self._due, edges)):
-            self.unseen = f"the file has no rows of {' and '.join(map(str, gaps))}; {self.unseen}"
-        hashes = "{hashes} checks most of these, " if method.linked else ""
-        compared = Phrase(f" ({hashes}{{full}} compares them with the service)", hashes=True, full=True)
-        bounded = Phrase(" ({start}, {end} and {full} compare them with the service)", full=True)
-        self.unseen += compared if len(heights) else bounded
 
     def _counted(self, said: FileReceipt) -> Iterator[Step]:
         """Count the rows, if they cannot be verified otherwise, and compare their number with the receipt's."""
