@@ -85,8 +85,8 @@ class Phrase(str):
     def __str__(self) -> str:
         return self
 
-    def __add__(self, text: str) -> "Phrase":
-        return Phrase("{}{}", self, text)
+    def __add__(self, text: str) -> Self:
+        return type(self)("{}{}", self, text)
 
     def __radd__(self, text: str) -> "Phrase":
         return Phrase("{}{}", text, self)
@@ -98,6 +98,10 @@ class Phrase(str):
     def spelled(self, spell: Callable[[str, Any], str]) -> str:
         """Return the text with each parameter as `spell` writes it, given its name and its value, None without one."""
         return _fill(*self._parts, spell)
+
+
+class Shortfall(Phrase):
+    """A warning of rows that are missing or not proved to be all: `--quiet` does not silence it."""
 
 
 def _fill(template: str, values: Sequence[object], given: dict[str, object], spell: Callable[[str, Any], str]) -> str:

@@ -13,7 +13,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import ChainqError, NotFoundError, Phrase, UsageError, sentences
+from chainq.errors import ChainqError, NotFoundError, Phrase, Shortfall, UsageError, sentences
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
@@ -155,7 +155,7 @@ def warn_of_belief(
             (heights.start for one in believed.values() if isinstance(one, HeightSet) for heights in one), default=None
         )
         advice = () if last is None else behind(last)
-        reporter.warn(sentences(unproved(believed, limited=limited), *advice) + hint)
+        reporter.warn(Shortfall("{}{}", sentences(unproved(believed, limited=limited), *advice), hint))
 
 
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
@@ -163,7 +163,7 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
     if unhashed:
         from chainq.text.humanize import counts
 
-        reporter.warn(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")')
+        reporter.warn(Shortfall('not checked: {} (docs/hashes.md, "What is not checked")', counts(unhashed.items())))
 
 
 def _from_now(deadline: str) -> float:

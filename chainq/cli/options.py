@@ -325,7 +325,11 @@ class ServiceFlags(Group, heading=SERVICE):
         "'NAME: VALUE'", "HTTP header for every request.\fVALUE may be env:VARIABLE. Keep secrets in a profile."
     )
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")
-    quiet: bool = switch("Suppress warnings and progress.", names="--quiet -q", heading="")
+    quiet: bool = switch(
+        "Suppress progress and warnings.\fBut no warning about rows that are missing or not proved.",
+        names="--quiet -q",
+        heading="",
+    )
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")
     log_format: str = option("text|json", "Format of the lines on stderr.", "text", heading="")
 

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from chainq.cli import log
 from chainq.defaults import PATIENCE
+from chainq.errors import Shortfall
 from chainq.formats.protocol import Output
 from chainq.process.progress import UNSEEN, Bar, Progress
 from chainq.sinks.base import Sink
@@ -49,8 +50,8 @@ class Reporter(Progress):
                 return
 
     def warn(self, text: str) -> None:
-        """Print a warning, unless `--quiet`."""
-        if not self.quiet:
+        """Print a warning, unless `--quiet` and the warning is not about completeness (`Shortfall`)."""
+        if isinstance(text, Shortfall) or not self.quiet:
             self.line("chainq: warning: " + text, "warning")
 
     def note(self, text: str) -> None:

@@ -22,7 +22,7 @@ from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import DOTTED, SqlPrompt
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import Phrase, ResponseError, UsageError
+from chainq.errors import Phrase, ResponseError, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import unreached
 from chainq.formats.chart_result import ResultChart
@@ -114,7 +114,7 @@ def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> l
     lacking = database.lacking()
     for text in lacking:
         if text not in said:
-            reporter.warn(text)
+            reporter.warn(Shortfall("{}", text))
     return lacking
 
 

@@ -56,7 +56,7 @@ WORDS = by_word(
 CONFIG = "config"
 CRON = (
     "*/5 * * * *  $HOME/.local/bin/chainq records --profile main --start -100 --checkpoint $HOME/records.ckpt "
-    "-o $HOME/records.jsonl --quiet"
+    "-o $HOME/records.jsonl --strict"
 )
 """The example for cron, of the manual and of docs/cookbook.md too."""
 PLACES = {

@@ -29,7 +29,16 @@ from chainq.cli.verdict import (
     write_findings,
 )
 from chainq.config.server import is_profile
-from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, ReorgError, UsageError, is_lasting
+from chainq.errors import (
+    ChainqError,
+    IncompleteError,
+    LackingError,
+    OutputError,
+    ReorgError,
+    Shortfall,
+    UsageError,
+    is_lasting,
+)
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason, unreached
 from chainq.fetching.tip import Tip
@@ -331,7 +340,8 @@ def _heights(
     elif bounds.until is not None and (why := unreached(service, bounds, HeightRange(start, end))):
         reporter.warn(why)
     if witness is not None and end > start and (tip := witness.blocks.tip_for(end)) < end - 1:
-        reporter.warn(f"the chain of the witness ends at height {tip}: later heights are not compared with it")
+        ends = "the chain of the witness ends at height {}: later heights are not compared with it"
+        reporter.warn(Shortfall(ends, tip))
         end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
     known = journal.history.last if journal else None
     if journal is not None and known is None and bounds == Bounds(whole=True):

@@ -15,7 +15,7 @@ from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, anchor_advice, begun, conclude, write_findings
 from chainq.config.server import completed
-from chainq.errors import Phrase, UsageError
+from chainq.errors import Phrase, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
@@ -234,7 +234,7 @@ def _against(
 
     start, end = files.heights.edges
     if (tip := service.blocks.tip_for(end)) < end - 1:
-        reporter.warn(f"the tip is {tip}: later heights are not compared")
+        reporter.warn(Shortfall("the tip is {}: later heights are not compared", tip))
         end = max(start, tip + 1)
     every = range(start, end)
     drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))

@@ -1,6 +1,6 @@
 """Says why a range has fewer blocks than it was asked for: none at all, or none below its end."""
 
-from chainq.errors import Phrase
+from chainq.errors import Phrase, Shortfall
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, none_below
 from chainq.heights.range import HeightRange
@@ -50,12 +50,13 @@ def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
     if bounds.until is not None and len(read):
         newest = service.blocks.tip()  # known, because the time was searched below it
         if newest.height < read.end and newest.time is not None and newest.time < bounds.until:
-            return f"the end {utc(bounds.until)} is not reached: {chain_end(newest.height)}, of {utc(newest.time)}"
+            until, ends = utc(bounds.until), chain_end(newest.height)
+            return Shortfall("the end {} is not reached: {}, of {}", until, ends, utc(newest.time))
     if end is None or end <= max(0, read.end):
         return ""
     tip = read.end - 1 if len(read) else service.blocks.tip_for(end)
     if bounds.one_word and bounds.start == end - 1:
-        return f"block {bounds.start} does not exist: {chain_end(tip)}"
+        return Shortfall("block {} does not exist: {}", bounds.start, chain_end(tip))
     if bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
-        return f"no blocks in that range: {chain_end(tip)}"
+        return Shortfall("no blocks in that range: {}", chain_end(tip))
     return end_above(end, tip)

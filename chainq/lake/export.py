@@ -12,7 +12,16 @@ from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.defaults import SETTLE
-from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, Phrase, UnreachableError, UsageError
+from chainq.errors import (
+    ChainqError,
+    IncompleteError,
+    LackingError,
+    OutputError,
+    Phrase,
+    Shortfall,
+    UnreachableError,
+    UsageError,
+)
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import unreached
 from chainq.heights.bounds import Bounds
@@ -232,7 +241,7 @@ class Export:
                     apart[str(gap)] = gap
         for words, gap in apart.items():
             rest = f"missing between this range and the rest of {self._store.label}"
-            self._warn(f"{words}: {rest}; export {gap.start}:{gap.end}, too")
+            self._warn(Shortfall("{}: {}; export {}:{}, too", words, rest, gap.start, gap.end))
 
     def run(
         self,

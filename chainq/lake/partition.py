@@ -14,7 +14,7 @@ from msgspec import Raw, structs
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import BehindError, IncompleteError, OutputError, Phrase
+from chainq.errors import BehindError, IncompleteError, OutputError, Phrase, Shortfall
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.hashed import TIERS
@@ -100,7 +100,7 @@ class Worker(Closing):
                     if isinstance(error, BehindError) and spec.start < error.height and left:
                         spec = spec._replace(end=error.height)  # the next run writes what is missing now
                         task = structs.replace(task, spec=spec)
-                        self._warn(f"{error.message}: this run ends before that height")
+                        self._warn(Shortfall("{}: this run ends before that height", error.message))
                     elif not isinstance(error, _ReorgError) or not left:
                         raise
             sealed = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import BehindError, IncompleteError, Phrase
+from chainq.errors import BehindError, IncompleteError, Phrase, Shortfall
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query
@@ -103,5 +103,5 @@ class Lagging:
     def warn_once(self, what: str) -> None:
         """Warn once that the service is lagging."""
         if not self.behind:
-            self.warn(f"the service is behind: {what}")
+            self.warn(Shortfall("the service is behind: {}", what))
         self.behind = True

@@ -131,7 +131,7 @@ class Rounds:
             self.lagging.lack_known(tip.height)
         if limit is not None and self._next < limit:
             lag = f", and this run stays {counted(self.lagging.lag, 'block')} below it" if self.lagging.lag else ""
-            self.warn(f"{end_above(limit, top - 1)}{lag}")
+            self.warn(end_above(limit, top - 1) + lag)
 
     def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
         """Write late and new rows below `end`.

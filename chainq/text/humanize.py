@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from chainq.errors import UsageError
+from chainq.errors import Shortfall, UsageError
 from chainq.text.sanitize import quoted
 
 
@@ -99,6 +99,6 @@ def chain_end(tip: int) -> str:
     return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
 
 
-def end_above(end: int, tip: int) -> str:
+def end_above(end: int, tip: int) -> Shortfall:
     """Return that the end of a range is above a chain with that tip height."""
-    return f"the end {end} is not reached: {chain_end(tip)}"
+    return Shortfall("the end {} is not reached: {}", end, chain_end(tip))

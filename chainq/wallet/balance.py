@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import BehindError, IncompleteError, Phrase, UsageError
+from chainq.errors import BehindError, IncompleteError, Phrase, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import none_below
@@ -91,7 +91,8 @@ class Bookkeeper(Closing):
         if end is not None and end > stop:
             self._warn(end_above(end, tip.height))
         if book.as_of is not None and tip.height < book.as_of.height and book.may_follow(tip.height, hash_of):
-            self._warn(f"the tip is {tip.height}: the server may be behind block {book.as_of.height}, read before")
+            before = "the tip is {}: the server may be behind block {}, read before"
+            self._warn(Shortfall(before, tip.height, book.as_of.height))
             return
         if forgotten := book.go_back(hash_of):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
@@ -221,4 +222,4 @@ class Bookkeeper(Closing):
     def _say_behind(self, height: int, tip: Tip) -> None:
         if height < tip.height - SETTLED:
             raise IncompleteError(f"{fewer(height)}; the balance ends at block {height - 1}", advice(height))
-        self._warn(f"{fewer(height)}, as it may be indexing; the balance is as of block {height - 1}")
+        self._warn(Shortfall("{}, as it may be indexing; the balance is as of block {}", fewer(height), height - 1))

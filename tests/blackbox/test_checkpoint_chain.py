@@ -248,7 +248,7 @@ def test_a_service_behind_is_only_behind(chainq: Program, truth: Truth) -> None:
         before, service.tip = job.files(), 12
         ran = job()
         said(ran, 0, "warning", "behind", "12", "20")
-        said(job("-q"), 0)
+        said(job("-q"), 0, "behind")
         assert (ran.out, job.files()) == (b"", before)
         service.tip = 22
         said(job(), 0)
