@@ -63,7 +63,7 @@ _chainq_row --max-memory text 'Memory for responses: 512M, 2G. Units are powers 
 _chainq_row --rate text 'Maximum requests per second'
 _chainq_row --header text+ 'HTTP header for every request. VALUE may be env:VARIABLE. Keep secrets in a profile'
 _chainq_row --cert path 'Client certificate (PEM). KEY is its key, if that is not in FILE'
-_chainq_row '--quiet -q' flag 'Suppress warnings and progress'
+_chainq_row '--quiet -q' flag 'Suppress progress and warnings. But no warning about rows that are missing or not proved'
 _chainq_row --log-format words 'Format of the lines on stderr' text '' json ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify serve
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
