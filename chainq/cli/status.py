@@ -338,7 +338,8 @@ def _table(group: Group) -> str:
     for one in _alike(found):
         above = f"{counted(one.rows_above, 'more row')} above the first gap, " if one.rows_above else ""
         notes += _wrapped(f"{_names(one)}: {above}{_missing(one)}") if one.missing else []
-    success = "" if any(one.success for one in found) else ", no run went well yet"
+    first = found[0].running and not found[0].failure  # the first export is in progress
+    success = "" if first or any(one.success for one in found) else ", no run went well yet"
     left = [one for one in found if one.unfinished]
     printed = [
         *_wrapped(f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}"),
@@ -394,7 +395,10 @@ def _line(status: Status) -> str:
     parts = [f"{status.target}: {status.command} {reached}"]
     if status.lag is not None:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last success")
-    parts.append("no run went well yet" if status.age is None else f"{duration(status.age)} ago")
+    if status.age is not None:
+        parts.append(f"{duration(status.age)} ago")
+    elif not status.running or status.failure:  # else the first run is in progress
+        parts.append("no run went well yet")
     if status.running:
         parts.append(IN_PROGRESS)
     if status.unfinished:
@@ -452,7 +456,9 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
     if status.age is None:
         hint = f"{_names(status)}: {_missing(status)}" if status.missing else ""
         kind = IncompleteError if status.missing else StaleError
-        return kind(Phrase("{}: no run went well yet, so its age is above {}", name, wanted), hint)
+        running = status.running and not status.failure
+        why = "its first run is in progress" if running else "no run went well yet"
+        return kind(Phrase("{}: {}, so its age is above {}", name, why, wanted), hint)
     if status.age > limit:
         age = duration(status.age)
         return StaleError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))

@@ -84,12 +84,11 @@ class Later(Generic[T]):
         self._pool.finish()  # whether anybody asks for the result or not
         self._outcome: tuple[object] | None = None
 
-    @property
-    def done(self) -> bool:
-        """Return whether the work has ended."""
+    def done(self, seconds: float = 0) -> bool:
+        """Return whether the work has ended, or ends within so many seconds."""
         if self._outcome is None:
             with suppress(Empty):
-                self._outcome = (self._pool.wait(0)[1],)
+                self._outcome = (self._pool.wait(seconds)[1],)
         return self._outcome is not None
 
     def result(self) -> T:

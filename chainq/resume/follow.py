@@ -385,8 +385,9 @@ class _Polls:
         # If the checkpoint may just have recorded them, the next run does that.
         broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
         with suppress(ChainqError):
-            if isinstance(error, Interrupted):  # after which no request is sent
-                self.rounds.unrecorded.record_asked()
+            if isinstance(error, Interrupted | OverdueError):
+                self.rounds.service.connection.allow_last(tuning.LAST_SECONDS)
+                self.rounds.unrecorded.record_last(tuning.LAST_SECONDS)
         if broken_off or isinstance(error, OutputError) or self.rounds.unrecorded.pending:
             journal.remove_rest()
         height, left = journal.position.next, self.rounds.left

@@ -2,7 +2,7 @@
 
 Each round requests the tip, checks the last known block for a reorg, requests the rows near the tip again, and writes
 the new rows, batch by batch: rows written, synced and recorded, in this order. In a file, a position is recorded every
-5 seconds and at the end of a round; rows after the last position are removed if a run ends before the next. See
+5 seconds, at the end of a round, and if a signal or `--deadline` ends the run; rows after it are removed. See
 docs/completeness.md, "Following the tip", for what that proves.
 
 `requested` requests rows, and `lagging` decides what follows if the service lacks some. `reorg` checks that what is

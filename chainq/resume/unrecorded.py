@@ -83,6 +83,13 @@ class Unrecorded:
         total = _sum(self.journal.position.total, written.rows)
         self.journal.record(Position(written.end, block_hash, written.length, total=total))
 
+    def _record_part(self, asked: _Pending, block_hash: str) -> None:
+        """Record a position in what is written; the rest stays unrecorded."""
+        self._record(asked, block_hash)
+        if self.pending is not None:
+            more = self.pending.rows - asked.rows
+            self.pending = self.pending._replace(rows=more) if self.pending.end > asked.end else None
+
     def record_meanwhile(self) -> None:
         """Request the hashes of a position, if one is due, while rows are written; record it once they are there."""
         pending = self.pending
@@ -96,14 +103,12 @@ class Unrecorded:
 
     def record_asked(self) -> None:
         """Record the position whose hashes were requested, if they are there."""
-        if self.pending is None or self.asking is None or not self.asking[1].done:
+        if self.pending is None or self.asking is None or not self.asking[1].done():
             return
         (asked, later), self.asking = self.asking, None
         if hashes := later.result():
             with signals_deferred():
-                self._record(asked, hashes[0])
-                more = self.pending.rows - asked.rows
-                self.pending = self.pending._replace(rows=more) if self.pending.end > asked.end else None
+                self._record_part(asked, hashes[0])
 
     def record_all(self) -> None:
         """Record the written rows, if the service allows, so that after an error the next run resumes there."""
@@ -114,6 +119,21 @@ class Unrecorded:
             if hashes := self.reorg.hashes_after(self.pending.batch, [self.pending.end]):
                 self._record(self.pending, hashes[0])
                 self.pending = self.asking = None
+
+    def record_last(self, seconds: float) -> None:
+        """Record the written rows of a run that was told to end, or those whose hashes were requested before.
+
+        Waits so many seconds for the hashes at most. Raises ChainqError.
+        """
+        pending, before = self.pending, self.asking
+        if pending is None:
+            return
+        later = Later(lambda: self.reorg.hashes_after(pending.batch, [pending.end]))
+        for asked, asking in ((pending, later), *([before] if before else ())):
+            if asking.done(seconds) and (hashes := asking.result()):
+                self._record_part(asked, hashes[0])
+                return
+            seconds = 0
 
     def drop(self) -> int:
         """Remove unrecorded rows from the output, and return how many there were. Raises OutputError."""

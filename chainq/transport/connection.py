@@ -109,6 +109,11 @@ class Connection(Closing):
         if transport is not None:
             transport.close()
 
+    def allow_last(self, seconds: float) -> None:
+        """Allow the last calls of a run that was told to end so many seconds; they wait for no other call."""
+        self._options = self._options._replace(until=self._clock.monotonic() + seconds)
+        self._slots = ConcurrencyLimit(self._options.concurrency)
+
     @property
     def closed(self) -> bool:
         """Return whether nothing is sent any more."""
@@ -261,9 +266,9 @@ class Connection(Closing):
     @contextmanager
     def _slot(self, method: str) -> Iterator[None]:
         """Hold one of the slots from a moment when a request of this method may be sent."""
-        turn = self._limiter.turn(self._clock.monotonic())
+        turn, slots = self._limiter.turn(self._clock.monotonic()), self._slots
         while True:
-            self._slots.acquire()
+            slots.acquire()
             try:
                 wait = self._limiter.wait(method, self._clock.monotonic(), turn)
                 self.check_open()
@@ -271,7 +276,7 @@ class Connection(Closing):
                     yield
                     return
             finally:
-                self._slots.release()
+                slots.release()
             self._sleep(wait)
 
     def _sleep(self, seconds: float) -> None:

@@ -112,6 +112,28 @@ def test_a_position_whose_hashes_were_there(stop: str, hanging: tuple[Hanging, s
     assert job.next > FIRST
 
 
+@pytest.mark.parametrize("stop", ["deadline", "signal"])
+def test_a_run_that_is_ended_records_what_is_whole(
+    stop: str, hanging: tuple[Hanging, str], chainq: Program, truth: Truth
+) -> None:
+    """It requests the hashes of what it wrote, past requests for rows that hang; the file has these rows only."""
+    service, url = hanging
+    never = "from chainq import tuning\ntuning.FIRST_RECORD_SECONDS = 1e9\n"
+    job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "500", "-j", "2")
+    service.most = 13
+    hook = service.hook
+    service.hook = lambda method: hook(method) if method == "records/all" else None
+    process = job.start(*(["--deadline", "2s"] if stop == "deadline" else []), env=starting(chainq, "never", never))
+    assert service.hung.wait(LONGEST)
+    if stop == "signal":
+        process.send_signal(signal.SIGTERM)
+    ran = finish(process)
+    assert ran.code == (4 if stop == "deadline" else -signal.SIGTERM)
+    assert job.next > FIRST
+    assert f"the next run resumes at height {job.next}" in ran.err
+    assert job.out.read_bytes().splitlines() == truth.rows("records", FIRST, job.next)
+
+
 def test_the_first_timeout_is_a_warning(server: Servers, chainq: Program) -> None:
     """One line, at once, that names the request: nobody waits half an hour to learn that the server hangs."""
     ran = chainq("block", "5", "--timeout", "0.2", "--retries", "1", url=server("--latency", "60"))

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -613,3 +614,25 @@ def test_a_range_that_nobody_recorded(chainq: Program, server: Servers) -> None:
     assert chainq("status", "new").out == b"new: 1 file without receipts (copy the folder _chainq, too)\n"
     shutil.rmtree(new / "blocks")
     assert "; chainq export chain RANGE --to new writes them" in one_line(chainq("verify", "new"), 6)
+
+
+def test_a_first_run_in_progress(chainq: Program) -> None:
+    """It has had no success yet, and nothing is wrong with it."""
+    service, hung, released = Moving(50), threading.Event(), threading.Event()
+
+    def hook(_: str) -> None:
+        if len(service.calls) > 1:
+            hung.set()
+            released.wait(LONGEST)
+
+    service.hook = hook
+    with serving(service, released) as url:
+        job = Job(chainq, url, "records", "--start", "10")
+        process = job.start()
+        assert hung.wait(LONGEST)
+        line = chainq("status", str(job.kept)).out.decode()
+        alarm = chainq("status", str(job.kept), "--max-age", "1h", "-q")
+        released.set()
+        assert finish(process).code == 0
+    assert line.startswith(f"{job.kept}: records from block 10, nothing yet, a run is in progress")
+    assert (alarm.code, "its first run is in progress" in alarm.err) == (8, True)
