@@ -75,7 +75,9 @@ def parse_time(text: str, now: float, parameter: str) -> float:
         return (now // _UNIT["d"] - _DAYS[words]) * _UNIT["d"]
     try:
         time = datetime.fromisoformat(text.strip())
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        # The digits after the sixth of a second are cut: a time with more is after what is left of it.
+        more = re.search(r"[.,][0-9]{6}[0-9]*[1-9]", text) and 1e-6
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + (more or 0)
     except (ValueError, OverflowError):
         reason = _beyond_calendar(words) or f"expected {TIMES}, or seconds since 1970"
         raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {reason}", quoted(text)), _meant(words)) from None

@@ -133,3 +133,11 @@ def test_no_dates_of_the_calendar(text: str, reason: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_time(text, 0, "since")
     assert str(caught.value) == f"invalid since '{text}': {reason}"
+
+
+def test_a_time_is_exact_beyond_the_sixth_digit() -> None:
+    """What `fromisoformat` cuts still counts: blocks have whole seconds, and that of :07 is not from :07.0000001 on."""
+    whole = parse_time("2024-06-02T11:36:07Z", NOW, "since")
+    assert whole < parse_time("2024-06-02T11:36:07.0000001Z", NOW, "since") < whole + 1e-5
+    assert parse_time("2024-06-02T11:36:07.00000000Z", NOW, "since") == whole
+    assert whole < parse_time("2024-06-02T11:36:07.9999999", NOW, "since") <= whole + 1
