@@ -117,11 +117,22 @@ def _limit(error: Exception) -> str:
     unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
     if isinstance(error, MemoryError) or unmapped or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "out of memory; lower -j, -w or --max-memory"
+    if isinstance(error, FileNotFoundError) and not _in_folder():
+        return "the folder that this command runs in was deleted; change to another one (cd)"
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many open files; lower -j or -w, or raise the limit (ulimit -n)"
     if isinstance(error, BlockingIOError) or (isinstance(error, RuntimeError) and "start new thread" in str(error)):
         return "no more processes or threads; lower -j or -w, or raise the limit (ulimit -u)"
     return ""
+
+
+def _in_folder() -> bool:
+    """Return whether the working folder is there."""
+    try:
+        os.getcwd()  # noqa: PTH109  # the same without an object
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _unwritten() -> bool:
