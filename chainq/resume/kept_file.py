@@ -75,7 +75,8 @@ def locked(path: Path, name: str) -> int:
             return descriptor
     except OSError as error:
         os.close(descriptor)
-        raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}") from None
+        elsewhere = Phrase("keep it on a file system with locks, such as a local disk: {checkpoint}", checkpoint="FILE")
+        raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}", elsewhere) from None
     os.close(descriptor)
     raise BusyError(f"another run is using checkpoint {name}")
 

@@ -6,7 +6,7 @@ import pytest
 
 from chainq.demo.planted import VIEW_KEY
 from harness.belief import besides_belief
-from harness.jobs import ADDRESSES, Job, lines, said
+from harness.jobs import ADDRESSES, Job, lines, said, starting
 from harness.program import Program, finish, one_line, side_by_side
 from harness.services import Moving, serving
 from harness.truth import Truth
@@ -204,3 +204,17 @@ def test_7_a_checkpoint_in_a_folder_that_is_not_there(chainq: Program, nowhere: 
     folder = chainq.home.resolve() / "no"
     said = f"cannot open checkpoint no/c: there is no folder {folder}; create it with: mkdir -p {folder}\n"
     assert line == f"chainq blocks: {said}"
+
+
+def test_7_a_file_system_without_locks(chainq: Program) -> None:
+    """The checkpoint needs one with locks; the output does not. The message says so."""
+    code = "import fcntl\ndef flock(*_): raise OSError(37, 'No locks available')\nfcntl.flock = flock\n"
+    words = ("records", "--start", "-5", "--checkpoint", "c", "-o", "out", "--url", "demo:")
+    ran = chainq(*words, env=starting(chainq, "lockless", code))
+    said(
+        ran,
+        7,
+        "cannot lock",
+        "No locks available",
+        "on a file system with locks, such as a local disk: --checkpoint FILE",
+    )
