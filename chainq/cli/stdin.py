@@ -3,8 +3,12 @@
 import os
 import select
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TypeVar
+
+import msgspec
 
 from chainq.errors import UsageError
 
@@ -28,9 +32,11 @@ def is_terminal() -> bool:
 
 def everything() -> str:
     """Return all of standard input; bytes that are not UTF-8 become lone surrogates. Raises UsageError."""
+    from chainq.text.encoding import decoded
+
     check_open()
     try:
-        return sys.stdin.buffer.read().decode(errors="surrogateescape")
+        return decoded(sys.stdin.buffer.read(), "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
 
@@ -38,21 +44,27 @@ def everything() -> str:
 def lines(read: Callable[[str], T]) -> Iterator[T | None]:
     """Yield what `read` makes of each line of standard input that is not empty; None each time that none is ready.
 
+    A line that is a JSON string, as jq prints it, is read as its text.
+
     Raises UsageError; one that `read` raises gets the number of the line.
     """
+    from chainq.text.encoding import encoding_of
+
     number = 0
     unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
     size = 0  # of them together
+    decoder = None
     while True:
         try:
             if not select.select([0], [], [], STDIN_WAIT)[0]:
                 yield None
                 continue
-            piece = os.read(0, 65536)
+            sent = os.read(0, 65536)
         except OSError as error:
             raise UsageError(f"cannot read standard input: {error.strerror}") from None
-        *ended, rest = piece.split(b"\n")
-        if ended or not piece:
+        decoder = decoder or getincrementaldecoder(encoding_of(sent))("replace")
+        *ended, rest = decoder.decode(sent, final=not sent).encode().split(b"\n")
+        if ended or not sent:
             unfinished, ended = [], [b"".join((*unfinished, *ended[:1])), *ended[1:]]
             size = 0
         unfinished.append(rest)
@@ -61,12 +73,20 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
             raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
         for line in ended:
             number += 1
-            if word := line.decode(errors="replace").strip():
+            if word := _unquoted(line.decode().strip()):
                 try:
                     found = read(word)
                 except UsageError as error:
                     error.message = f"line {number} of standard input: " + error.message
                     raise
                 yield found
-        if not piece:
+        if not sent:
             return
+
+
+def _unquoted(word: str) -> str:
+    """Return the text of a JSON string; any other text as it is."""
+    if word.startswith('"'):
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(word, type=str).strip()
+    return word

@@ -22,6 +22,7 @@ from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, from_environment, header
 from chainq.errors import UsageError
 from chainq.text.alike import alike
+from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
 _T = TypeVar("_T")
@@ -124,7 +125,7 @@ def same_host(one: str, other: str) -> bool:
 def file_text(path: Path) -> str:
     """Return the text of a configuration file, empty if there is none. Raises UsageError."""
     try:
-        return path.read_bytes().decode()
+        return decoded(path.read_bytes())
     except FileNotFoundError:
         return ""
     except OSError as error:

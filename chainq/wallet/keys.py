@@ -13,6 +13,7 @@ from typing import NamedTuple
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.errors import Phrase, UsageError
 from chainq.hashes.sdk import load
+from chainq.text.encoding import decoded
 from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
 
 VARIABLE = "CHAINQ_VIEW_KEY"
@@ -103,7 +104,7 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
             raise UsageError(f"{name} is {_NO_KEY}", "owned and balance need a file of view keys") from None
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
     try:
-        lines = sent.decode("utf-8-sig").splitlines() if len(sent) <= _MOST_BYTES else None
+        lines = decoded(sent).splitlines() if len(sent) <= _MOST_BYTES else None
     except UnicodeDecodeError:
         lines = None
     if lines is None:

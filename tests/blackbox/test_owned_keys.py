@@ -44,8 +44,9 @@ def test_a_file_that_others_can_access_is_refused(chainq: Program, server: Serve
 def test_a_pipe_is_a_file_too(chainq: Program, server: Servers, given: tuple[str, ...]) -> None:
     """As in `--view-key-file <(pass show wallet)`, and `-` is standard input; messages repeat no key from there."""
     words, file = ("owned", *FEW, *given), given[-1]
-    ran = chainq(*words, url=server(), stdin=f"\ufeff{PUBLISHED.text}\r\n".encode())  # as Notepad writes it
-    assert (ran.code, len(ran.rows)) == (0, 1), ran.err
+    for encoding in ("utf-8-sig", "utf-16"):  # as Notepad and PowerShell write it
+        ran = chainq(*words, url=server(), stdin=f"{PUBLISHED.text}\r\n".encode(encoding))
+        assert (ran.code, len(ran.rows)) == (0, 1), ran.err
     message = one_line(chainq(*words, url=server(), stdin=f"\n{PUBLISHED.text[:-3]}\n".encode()), 2)
     assert f"{'standard input' if file == '-' else file} line 2 is not a valid view key" in message
     assert PUBLISHED.text[9:20] not in message

@@ -1,5 +1,6 @@
 """Heights and IDs from standard input: closed, endless, or very many."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from harness.program import Program, finish, one_line
 from harness.services import witnessed
+from harness.truth import Truth
 
 
 @pytest.mark.parametrize("words", [("block", "5", "-"), ("transaction", "-"), ("rpc", "block", "-")])
@@ -32,6 +34,24 @@ def test_an_empty_standard_input(command: str, what: str, given: bytes, chainq: 
         assert (ran.code, ran.out, ran.err) == (0, b"", f"chainq: standard input had no {what}\n")
         assert chainq(command, "-", "-q", url=url, stdin=given).err == ""
         assert not {"chainTransaction", "block", "transactions"}.intersection(calls)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("kind", ["bare", "JSON string", "JSON object"])
+def test_lists_as_tools_write_them(kind: str, encoding: str, chainq: Program, truth: Truth) -> None:
+    """IDs as jq and PowerShell write them: quoted, with a byte order mark, in UTF-16."""
+    ids = [truth.transaction_id(640, 1), truth.transaction_id(640, 0)]
+    shown = {
+        "bare": ids,
+        "JSON string": [json.dumps(one) for one in ids],
+        "JSON object": [json.dumps({"transaction_id": one}) for one in ids],
+    }[kind]
+    listed = "".join(f"{one}\r\n" for one in shown).encode(encoding)
+    ran = chainq("transaction", "-", url="demo:", stdin=listed)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.rows == [truth.transaction(640, 1), truth.transaction(640, 0)]
+    ran = chainq("transaction", "-", url="demo:", stdin='"at1\n'.encode(encoding))
+    assert "line 1 of standard input" in one_line(ran, 2)
 
 
 def test_2_a_line_of_many_megabytes(chainq: Program) -> None:

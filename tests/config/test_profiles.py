@@ -200,6 +200,13 @@ def test_bytes_that_are_not_utf_8_are_reported_with_their_line(write: Write) -> 
         profiles.read()
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark(encoding: str, write: Write) -> None:
+    """As editors on Windows and PowerShell write text."""
+    write("").write_bytes('[profiles.x]\r\nurl = "http://h/"\r\n'.encode(encoding))
+    assert profiles.profile("x", profiles.read()).url == "http://h/"
+
+
 def test_windows_line_ends_count_as_lines(write: Write) -> None:
     """Lines are counted alike with CRLF."""
     write("[profiles.x]\r\n\r\nurll = 1\r\n")
