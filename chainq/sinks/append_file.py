@@ -11,7 +11,9 @@ from chainq.errors import BusyError, IncompleteError, OutputError, Phrase
 from chainq.sinks.base import Sink, unopened
 from chainq.text.sanitize import printable
 
-END_BYTES = 4096  # at the end of a file, by which it is known again
+# At the end of a file, by which it is known again. Rejected: a hash of the whole file, which each run would have to
+# read from its beginning; `chainq verify FILE` notices edits further up.
+END_BYTES = 4096
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
 _FLAGS = os.O_APPEND | os.O_CLOEXEC
