@@ -47,9 +47,10 @@ def from_environment(value: str, of: str) -> str:
     if not value.startswith("env:"):
         return value
     name = value.removeprefix("env:")
-    if not os.environ.get(name):
+    value = os.environ.get(name, "").strip()  # a newline at the end, as of a file that was read, is not part of it
+    if not value:
         raise UsageError(f"environment variable {name} is {'empty' if name in os.environ else 'not set'} ({of})")
-    return os.environ[name]
+    return value
 
 
 def checked_header(name: str, value: str) -> tuple[str, str]:

@@ -16,16 +16,16 @@ from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import is_misunderstood, is_unknown_method, retry_after
+from chainq.transport.failures import RateLimitError, is_misunderstood, is_unknown_method, retry_after
 from chainq.transport.jsonrpc import decode_result, items_of
 
 MAX_CALLS = 39
 """The most requests that a diagnosis sends, retries included."""
 
-RETRIES = 1
+RETRIES = 3
 """Retries of a call after a transient failure."""
 
-REFUSED = "HTTP 429: the service refuses more calls for now"
+REFUSED = "rate limit: the service refuses more calls for now"
 
 UNKNOWN = "unknown"
 """The finding of a check that could not be made."""
@@ -136,6 +136,9 @@ class Prober(Closing):
                 error.message = f"{method}: {REFUSED}"  # without the URL, which the report begins with
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
+        if isinstance(outcome.error, RateLimitError):  # with HTTP 200
+            self._refused("", None)
+            return Outcome(error=UnreachableError(f"{method}: {REFUSED}"), skipped=True)
         if outcome.error is not None:
             outcome.error.message = f"{method}: {outcome.error.message}"
         return outcome
@@ -161,13 +164,17 @@ class Prober(Closing):
         self.http, self.tls, self.answered = response.http_version, response.tls, True
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
-        now, sent = time.monotonic(), self._sent.setdefault(self._method, [])
         if response.status == 429:
-            header, wait = response.headers.get("retry-after", ""), retry_after(response, time.time())
-            self.rate_limited[self._method] = Refusal(len(sent), now - sent[0] if sent else 0.0, header, wait)
+            self._refused(response.headers.get("retry-after", ""), retry_after(response, time.time()))
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
             raise UnreachableError(REFUSED, Phrase("lower {rate} or {concurrency}"))
-        sent.append(now)
+        self._sent.setdefault(self._method, []).append(time.monotonic())
+
+    def _refused(self, header: str, wait: float | None) -> None:
+        """Record that the service refused the method. `header`: its Retry-After, which asks to `wait` seconds."""
+        sent = self._sent.get(self._method, [])
+        seconds = time.monotonic() - sent[0] if sent else 0.0
+        self.rate_limited[self._method] = Refusal(len(sent), seconds, header, wait)
 
 
 def _skipped(method: str, reason: str) -> Outcome:

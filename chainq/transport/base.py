@@ -175,7 +175,9 @@ def located(method: str, where: str, *, purpose: str) -> str:
     return f"{method} {where}".rstrip() + (f" ({purpose})" if purpose else "")
 
 
-TRANSIENT = {408, 500, 502, 503, 504}
+GATEWAY = {502, 503, 504, *range(520, 531)}
+"""HTTP statuses of a proxy or a CDN in front of a service that does not respond to it."""
+TRANSIENT = {408, 425, 500, *GATEWAY}
 """HTTP statuses after which another attempt may succeed, of a service or of a proxy."""
 
 

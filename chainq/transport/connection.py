@@ -180,14 +180,17 @@ class Connection(Closing):
                     self._weigh(failure, method, retries, began)
                     raise
             size = len(response.body)
-            self._limiter.succeeded(method)
             try:
                 decoded = decode(memory.view(compact(response.body)), call_id)
             except (BrokenBodyError, ServiceError) as error:
                 meaning = failures.of_body(error, response.status, retries.divisible)
+                limited = isinstance(meaning, TransientFailure) and meaning.rate_limited
+                if not limited:
+                    self._limiter.succeeded(method)
                 if isinstance(meaning, TransientFailure):
                     self._weigh(meaning, method, retries, began)
                 raise meaning from None
+            self._limiter.succeeded(method)
             self._slots.succeeded()
             self._succeeded = True
             if isinstance(decoded, list):

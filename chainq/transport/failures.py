@@ -1,9 +1,9 @@
 """Classifies failed calls: the error, whether to retry, and when.
 
-Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, HTTP 408, 429, 500, 502,
-503 and 504, and errors of a database that restarts: `retries` times, and 429 as long as `rate_limit` says, unless
-`retries` is 0. All else is final. If no connection was ever made, a few seconds are enough for a server that starts
-(`tuning.CONNECT_WAITS`), and one more attempt for a host that nobody knows, unless the user said how many.
+Tried again are calls that met no connection, a lost one, a timeout, a body that ended early, the HTTP statuses of
+`base.TRANSIENT`, and errors of a database that restarts: `retries` times, and rate limits as long as `rate_limit` says,
+unless `retries` is 0. All else is final. If no connection was ever made, a few seconds are enough for a server that
+starts (`tuning.CONNECT_WAITS`), and one more attempt for a host that nobody knows, unless the user said how many.
 
 Source: docs/protocol.md, "Envelope and errors"; RFC 9110, section 15, for HTTP statuses.
 """
@@ -34,6 +34,7 @@ from chainq.errors import (
 from chainq.rows import raw_json
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import (
+    GATEWAY,
     TRANSIENT,
     BrokenResponseError,
     DamagedBodyError,
@@ -58,6 +59,7 @@ _TRANSIENT_CODES = (
 )
 _LOST = ("connection terminated", "econnrefused", "econnreset", "the database system is")
 _POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
+_RATE_LIMIT = ("429", "-32005", "-32029")  # codes of JSON-RPC errors that proxies send in place of HTTP 429
 _NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
 NO_POST = (405, 501)  # of servers that only have files
 INCOMPLETE, NO_TABLE = -32001, -32002
@@ -159,6 +161,10 @@ class UnavailableError(ServiceError):
     """The service returned an error that another attempt may not meet. Never leaves the transport."""
 
 
+class RateLimitError(ServiceError):
+    """The service returned the error of a rate limit. Never leaves the transport."""
+
+
 def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     lowered = message.lower()
@@ -168,6 +174,8 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
         heights = "pass heights that it has, or have the others exported there"
         hint = heights if code == str(INCOMPLETE) else "have it exported there"
         return LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
+    if code in _RATE_LIMIT or "too many requests" in lowered:
+        return RateLimitError(text, code=code)
     uncoded = code in _NO_CODE
     if re.fullmatch(_TRANSIENT_CODES, code) or (uncoded and any(words in lowered for words in _LOST + _NO_CONNECTION)):
         return UnavailableError(text, code=code)
@@ -206,6 +214,8 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool)
         return TransientFailure(error)
     if isinstance(error, TooHeavyError):
         return error if divisible or not error.code else TransientFailure(error)
+    if isinstance(error, RateLimitError):
+        return _rate_limited(error.message, None)
     if isinstance(error, UnavailableError) or (status >= 500 and error.code not in _PROTOCOL_CODES):
         lowered = error.message.lower()
         if _POOL_EMPTY in lowered:
@@ -213,6 +223,11 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool)
         overloaded = error.code == "53300" or any(words in lowered for words in _NO_CONNECTION)
         return TransientFailure(UnreachableError(error.message), overloaded=overloaded)
     return error
+
+
+def _rate_limited(message: str, wait: float | None) -> TransientFailure:
+    """Return the failure of a call that the service refused because there were too many; `wait`: as `retry_after`."""
+    return TransientFailure(UnreachableError(message, Phrase("lower {rate} or {concurrency}")), wait, rate_limited=True)
 
 
 def _without_sql(message: str) -> str:
@@ -283,12 +298,11 @@ def of_status(response: Response, options: ServiceOptions, now: float) -> Chainq
     if text := _unended(excerpt(_unrepeated(mask_sent(body)[:2000]), 120)).removeprefix(f"{status} "):
         message += f": {text}"
     if status == 429:
-        error = UnreachableError(message, Phrase("lower {rate} or {concurrency}"))
-        return TransientFailure(error, retry_after(response, now), rate_limited=True)
+        return _rate_limited(message, retry_after(response, now))
     if status == 413:
         return TooHeavyError(message, code="HTTP 413")
     if status in TRANSIENT:
-        kind = GatewayError if status in (502, 503, 504) else UnreachableError
+        kind = GatewayError if status in GATEWAY else UnreachableError
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
         return _of_refusal(message, response, options)
@@ -379,14 +393,25 @@ def of_first(response: Response) -> ResponseError | None:
 
 
 def retry_after(response: Response, now: float) -> float | None:
-    """Return the seconds to wait according to the Retry-After header, in either form (RFC 9110, section 10.2.3)."""
-    from email.utils import parsedate_to_datetime
+    """Return the seconds to wait according to the Retry-After header, in either form (RFC 9110, section 10.2.3).
 
+    A date is compared with the response's own Date, so that the clock of this machine does not matter; without one,
+    with `now`, in seconds since 1970.
+    """
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdecimal():
         return float(value)
+    if (until := _time(value)) is None:
+        return None
+    sent = _time(response.headers.get("date", ""))
+    return max(0.0, until - (now if sent is None else sent))
+
+
+def _time(date: str) -> float | None:
+    """Return an HTTP date in seconds since 1970; None if it is none (RFC 9110, section 5.6.7)."""
+    from email.utils import parsedate_to_datetime
+
     try:
-        seconds = parsedate_to_datetime(value).timestamp() - now
+        return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
-    return max(0.0, seconds)

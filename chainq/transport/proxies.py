@@ -1,10 +1,11 @@
 """How connections reach the server: directly, or through the proxy that the environment names."""
 
 import os
+import re
 import ssl
 from base64 import b64encode
 from http.client import BadStatusLine, HTTPException, RemoteDisconnected
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -26,7 +27,9 @@ def named_proxy(url: str) -> httpx.Proxy | None:
     parts = urlsplit(url)
     named = getproxies()
     proxy = named.get(parts.scheme) or named.get("all")
-    if not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
+    place = parts.netloc.rpartition("@")[2]
+    direct = _excepted(parts.hostname or "", place, named["no"]) if "no" in named else proxy_bypass(place)
+    if not proxy or direct:
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     keep_secret(proxy, {})
@@ -37,6 +40,28 @@ def named_proxy(url: str) -> httpx.Proxy | None:
             "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not a valid proxy URL",
             "expected a URL such as http://127.0.0.1:3128",
         ) from None
+
+
+def _excepted(host: str, place: str, no_proxy: str) -> bool:
+    """Return whether NO_PROXY names a host, by the rules of curl (its manual page, "no_proxy").
+
+    Names are separated by commas or spaces: `*`, a domain and all below it, an address, or a range of addresses in CIDR
+    notation. `place`: the host with its port, which other programs accept as well.
+    """
+    names = [name.strip(".").lower() for name in re.split(r"[,\s]+", no_proxy) if name]
+    host = host.rstrip(".").lower()
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return any(name in ("*", host, place.lower()) or host.endswith(f".{name}") for name in names)
+    return any(name in ("*", place) or _in_range(address, name.strip("[]")) for name in names)
+
+
+def _in_range(address: IPv4Address | IPv6Address, name: str) -> bool:
+    try:
+        return address in ip_network(name, strict=False)
+    except ValueError:
+        return False
 
 
 class Route:

@@ -20,11 +20,15 @@ class RetryBudget:
         self._waited = 0.0
 
     def wait_after(self, failure: TransientFailure) -> float | None:
-        """Return the seconds before the next attempt, with full jitter; None if this one was the last."""
+        """Return the seconds before the next attempt, None if this one was the last.
+
+        Half of each wait is fixed, so that five retries outlast a restart of seven seconds; the other half is random,
+        so that many clients do not come back at once. Rejected: full jitter, whose five waits may add up to none.
+        """
         self._failures += 1
         self._timeouts += failure.timed_out and self.divisible
         self._waited += failure.retry_after or 0.0
         if self._failures > self._retries or self._timeouts > 1 or self._waited > tuning.MAX_WAIT:
             return None
         longest = min(tuning.FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), tuning.MAX_BACKOFF)
-        return max(failure.retry_after or 0.0, random.uniform(0, longest))  # noqa: S311  # jitter is no secret
+        return max(failure.retry_after or 0.0, random.uniform(longest / 2, longest))  # noqa: S311  # no secret

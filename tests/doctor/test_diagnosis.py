@@ -5,17 +5,24 @@ from typing import Any
 
 import pytest
 
+from chainq import tuning
 from chainq.catalog.dialects import DIALECTS, Names
 from chainq.catalog.methods import METHODS
 from chainq.demo.faults import Faults
 from chainq.demo.service import Reply
 from chainq.doctor.diagnosis import USUAL_RATE, diagnose, safe_rate
-from chainq.doctor.prober import Prober, Refusal
+from chainq.doctor.prober import RETRIES, Prober, Refusal
 from chainq.errors import ExitCode
 from chainq.text.align import aligned
 from chainq.transport.base import NoConnectionError, Request, Response, ServiceOptions
 from harness.examined import NEWEST, NOW, URL, Odd, examined, findings, found
 from harness.search import some
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries of calls that failed follow at once."""
+    monkeypatch.setattr(tuning, "FIRST_BACKOFF", 0.0)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -74,6 +81,23 @@ def test_a_rate_limit_is_respected() -> None:
     assert max(called.count(name) for name in called) == 3
     assert found(diagnosis, "page size").ok
     assert found(diagnosis, "row cap").finding == "unknown"
+
+
+def test_a_rate_limit_inside_http_200_is_found() -> None:
+    """A JSON-RPC error with a code that proxies send in place of HTTP 429."""
+    limited = {"error": {"code": -32005, "message": "limit"}}
+
+    def mend(request: dict[str, Any], response: dict[str, Any]) -> Any:
+        return {"jsonrpc": "2.0", "id": response["id"], **limited} if request["method"] == "records/all" else response
+
+    assert found(examined(Odd(mend=mend)), "rate limit").finding == "reached by records/all"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_server_that_fails_now_and_then_is_examined_whole(seed: int) -> None:
+    """One call in five ends in HTTP 503: no check is left out."""
+    names = findings(examined(Odd(faults=Faults(fail_rate=0.2, fault_seed=seed))))
+    assert names.keys() == findings(examined(Odd())).keys()
 
 
 def test_a_rate_without_a_time_to_wait_is_not_certain() -> None:
@@ -159,7 +183,7 @@ def test_a_server_of_another_kind_fits_no_dialect() -> None:
 def test_a_server_that_cannot_be_used_gets_no_more_calls(reply: Reply, code: ExitCode, finding: str) -> None:
     """Where the first call fails that is all there is to say, and the exit code is its own."""
     diagnosis = examined(Odd(change=lambda _: reply))
-    assert diagnosis.calls <= 2
+    assert diagnosis.calls <= 1 + RETRIES
     assert [(check.name, check.finding) for check in diagnosis.checks] == [("connection", finding)]
     fault = diagnosis.checks[0].fault
     assert fault is not None
@@ -170,7 +194,7 @@ def test_a_server_that_goes_away_is_not_called_again() -> None:
     """After two calls without a response no more are made; the checks that are left report a server out of reach."""
     service = Odd(change=lambda request: Reply(503, "text/html", b"") if len(service.seen) > 8 else request)
     diagnosis = examined(service)
-    assert diagnosis.calls <= 8 + 4
+    assert diagnosis.calls <= 8 + 2 * (1 + RETRIES)
     faults = [check.fault.exit_code for check in diagnosis.checks if check.fault is not None]
     assert set(faults) == {ExitCode.UNREACHABLE}
 

@@ -10,6 +10,7 @@ from chainq import tuning
 from chainq.errors import UsageError
 from chainq.transport.base import NoConnectionError, ProxyRefusedError, Response, ServiceOptions
 from chainq.transport.http import HttpTransport
+from chainq.transport.proxies import named_proxy
 from harness.calls import request
 from harness.certificate import certified
 from harness.proxies import proxy, socks, tunnel
@@ -187,6 +188,32 @@ def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch
     with pytest.raises(NoConnectionError, match=r"proxy: .*refused") as caught:
         exchange("http://chainq.invalid/")
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "names", "direct"),
+    [
+        ("http://127.0.0.1:8545/", "127.0.0.0/8", True),
+        ("http://127.0.0.1:8545/", "10.0.0.0/8 192.168.0.0/16", False),
+        ("http://127.0.0.1:8545/", "127.0.0.1:8545", True),
+        ("http://[::1]:8545/", "::1", True),
+        ("http://[::1]:8545/", "[::1]", True),
+        ("http://[fd00::1]/", "fd00::/8", True),
+        ("http://[fe80::1]/", "fd00::/8,::1", False),
+        ("https://rpc.example.org/", "other.net  example.org", True),
+        ("https://rpc.example.org/", ".example.org", True),
+        ("https://rpc.example.org./", "example.org.", True),
+        ("https://RPC.example.org/", "rpc.EXAMPLE.org", True),
+        ("https://rpc-example.org/", "example.org", False),
+        ("https://rpc.example.org/", "", False),
+        ("https://rpc.example.org/", "* ", True),
+    ],
+)
+def test_no_proxy_has_the_rules_of_curl(url: str, names: str, direct: bool, environment: pytest.MonkeyPatch) -> None:
+    """Ranges of addresses, bare IPv6 addresses, spaces, and dots at either end (curl's manual page)."""
+    environment.setenv("all_proxy", "http://127.0.0.1:3128")
+    environment.setenv("no_proxy", names)
+    assert (named_proxy(url) is None) == direct
 
 
 @pytest.mark.parametrize("hosts", ["127.0.0.1", "*", "example.org,127.0.0.1"])

@@ -25,6 +25,17 @@ def test_429_does_not_use_up_retries(connect: Connect, clock: FakeClock) -> None
     assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
 
 
+@pytest.mark.parametrize("code", ["429", "-32005", "-32029", "0"])
+def test_a_rate_limit_inside_http_200_waits_as_429_does(code: str, connect: Connect, clock: FakeClock) -> None:
+    """A JSON-RPC error with one of these codes, or whose message names it, of a proxy that sends HTTP 200 only."""
+    message = "Too many requests, please try again later" if code == "0" else "limit"
+    refused = Response(200, failure(code, message))
+    assert call(connect(FakeTransport(*[refused] * 6), retries=1)) == []
+    assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
+    with pytest.raises(UnreachableError, match=f"error {code}: .*refused for 120 s"):
+        call(connect(FakeTransport(*[refused] * 100), retries=1))
+
+
 def test_429_ends_after_two_minutes_of_waiting(connect: Connect, clock: FakeClock) -> None:
     """Two windows of a minute; then the service counts as unreachable."""
     with pytest.raises(UnreachableError, match="429"):
@@ -134,6 +145,14 @@ def test_retry_after_in_seconds_and_as_a_date(connect: Connect, clock: FakeClock
     ):
         assert call(connect(FakeTransport(response), retries=retries)) == []
         assert clock.waits[-1] == pytest.approx(wait)
+
+
+def test_a_retry_after_date_is_measured_by_the_clock_of_the_server(connect: Connect, clock: FakeClock) -> None:
+    """Its clock may be hours ahead of this machine's."""
+    ahead = clock.now + 7 * 3600
+    headers = {"retry-after": formatdate(ahead + 2, usegmt=True), "date": formatdate(ahead, usegmt=True)}
+    assert call(connect(FakeTransport(Response(429, b"later", headers)), retries=1)) == []
+    assert clock.waits == [pytest.approx(2)]
 
 
 @pytest.mark.parametrize("value", ["soon", "", "-5", "1.5", "\u0663", "\u00b2", "Mon, 01 Jan 0001 00:00:00 +2359"])

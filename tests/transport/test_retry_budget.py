@@ -27,7 +27,7 @@ from chainq.transport.retry_budget import RetryBudget
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 503])
+@pytest.mark.parametrize("status", [408, 425, 500, 502, 503, *range(520, 531)])
 def test_transient_failures_are_retried_with_growing_waits(status: int, connect: Connect, clock: FakeClock) -> None:
     """5xx and 408 are retried, each wait drawn below a bound that doubles."""
     assert call(connect(FakeTransport(*[page(status)] * 3), retries=3)) == []
@@ -45,6 +45,15 @@ def test_retries_end(status: int, kind: type[ChainqError], connect: Connect, clo
     with pytest.raises(kind, match=rf"m heights 5-9: {URL}: HTTP {status}.*after 3 attempts"):
         call(connection, where="heights 5-9")
     assert len(clock.waits) == 2
+
+
+def test_five_retries_outlast_a_restart_of_seven_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the jitter draws: half of each wait is fixed."""
+    monkeypatch.setattr("chainq.transport.retry_budget.random.uniform", lambda low, _: low)
+    budget = RetryBudget(5, divisible=True)
+    waits = [budget.wait_after(TransientFailure(UnreachableError("restarting"))) for _ in range(6)]
+    assert waits[5] is None
+    assert sum(wait or 0.0 for wait in waits) >= 9
 
 
 def test_a_body_that_ends_early_is_asked_for_again(connect: Connect, clock: FakeClock) -> None:
