@@ -66,7 +66,7 @@ def bad_dialect() -> None:
     from chainq.errors import ServiceError
 
     error = ServiceError("m: no", code="-32601")
-    explain(error, "http://h.invalid/", DIALECTS["chain"], stated=True, shared=False)
+    explain(error, DIALECTS["chain"], stated=True, shared=False)
     raise error
 
 

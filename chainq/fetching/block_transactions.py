@@ -1,18 +1,13 @@
-"""Looks up the transactions of blocks, and compares them with their blocks.
+"""Looks up the transactions of blocks, and compares them with their full blocks.
 
 `transactions` takes a block's height on some servers and its row id on others. If it gets the wrong one, a server
 returns the transactions of another block, or none, without an error, and `block_id` in its rows is the number that was
-sent, however the server read it (docs/protocol.md, "Results"). So once per run, the rows of a block are compared with
-another method. An empty list is compared each time, because a lagging replica also returns one, unless the block's
-`transactions_root` is the root of a block that was seen to be empty.
+sent, however the server read it (docs/protocol.md, "Results"). A server may also leave the last rows out of a list, for
+which `index` has no gap. So every list is compared with the full block; one call returns those of a range.
 
-A server that limits its responses returns lists that end early. They are as long as its limit, so a list is compared if
-it is as long as the longest that was, up to `AGREED` times for each length, and also if `index` has a gap. Rejected: to
-compare every list, because full blocks have hundreds of times as many bytes as the lists.
-
-For a range, one call of `blocks` returns the row ids and roots of many blocks.
-
-Rejected: relying on the dialect, which is detected by method names. Servers may share names and differ in this.
+Rejected: comparing only lists that look odd (as long as the longest, or with a gap), because a list without its last
+row looks like any other. Rejected: relying on the dialect, which is detected by method names; servers may share names
+and differ in this.
 """
 
 from collections import Counter
@@ -32,13 +27,17 @@ from chainq.rows.sorting import in_place
 from chainq.text.humanize import counted
 from chainq.transport.jsonrpc import decode_listed, decode_rows
 
-AGREED = 2  # lists of one length that are compared
 _METHOD = BY_COMMAND["transactions"]
 _DIALECT_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
 _LAG_HINT = (
     "the service sent an empty or stale result: run the command again; near the tip a server may be behind: end the "
     "range some blocks below the tip"
 )
+_UNPROVED = "full blocks are missing, so nothing proves that the lists have all transactions"
+_FAILED = (ServiceError, GatewayError, BrokenBodyError)  # has another name there, or is too large
+
+_pick_id = Picker(["transaction_id"])
+_pick_transaction = Picker(["transaction.id"])
 
 
 class BlockTransactions:
@@ -46,13 +45,12 @@ class BlockTransactions:
 
     def __init__(self, calls: Calls) -> None:
         self._calls, self._transactions = calls, calls.of(_METHOD)
-        self._pick = Picker(["block_id", "transaction_id", _METHOD.order or ""])
         self._lock = Lock()
-        self._proved = False  # whether the server reads the number that is sent as intended
-        self._empty_root = ""  # of the transactions of a block without any
-        self._agreed = Counter([0])  # lengths of lists that were compared -> how many of them
+        self._agreed = False  # whether a list with rows was compared
         self._ahead = HeightRange(0, 0)
         self._summaries: dict[int, list[Raw]] = {}
+        self._due: dict[int, set[str] | None] = {}
+        self._width = tuning.NAMED_BLOCKS
 
     def expect(self, heights: HeightRange) -> None:
         """Record that all these heights will be looked up."""
@@ -61,121 +59,110 @@ class BlockTransactions:
     def fetch(self, height: int) -> list[Raw] | None:
         """Return the transactions of a block by index, None if there is no such block.
 
-        Raises IncompleteError if they cannot be matched to the block, ResponseError if the call needs a row id and the
+        Raises IncompleteError if they are not those of the block, ResponseError if the call needs a row id and the
         block has none, and the errors of `Connection.call`.
         """
+        dialect = self._transactions.dialect
+        try:
+            return self._fetch(height)
+        except IncompleteError:  # a remembered dialect may not fit any more
+            if not self._transactions.detect_anew(dialect):
+                raise
+            return self._fetch(height)
+
+    def _fetch(self, height: int) -> list[Raw] | None:
         block, sent = None, height
         if self._transactions.dialect.transactions_by_row_id:
             block = self._block(height)
             if block is None:
                 return None
-            row_id = _row_id(block[0])
+            row_id = integer_of(Picker(["id"])(block[0])[0])
             if row_id is None:
                 raise ResponseError(f"{self._transactions.name} height {height}: the block has no valid row id")
             sent = row_id
         rows = self._transactions({Role.HEIGHT: sent}, decode_listed, f"height {height}")
-        picked = [self._pick(row) for row in rows]
-        self._check_twice(height, [text_of(name) for _, name, _ in picked])
-        named = {integer_of(block_id) for block_id, *_ in picked}
-        indexes = [integer_of(index) for *_, index in picked]
-        gap = None not in indexes and {*indexes} != {*range(len(rows))}
-        whole = self._is_whole_if_odd(height, rows, gap=gap) if rows else False
-        if not (self._proved and named == {height}):
-            block = block or self._block(height)
-            if block is not None:
-                self._check(height, sent, block[0], rows, named, whole=whole)
-            elif rows:
-                raise self._mismatch(height, "the rows are of another block, for there is no such block")
-            else:
-                return None
+        names = [text_of(_pick_id(row)[0]) for row in rows]
+        if any(count > 1 for name, count in Counter(names).items() if name):
+            place = f"{self._transactions.name} height {height}"
+            raise IncompleteError(f"{place}: a row appears twice in one response", "the service repeats rows")
+        due = self._of_full_block(height)
+        if due is not None:
+            self._check(height, {*names}, due)
+        elif block is not None or self._block(height) is not None:
+            self._check_by_records(height, {*names})
+        elif rows:
+            raise self._mismatch(height, "the rows are of another block, for there is no such block")
+        else:
+            return None
+        self._agreed = self._agreed or bool(rows)
         return in_place(rows, _METHOD.order or "")
 
-    def _check_twice(self, height: int, names: list[str]) -> None:
-        """Raise IncompleteError if the IDs of a list name a transaction twice."""
-        if any(count > 1 for name, count in Counter(names).items() if name):
-            raise IncompleteError(
-                f"{self._transactions.name} height {height}: a row appears twice in one response",
-                "the service repeats rows",
-            )
-
-    def _is_whole_if_odd(self, height: int, rows: list[Raw], *, gap: bool) -> bool | None:
-        """Return `_is_whole` of a list with a gap, or that is as long as a limit of the server may be; else False."""
-        with self._lock:
-            seen = self._agreed[len(rows)]
-            if not gap and (len(rows) < max(self._agreed) or seen >= AGREED):
-                return False
-            self._agreed[len(rows)] = seen + 1
-            return self._is_whole(height, rows)
-
-    def _check(
-        self, height: int, sent: int, block: Raw, rows: list[Raw], named: set[int | None], *, whole: bool | None
-    ) -> None:
-        """Raise IncompleteError unless rows with these values of `block_id` are of the block.
-
-        `whole`: they are, by its full block; None if no full block came.
-        """
-        row_id = _row_id(block)
-        for block_id in named - {height, row_id, None}:
-            raise self._mismatch(height, f"a row has block_id {block_id}, expected {height} or row id {row_id}")
-        if named and not named & {sent, None}:  # the height or row id that was not sent: both are right
-            self._proved = True
-        elif not rows:
-            root = text_of(Picker(["transactions_root"])(block)[0])
-            if not root or root != self._empty_root:
-                self._compare(height, rows)
-                self._empty_root = root
-        elif height != row_id:
-            with self._lock:
-                if not whole and (not self._proved or None in named):
-                    self._compare(height, rows, by_records=whole is None)
-                self._proved = True
-
-    def _compare(self, height: int, rows: list[Raw], *, by_records: bool = False) -> None:
-        """Raise IncompleteError unless rows are of the block, by its full block or else by its records."""
-        if not by_records and self._is_whole(height, rows):
-            return
-        heights: dict[Role, Value] = {Role.START: height, Role.END: height + 1}
-        records = self._call(BY_COMMAND["records"], {**heights, Role.PAGE: 0, Role.SIZE: tuning.SAMPLE}, height)
-        due = {text_of(Picker(["transaction_id"])(record)[0]) for record in records}
-        if not due:
-            unknown = "nothing shows whether " + ("this is the block" if rows else "it has transactions")
-            raise self._mismatch(height, f"{unknown}: no records and no full block came")
-        self._check_common(height, rows, due)
-
-    def _check_common(self, height: int, rows: list[Raw], due: set[str]) -> None:
-        """Raise IncompleteError if rows have none of these transactions of the block."""
-        if due.isdisjoint(text_of(self._pick(row)[1]) for row in rows):
-            found = "the rows are of another block" if rows else "there are no rows, but the block has transactions"
+    def _check(self, height: int, names: set[str], due: set[str]) -> None:
+        """Raise IncompleteError unless these are the transactions of the full block."""
+        if due and names.isdisjoint(due):
+            found = "the rows are of another block" if names else "there are no rows, but the block has transactions"
             raise self._mismatch(height, found)
-
-    def _is_whole(self, height: int, rows: list[Raw]) -> bool | None:
-        """Return True if rows are all transactions of the full block, None if none came. Raises IncompleteError."""
-        due = self._of_full_block(height)
-        if due is None:
-            return None
-        if rows or due:
-            self._check_common(height, rows, due)
-        if missing := len(due) - len(rows):
+        if missing := len(due - names):
             raise IncompleteError(
                 f"{self._transactions.name} height {height}: {missing} of its {counted(len(due), 'transaction')}"
                 f" {'does' if missing == 1 else 'do'} not come, by its full block",
                 "the service lacks them, or limits its responses",
             )
-        return True
+        if names - due:
+            raise self._mismatch(height, "a row is not in the block, by its full block")
+
+    def _check_by_records(self, height: int, names: set[str]) -> None:
+        """Raise IncompleteError unless a list has a transaction of the block's records: once per run, and if empty."""
+        if not (names and self._agreed):
+            heights: dict[Role, Value] = {Role.START: height, Role.END: height + 1}
+            records = self._call(BY_COMMAND["records"], {**heights, Role.PAGE: 0, Role.SIZE: tuning.SAMPLE}, height)
+            due = {text_of(_pick_id(record)[0]) for record in records}
+            if not due:
+                unknown = "nothing shows whether " + ("this is the block" if names else "it has transactions")
+                raise self._mismatch(height, f"{unknown}: no records and no full block came")
+            if due.isdisjoint(names):
+                self._check(height, names, due)
+        if self._calls.options.strict:
+            raise IncompleteError(f"{self._transactions.name} height {height}: {_UNPROVED}")
+        self._calls.tell(_METHOD, [_UNPROVED])
 
     def _of_full_block(self, height: int) -> set[str] | None:
-        """Return the IDs of a block's transactions, None if no full block came."""
-        heights: dict[Role, Value] = {Role.START: height, Role.END: height + 1}
+        """Return the IDs of a block's transactions, None if no full block came. A range takes one call for 50."""
+        with self._lock:
+            if height not in self._due:
+                heights = self._around(height)
+                try:
+                    self._read(heights)
+                except _FAILED:
+                    self._width = 1  # the block alone may not be too large
+                    if len(heights) > 1:
+                        self._read_one(height)
+            return self._due.setdefault(height, None)
+
+    def _around(self, height: int) -> HeightRange:
+        """Return the heights whose full blocks are requested with that of `height`."""
+        if height not in self._ahead:
+            return HeightRange(height, height + 1)
+        start = height - (height - self._ahead.start) % self._width
+        return HeightRange(start, min(self._ahead.end, start + self._width))
+
+    def _read_one(self, height: int) -> None:
         try:
-            blocks = self._call(BY_COMMAND["full-blocks"], heights, height)
-        except (ServiceError, GatewayError, BrokenBodyError):  # has another name there, or is too large
-            return None
+            self._read(HeightRange(height, height + 1))
+        except _FAILED:
+            return
+
+    def _read(self, heights: HeightRange) -> None:
+        """Request full blocks, and keep the IDs of their transactions."""
+        blocks = self._call(
+            BY_COMMAND["full-blocks"], {Role.START: heights.start, Role.END: heights.end}, heights.start
+        )
+        edge = heights.start - 2 * tuning.NAMED_BLOCKS  # other threads may still look up heights above it
+        self._due = {at: due for at, due in self._due.items() if at >= edge or at not in self._ahead}
         for block in blocks:
             at, transactions = Picker(["header.metadata.height", "transactions"])(block)
-            if integer_of(at) == height:
-                pick = Picker(["transaction.id"])
-                return {text_of(pick(transaction)[0]) for transaction in array_of(transactions)}
-        return None
+            if (number := integer_of(at)) is not None and number in heights and bytes(transactions or b"")[:1] == b"[":
+                self._due[number] = {text_of(_pick_transaction(one)[0]) for one in array_of(transactions)}
 
     def _block(self, height: int) -> list[Raw] | None:
         with self._lock:
@@ -191,7 +178,7 @@ class BlockTransactions:
         end = min(self._ahead.end, start + (BY_COMMAND["blocks"].max_heights or 1))
         try:
             blocks = self._call(BY_COMMAND["blocks"], {Role.START: start, Role.END: end}, height)
-        except (ServiceError, GatewayError, BrokenBodyError):
+        except _FAILED:
             self._ahead = HeightRange(0, 0)
             return {}
         pick = Picker(["height"])
@@ -201,9 +188,5 @@ class BlockTransactions:
         return self._calls.of(method)(arguments, decode_rows, f"height {height}")
 
     def _mismatch(self, height: int, found: str) -> IncompleteError:
-        hint = _LAG_HINT if self._proved else _DIALECT_HINT
+        hint = _LAG_HINT if self._agreed else _DIALECT_HINT
         return IncompleteError(f"{self._transactions.name} height {height}: {found}", hint)
-
-
-def _row_id(block: Raw) -> int | None:
-    return integer_of(Picker(["id"])(block)[0])

@@ -9,7 +9,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import LackingError, NotFoundError, ResponseError, ServiceError
 from chainq.fetching import lookups, single_rows
-from chainq.fetching.calls import Calls, MethodCall
+from chainq.fetching.calls import Calls, MethodCall, always
 from chainq.fetching.service_dialect import ServiceDialect
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
@@ -180,7 +180,7 @@ class Blocks:
         try:
             dialect = self._dialect.known(method) or self._dialect.published
             try:
-                call = MethodCall(self._calls.connection, dialect, method)
+                call = MethodCall(self._calls.connection, always(dialect), method)
                 return call(arguments, decode_rows, str(heights), divisible=True)
             except ServiceError as error:
                 if self._dialect.known(method) is not None or not is_misunderstood(error.code, error.message):

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import Method, Role
+from chainq.errors import ServiceError
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection, Decode
+from chainq.transport.failures import is_misunderstood
 
 if TYPE_CHECKING:
     from chainq.planning.exchange import Known
@@ -16,12 +18,27 @@ T = TypeVar("T")
 Say = Callable[[str], None]
 
 
+def always(dialect: Dialect) -> Callable[[Method], Dialect]:
+    """Return a `dialect_for` that returns this dialect."""
+    return lambda _: dialect
+
+
 class MethodCall(NamedTuple):
-    """A method in the dialect of a server. Threads may share it."""
+    """A method in the dialect of a server. Threads may share it.
+
+    `dialect_for` returns the dialect in which to call it. `detect_anew`: replace a dialect that does not fit; return
+    whether there is another one now.
+    """
 
     connection: Connection
-    dialect: Dialect
+    dialect_for: Callable[[Method], Dialect]
     method: Method
+    detect_anew: Callable[[Dialect], bool] = lambda _: False
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the server. Raises ChainqError if it cannot be detected."""
+        return self.dialect_for(self.method)
 
     @property
     def name(self) -> str:
@@ -38,17 +55,25 @@ class MethodCall(NamedTuple):
         purpose: str = "",
     ) -> T:
         """Make a call like `Connection.call` and return the result of `decode`. Raises ChainqError."""
+        dialect = self.dialect
+        name, params = dialect.call(self.method, arguments)
+        try:
+            return self.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
+        except ServiceError as error:
+            if not is_misunderstood(error.code, error.message) or not self.detect_anew(dialect):
+                raise
         name, params = self.dialect.call(self.method, arguments)
         return self.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
 
 
 class Calls(NamedTuple):
     """The access of row fetchers to their service. `dialect_for` returns the dialect in which to call a method, and
-    detects it if unknown; `warn` takes warnings about the service, `trace` the grade of each proof; `warned` has those
-    about faults of a method."""
+    detects it if unknown; `detect_anew`: as in `MethodCall`; `warn` takes warnings about the service, `trace` the grade
+    of each proof; `warned` has those about faults of a method."""
 
     connection: Connection
     dialect_for: Callable[[Method], Dialect]
+    detect_anew: Callable[[Dialect], bool]
     options: ServiceOptions
     warn: Say
     trace: Say
@@ -56,7 +81,8 @@ class Calls(NamedTuple):
 
     def of(self, method: Method) -> MethodCall:
         """Return the method as the server has it. Raises ChainqError if its dialect cannot be detected."""
-        return MethodCall(self.connection, self.dialect_for(method), method)
+        self.dialect_for(method)
+        return MethodCall(self.connection, self.dialect_for, method, self.detect_anew)
 
     def tell(self, method: Method, notes: Sequence[str]) -> None:
         """Warn about each note on a method, once a run."""

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import DIALECTS, NO_NAMES, Dialect, Names
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.config.dialect_cache import forget, remember
+from chainq.config.dialect_cache import remember
 from chainq.errors import (
     BrokenBodyError,
     IncompleteError,
@@ -94,7 +94,7 @@ def explain_name(error: ServiceError, method: Method, names: Names, profile: str
     return True
 
 
-def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, shared: bool) -> None:
+def explain(error: ServiceError, dialect: Dialect, *, stated: bool, shared: bool) -> None:
     """Add to an error that the server has another dialect, if the error means that, and what to do.
 
     `stated`: whether the user chose the dialect; else it was detected, now or earlier. `shared`: whether the method has
@@ -109,12 +109,8 @@ def explain(error: ServiceError, url: str, dialect: Dialect, *, stated: bool, sh
     error.message = f"{head}: this server speaks another dialect than {dialect.name}: {tail}"
     error.hint = Phrase("{dialect} detects it; chainq doctor examines the server", dialect="auto")
     if not stated:
-        forget(url)
         error.message = f"{head}: this server speaks another dialect than {dialect.name}, or lacks the method: {tail}"
-        error.hint = (
-            "run the command again, which detects the dialect anew; if it fails again, chainq doctor shows which "
-            "methods the server has"
-        )
+        error.hint = "chainq doctor shows which methods the server has"
 
 
 def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[Refusal]) -> bool:

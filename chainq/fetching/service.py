@@ -74,7 +74,7 @@ class Service(Closing):
             self.transport = self._stored = StoredService(self.url)
         self.connection = Connection(options, report, transport=self.transport)
         self.dialect = ServiceDialect(dialect, names, self.connection, self.url, options.profile)
-        self.calls = Calls(self.connection, self.dialect.of, options, warn, trace, set())
+        self.calls = Calls(self.connection, self.dialect.of, self.dialect.detect_anew, options, warn, trace, set())
         reader = None if self._stored is None else self._stored.reader
         self.blocks = Blocks(self.calls, self.dialect, self._summary, self._ask_lake, reader)
         self.believed: dict[str, HeightSet] = {}
@@ -250,8 +250,7 @@ class Service(Closing):
             return None
         from chainq.fetching.witness import Witness
 
-        dialect = partial(self.dialect.known, BY_COMMAND["full-blocks"])
-        return Witness(self.connection, method, dialect, self.dialect.published)
+        return Witness(self.connection, method, self.dialect)
 
     def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""

@@ -1,6 +1,7 @@
 """The dialect of one service: stated, remembered from an earlier run, or detected when it first makes a difference."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -8,7 +9,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names, is_shared
 from chainq.catalog.methods import Method
-from chainq.errors import ServiceError
+from chainq.errors import ResponseError, ServiceError
 from chainq.query import Batch
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_array
@@ -25,6 +26,7 @@ class ServiceDialect:
         self._connection, self._url, self._profile = connection, url, profile
         self._detecting = Lock()
         self._known = None if name == AUTO else DIALECTS[name].with_names(names)
+        self._remembered = False
 
     @property
     def published(self) -> Dialect:
@@ -40,7 +42,7 @@ class ServiceDialect:
         from chainq.config import dialect_cache
 
         if name := dialect_cache.remembered(self._url):
-            self._known = DIALECTS[name].with_names(self.names)
+            self._known, self._remembered = DIALECTS[name].with_names(self.names), True
         return self._known
 
     def of(self, method: Method) -> Dialect:
@@ -49,17 +51,38 @@ class ServiceDialect:
         Raises ChainqError if detection fails.
         """
         with self._detecting:  # once, of several threads
-            known = self.known(method)
-            if known is None:
-                from chainq.fetching import dialect_detection
+            return self.known(method) or self._detect()
 
-                def probe(name: str, params: Any) -> list[Raw]:
-                    return self._connection.call(
-                        name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE
-                    )
+    def detect_anew(self, dialect: Dialect) -> bool:
+        """Detect the dialect if it is one that an earlier run remembered, and does not fit; return whether it is
+        another one now."""
+        with self._detecting:
+            if self._remembered and self._known == dialect:
+                from chainq.config import dialect_cache
 
-                known = self._known = dialect_detection.dialect_of(self._url, probe, self.names)
-        return known
+                self._remembered = False
+                dialect_cache.forget(self._url)
+                with suppress(ServiceError, ResponseError):  # what does not fit then is explained by the first error
+                    self._detect()
+            return self._known not in (None, dialect)
+
+    def learn(self, dialect: Dialect) -> None:
+        """Record and remember a dialect that responses have shown."""
+        from chainq.config import dialect_cache
+
+        with self._detecting:
+            if self._known is None:
+                self._known = dialect
+                dialect_cache.remember(self._url, dialect.name)
+
+    def _detect(self) -> Dialect:
+        from chainq.fetching import dialect_detection
+
+        def probe(name: str, params: Any) -> list[Raw]:
+            return self._connection.call(name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE)
+
+        self._known = dialect_detection.dialect_of(self._url, probe, self.names)
+        return self._known
 
     def explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the batches; add a hint to an error that means that the server has another dialect."""
@@ -71,5 +94,5 @@ class ServiceDialect:
             if not dialect_detection.explain_name(error, method, self.names, self._profile):
                 dialect = self.known(method) or self.published
                 stated, shared = self.name != AUTO, is_shared(method, self.names)
-                dialect_detection.explain(error, self._url, dialect, stated=stated, shared=shared)
+                dialect_detection.explain(error, dialect, stated=stated, shared=shared)
             raise

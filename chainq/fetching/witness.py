@@ -1,13 +1,15 @@
 """Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
 
 from collections.abc import Callable, Iterator
+from threading import Lock
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import DIALECTS, Dialect, Value
+from chainq.catalog.dialects import DIALECTS, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ServiceError
-from chainq.fetching.calls import MethodCall
+from chainq.fetching.calls import MethodCall, always
+from chainq.fetching.service_dialect import ServiceDialect
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
 from chainq.rows.full_block import FullBlock, read_full_block
@@ -21,17 +23,17 @@ _BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
 
 
 class Witness:
-    """The due rows of one method, read from other methods.
+    """The due rows of one method, read from other methods. Threads share it.
 
-    `dialect` returns the server's dialect, None if unknown. Then the full-block name of each dialect is tried, so a
-    command that is the same in all dialects needs no detection.
+    If the dialect of the server is unknown, the full-block name of each dialect is tried, so a command that is the same
+    in all dialects needs no detection.
     """
 
-    def __init__(
-        self, connection: Connection, method: Method, dialect: Callable[[], Dialect | None], published: Dialect
-    ) -> None:
-        self._method, self._records, self._dialect = method, MethodCall(connection, published, _RECORDS), dialect
-        self._dialects: list[Dialect] = []  # to try
+    def __init__(self, connection: Connection, method: Method, dialect: ServiceDialect) -> None:
+        self._method, self._records = method, MethodCall(connection, dialect.of, _RECORDS)
+        self._connection, self._dialect = connection, dialect
+        self._trying = Lock()
+        self._blocks: MethodCall | None = None  # once a response has shown its name
         self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
@@ -67,17 +69,28 @@ class Witness:
 
     def _full_blocks(self, heights: HeightRange) -> list[Raw]:
         arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
-        if not self._dialects:
-            known, published = self._dialect(), self._records.dialect
-            self._dialects = [known] if known else [published, *(one for one in DIALECTS.values() if one != published)]
-        while True:
+        with self._trying:  # one thread tries the names, and the others wait for what it finds
+            if self._blocks is None:
+                return self._try_names(arguments, heights)
+        return self._blocks(arguments, decode_array, str(heights), divisible=True)
+
+    def _try_names(self, arguments: dict[Role, Value], heights: HeightRange) -> list[Raw]:
+        first = self._dialect.known(_BLOCKS) or self._dialect.published
+        others = [one.with_names(self._dialect.names) for one in DIALECTS.values()]
+        names = [first, *(one for one in others if one != first)]
+        for dialect in names:
+            call = MethodCall(self._connection, always(dialect), _BLOCKS)
             try:
-                blocks = MethodCall(self._records.connection, self._dialects[0], _BLOCKS)
-                return blocks(arguments, decode_array, str(heights), divisible=True)
+                rows = call(arguments, decode_array, str(heights), divisible=True)
             except ServiceError as error:
-                if len(self._dialects) == 1 or not is_misunderstood(error.code, error.message):
+                if dialect == names[-1] or not is_misunderstood(error.code, error.message):
                     raise
-                del self._dialects[0]
+                continue
+            self._blocks = call
+            if dialect != first:
+                self._dialect.learn(dialect)
+            return rows
+        raise AssertionError  # the last name returns rows or raises
 
     def located(self, request: DueRequest) -> Located:
         """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""

@@ -164,6 +164,33 @@ def test_6_a_transaction_that_is_listed_twice_or_missing(
     assert words in ran.err
 
 
+@pytest.mark.parametrize("lacks", ["rejected", "last row", "relabelled"])
+def test_lists_that_look_whole_are_compared_with_their_blocks(lacks: str, chainq: Program, truth: Truth) -> None:
+    """Without a block's rejected transactions or its last row `index` has no gap; and the rows of another block may
+    have the number of this one. Each row before the error is one of its block."""
+
+    class Lacking(Server):
+        def respond(self, body: bytes) -> Any:
+            request, reply = json.loads(body), super().respond(body)
+            if request["method"] != "transactions":
+                return reply
+            answer = json.loads(reply.body)
+            if lacks == "relabelled" and request["params"]["blockId"] % 3 == 2:
+                other = super().respond(body.replace(b"%d" % request["params"]["blockId"], b"651"))
+                answer["result"] = [row | {"block_id": 651} for row in json.loads(other.body)["result"]]
+            elif lacks == "last row" and request["params"]["blockId"] == 655:
+                answer["result"] = answer["result"][:-1]
+            elif lacks == "rejected":
+                answer["result"] = [row for row in answer["result"] if row["status"] != "rejected"]
+            return reply._replace(body=json.dumps(answer).encode())
+
+    with serving(Lacking("chain", by_row_id=False)) as url:
+        ran = chainq("transactions", "650:700", "--dialect", "chain", "--url", url)
+    assert ran.code == 6
+    due = [row for height in range(650, 700) for row in truth.transactions(height)]
+    assert ran.rows == due[: len(ran.rows)]
+
+
 def test_6_a_block_of_a_range_whose_transactions_are_withheld(chainq: Program) -> None:
     """An empty list after a block that is empty, of a block that is not: the roots of the two differ."""
 

@@ -58,7 +58,7 @@ def test_transactions_of_another_block_are_refused(chainq: Program, server: Serv
     """A server that takes heights, addressed by row id, answers with another block: exit 6, and no row of it."""
     ran = chainq("transactions", "640", "--dialect", "aleo", url=server())
     assert (ran.code, ran.out) == (6, b"")
-    assert "transactions height 640: a row has block_id" in ran.err
+    assert "transactions height 640: the rows are of another block" in ran.err
     assert "chainq doctor" in ran.err
 
 
