@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from chainq import tuning
 from chainq.cli.balance_checkpoint import Kept
 from chainq.cli.output import form_of, on_terminal
 from chainq.errors import ChainqError, IncompleteError, Phrase, StaleError, UsageError
+from chainq.fetching.tip import CHECK_CLOCK
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.process.signals import STOPPED
@@ -226,7 +228,7 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
         tip_time=state.tip_time,
         lag=tip + 1 - next_height if seen else None,
         success=state.success or None,
-        age=max(0.0, now - state.success) if seen else None,
+        age=now - state.success if seen else None,
         failure=state.failure or None,
         error=printable(state.error),
         lasting=state.lasting,
@@ -278,7 +280,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
             tip_time=None,
             lag=None if tip < 0 else max(0, tip + 1 - end),
             success=success,
-            age=None if success is None else max(0.0, now - success),
+            age=None if success is None else now - success,
             rows=sum(entry.rows for entry in whole),
             bytes=sum(entry.size for entry in whole),
             failure=last.failure or None,
@@ -329,7 +331,7 @@ def _table(group: Group) -> str:
     lines = [("table", "from", "through", "lag", "rows", "size", "age")]
     for one in found:
         through = str(one.next - 1) if one.next and one.bytes else "-"
-        lag, since = "-" if one.lag is None else f"{one.lag:,}", "-" if one.age is None else age(int(one.age))
+        lag, since = "-" if one.lag is None else f"{one.lag:,}", "-" if one.age is None else age(max(0, int(one.age)))
         start = str(one.start) if one.next and one.bytes else "-"
         lines.append((one.command, start, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
     columns = [(cells, number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
@@ -396,7 +398,7 @@ def _line(status: Status) -> str:
     if status.lag is not None:
         parts.append(f"{counted(status.lag, 'block')} below tip {status.tip} at the last success")
     if status.age is not None:
-        parts.append(f"{duration(status.age)} ago")
+        parts.append(f"{duration(max(0.0, status.age))} ago")
     elif not status.running or status.failure:  # else the first run is in progress
         parts.append("no run went well yet")
     if status.running:
@@ -459,6 +461,9 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
         running = status.running and not status.failure
         why = "its first run is in progress" if running else "no run went well yet"
         return kind(Phrase("{}: {}, so its age is above {}", name, why, wanted), hint)
+    if status.age < -tuning.AHEAD:
+        ahead = Phrase("{}: the last success is {} in the future", name, duration(-status.age))
+        return StaleError(ahead, CHECK_CLOCK)
     if status.age > limit:
         age = duration(status.age)
         return StaleError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))

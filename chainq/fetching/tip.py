@@ -4,7 +4,10 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from chainq import tuning
 from chainq.errors import Phrase, StaleError
+
+CHECK_CLOCK = "check the clock of this machine"
 
 
 class Tip(NamedTuple):
@@ -17,15 +20,19 @@ class Tip(NamedTuple):
 
 
 def check_age(tip: Tip, max_age: float) -> None:
-    """Raise StaleError for a tip that is older than `max_age` in seconds, or has no time to tell that."""
+    """Raise StaleError for a tip that is older than `max_age` in seconds, or whose time does not tell that: it has
+    none, or one in the future."""
     from chainq.heights.block_time import format_age
     from chainq.text.humanize import duration
 
     limit = Phrase("{max_age}", max_age=format_age(max_age))
     if tip.time is None:
         said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
-        raise StaleError(Phrase("{}, so its age cannot be held against {}", said, limit))
+        raise StaleError(Phrase("{}, so its age cannot be compared with {}", said, limit))
     age = time.time() - tip.time
+    if age < -tuning.AHEAD:
+        ahead = Phrase("block {} is {} in the future, so {} cannot be checked", tip.height, duration(-age), limit)
+        raise StaleError(ahead, CHECK_CLOCK)
     if age > max_age:
         raise StaleError(
             Phrase("block {} is {} old, older than {}", tip.height, duration(age), limit),

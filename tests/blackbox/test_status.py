@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,18 @@ def test_a_checkpoint_of_verify(chainq: Program, server: Servers) -> None:
         kept.write_text(kept.read_text().replace(url, other))
         assert chainq(*words, url=other).code == 9
     assert seen(chainq, "c")["error"].startswith("reorg: block 39 is ")
+
+
+def test_a_success_in_the_future_is_not_fresh(chainq: Program) -> None:
+    """One of two clocks is wrong then: a cron job that died long ago would look healthy."""
+    with serving(Moving(50)) as url:
+        job = Job(chainq, url, "blocks")
+        said(job(), 0)
+    recorded = json.loads(job.kept.read_bytes())
+    recorded["state"]["success"] = time.time() + 7 * 3600
+    job.kept.write_text(json.dumps(recorded))
+    alarm = one_line(chainq("status", str(job.kept), "--max-age", "1h"), 8)
+    assert "in the future; check the clock of this machine" in alarm
 
 
 def test_a_service_behind_is_no_success(chainq: Program) -> None:

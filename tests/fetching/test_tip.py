@@ -1,6 +1,13 @@
 """The tip as the service facade keeps it."""
 
+import time
+from contextlib import nullcontext
+
+import pytest
+
+from chainq.errors import StaleError
 from chainq.fetching.service import Service
+from chainq.fetching.tip import Tip, check_age
 from chainq.transport.base import ServiceOptions
 from harness.program import DIALECT
 from harness.services import Moving, serving
@@ -13,3 +20,11 @@ def test_a_long_run_keeps_nothing_of_each_tip() -> None:
         for moving.tip in range(5, 200):
             assert service.blocks.tip(refresh=True).height == moving.tip
         assert len(service.blocks._times) == 1
+
+
+@pytest.mark.parametrize(("ahead", "stale"), [(60, False), (7 * 3600, True)])
+def test_a_tip_in_the_future_is_not_fresh(ahead: int, stale: bool) -> None:
+    """A clock may be a minute ahead; if it is hours, the age of the tip is unknown."""
+    tip = Tip(5, "", "", int(time.time()) + ahead)
+    with pytest.raises(StaleError, match=r"block 5 is .* in the future") if stale else nullcontext():
+        check_age(tip, 600)
