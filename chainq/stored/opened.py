@@ -1,6 +1,5 @@
 """Opens the file of a partition and checks it for damage: its pages, its rows, and its own receipt."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import msgspec
 
 from chainq.errors import IncompleteError
+from chainq.stored.narrow import UNFIT, damaged, lacking
 from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, entry_of
 from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import excerpt
@@ -24,14 +24,14 @@ def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
         receipt = msgspec.json.decode(file.metadata.metadata[METADATA_KEY.encode()], type=Receipt)
         if entry_of(receipt, entry.size) != entry:
             heights = f"{receipt.start}-{receipt.end - 1}"
-            raise _damaged(store, entry.spec.name, f"its own receipt is of {receipt.command} {heights}")
+            raise damaged(store.label, entry.spec.name, f"its own receipt is of {receipt.command} {heights}")
         yield file, receipt
 
 
 def check_rows(store: Store, entry: Entry, footer: Any) -> None:
     """Raise IncompleteError if the number of rows in the footer differs from the receipt."""
     if footer.num_rows != entry.rows:
-        raise _damaged(store, entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
+        raise damaged(store.label, entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
 
 
 @contextmanager
@@ -41,20 +41,8 @@ def checked(store: Store, name: str) -> Iterator[None]:
 
     try:
         yield
-    except (pyarrow.ArrowException, OSError, KeyError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _damaged(store, name, excerpt(" ".join(str(error).split()), 200)) from None
-
-
-def _damaged(store: Store, name: str, why: str) -> IncompleteError:
-    hint = f"see chainq verify {shlex.quote(store.label)}"
-    return lacking(f"{name} of {store.label} is damaged: {why}", hint)
-
-
-def lacking(message: str, hint: str) -> IncompleteError:
-    """Return the error of a data set that lacks data: until what the hint says is done, no rest can be read."""
-    error = IncompleteError(message, hint)
-    error.again = False
-    return error
+    except (pyarrow.ArrowException, OSError, KeyError, *UNFIT) as error:
+        raise damaged(store.label, name, excerpt(" ".join(str(error).split()), 200)) from None
 
 
 def no_table(label: str, table: str, hint: str) -> IncompleteError:

@@ -27,8 +27,9 @@ from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
 from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
+from chainq.stored.narrow import lacking
 from chainq.stored.open import open_store
-from chainq.stored.opened import checked, lacking, no_table, opened
+from chainq.stored.opened import checked, no_table, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 
@@ -260,7 +261,7 @@ class Reader:
         """Yield the rows of some heights of a partition."""
         method = TABLES[entry.spec.command]
         with opened(self._store, entry) as (file, receipt):
-            proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else Grade(next(iter(receipt.proof), "order")))
+            proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else next(iter(receipt.proof), Grade.ORDER))
             writer = StoredRows(method, derived=receipt.source != "")
             names = [column.path for column in writer.columns] + [EXTRA]
             groups = self._groups(file, method, entry, heights)

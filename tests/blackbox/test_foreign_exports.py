@@ -1,0 +1,100 @@
+"""An export that somebody else made: whatever it holds, nothing outside is touched, and what is wrong is exit 6."""
+
+import json
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.lake import Lake
+from harness.program import Program
+
+pytest.importorskip("duckdb")
+MANIFEST, LAST_RUN = "_chainq/manifest.json", "_chainq/last_run.json"
+RUNS = {
+    "status": ("status", "lake"),
+    "verify": ("verify", "lake", "-w", "1"),
+    "sql": ("sql", "lake", "select count(*) from blocks"),
+    "url": ("blocks", "0:150", "--url", "lake"),
+    "lake": ("blocks", "0:150", "--lake", "lake", "--url", "demo:"),
+    "export": ("export", "blocks", "--to", "lake", "0:250", "--url", "demo:", "-w", "1", "-q"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of two partitions of two tables."""
+    program = Program(tmp_path_factory.mktemp("made"))
+    words = ("blocks", "records", "0:200", "--partition", "100", "--to", "lake")
+    ran = program("export", *words, "--url", "demo:", "-w", "1", "-q")
+    assert ran.code == 0, ran.err
+    return program.home / "lake"
+
+
+@pytest.fixture
+def lake(chainq: Program, made: Path) -> Lake:
+    """A copy of it."""
+    return Lake(shutil.copytree(made, chainq.home / "lake"))
+
+
+def forge(lake: Lake, name: str, change: Callable[[Any], object]) -> None:
+    """Change the JSON in a file, and the hash in it."""
+    found = json.loads(lake.read(name))
+    change(found)
+    if name == MANIFEST:
+        tables = json.dumps(found.pop("tables"), separators=(",", ":"))
+        found["sha256"] = sha256(tables.encode()).hexdigest()
+        (lake.root / name).write_text(json.dumps(found)[:-1] + f',"tables":{tables}}}')
+        return
+    (lake.root / name).write_text(json.dumps(found))
+
+
+def part(**values: object) -> Callable[[Any], object]:
+    """Change the last partition of blocks in a manifest."""
+    return lambda found: found["tables"]["blocks"][-1].update(values)
+
+
+OUT = "b/../../../../../precious"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "codes"),
+    [
+        ("chainq.json", lambda found: found["schemas"].update({"\x1b]0;x\x07": "0"}), {"status": 0}),
+        ("chainq.json", lambda found: found["schemas"].update({"blocks; touch x #": "0"}), {"status": 0}),
+        ("chainq.json", lambda found: found["schemas"].update(blocks="\x1b[2J"), {"status": 0}),
+        ("chainq.json", lambda found: found.update(partition=10**30), {"status": 0}),
+        ("chainq.json", lambda found: found.update(partition=0), {"status": 0}),
+        ("chainq.json", lambda found: found.update(dialect="\x1b[2J"), {"status": 0}),
+        ("chainq.json", lambda found: found["chain"].update(height=2**32), {"status": 0}),
+        (MANIFEST, part(last=OUT), {}),
+        (MANIFEST, part(previous="0\n"), {}),
+        (MANIFEST, part(end=10**30), {}),
+        (MANIFEST, part(end=2**33), {}),
+        (MANIFEST, part(start=150, end=150), {}),
+        (MANIFEST, part(rows=None), {}),
+        (MANIFEST, part(sha256=OUT), {}),
+        (MANIFEST, lambda found: found["tables"]["blocks"][-1].pop("size"), {}),
+        (MANIFEST, lambda found: found["tables"].update({"../x": []}), dict.fromkeys(RUNS, 0)),
+        (LAST_RUN, lambda found: found.update(pending=["\x1b[2J"]), dict.fromkeys(RUNS, 0)),
+        (LAST_RUN, lambda found: found.update(spans={"blocks": [0, 10**30]}), dict.fromkeys(RUNS, 0)),
+        (LAST_RUN, lambda found: found.update(tip=10**30), dict.fromkeys(RUNS, 0)),
+    ],
+)
+def test_what_a_file_says_is_of_narrow_types(
+    chainq: Program, lake: Lake, name: str, change: Callable[[Any], object], codes: dict[str, int]
+) -> None:
+    """Else it is damaged, in words, or as if it were not there; names are not shown, and no path is made of them."""
+    precious = chainq.home.parent / "precious.json"
+    precious.write_text("{}")
+    (lake.root / "_chainq/receipts/blocks/000000100-000000200-003000000-100-5-1-a-b").mkdir()  # so that OUT resolves
+    forge(lake, name, change)
+    for run, words in RUNS.items():
+        ran = chainq(*words)
+        assert ran.code == codes.get(run, 6), (run, ran.err)
+        assert ran.code == 0 or f"{name} of " in ran.err
+        assert "\x1b" not in ran.err + ran.out.decode()
+    assert precious.exists()
