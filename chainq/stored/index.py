@@ -43,6 +43,7 @@ _MAGIC = b"chainq index 2\r\n"  # 1 had neither transition IDs nor tags
 _HEAD = Struct("<16sQQI")
 _ENTRY, _NUMBER, _CRC = 16, 8, 4  # bytes
 _IN_BUCKET = 256  # entries, on average
+_MOST = 64 << 20  # bytes that are read at once: a head with two million texts' buckets, or more
 _END = 1 << 62  # beyond the end of any file; only parts are read
 
 
@@ -206,4 +207,4 @@ def _crc(number: int, data: bytes) -> bytes:
 
 def _part(file: BinaryIO, start: int, length: int) -> bytes:
     file.seek(start)
-    return file.read(length)
+    return file.read(min(max(0, length), _MOST))

@@ -29,6 +29,7 @@ from chainq.text.sanitize import excerpt
 
 NAME = "_chainq/manifest.json"
 VERSION = 1
+MOST = 64 << 20  # bytes: 280,000 partitions
 LOCKED = "lock-"  # prefix of the IDs of exports with the lock
 
 
@@ -205,7 +206,7 @@ class Keeper:
         self._change(change)
 
     def _change(self, change: Change) -> None:
-        if not self._store.change(NAME, change):
+        if not self._store.change(NAME, change, MOST):
             self._store.delete([NAME])  # concurrent exports would lose each other's entries
 
 
@@ -263,7 +264,7 @@ def _manifest(found: _Opened | None) -> Manifest | None:
 
 def _opened(store: Store) -> _Opened | None:
     """Return the manifest of a data set; None if it is missing, damaged or of another version: receipts replace it."""
-    return _decoded(store.read(NAME), store.label)
+    return _decoded(store.read(NAME, MOST), store.label)
 
 
 def _decoded(data: bytes | None, label: str) -> _Opened | None:

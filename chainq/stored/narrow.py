@@ -31,6 +31,8 @@ Digest = Annotated[str, Meta(pattern=r"\A([0-9a-f]{16}|0)\Z")]
 """A block hash in the name of a receipt (`receipt.digest`)."""
 Sha256 = Annotated[str, Meta(pattern=r"\A([0-9a-f]{64})?\Z")]
 """A SHA-256 in hexadecimal digits; empty if it is unknown."""
+OWN = frozenset(("chainq.json", "_chainq", *TABLES))
+"""The files and folders of a data set; others beside them are not looked into."""
 UNFIT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for JSON that is invalid, does not fit a type or is nested too deeply."""
 
@@ -44,6 +46,12 @@ def partition_of(name: str) -> tuple[str, int] | None:
 def damaged(label: str, name: str, why: str, hint: str = "") -> IncompleteError:
     """Return the error of a file of the data set with that label. `hint`: what to do instead of `chainq verify`."""
     return lacking(f"{name} of {label} is damaged: {why}", hint or f"see chainq verify {shlex.quote(label)}")
+
+
+def check_size(label: str, name: str, size: int, most: int) -> None:
+    """Raise IncompleteError for a file of the data set with that label that has too many bytes to be read whole."""
+    if size > most:
+        raise damaged(label, name, f"{size} bytes, expected {most} at most")
 
 
 def lacking(message: str, hint: str) -> IncompleteError:

@@ -23,8 +23,9 @@ from chainq.errors import OutputError, Phrase, UsageError, needed
 from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
+from chainq.stored.narrow import check_size
 from chainq.stored.object_errors import cause, endpoint
-from chainq.stored.store import Change, Listed, Only
+from chainq.stored.store import SMALL, Change, Listed, Only
 from chainq.text.sanitize import excerpt, mask_url, quoted
 
 T = TypeVar("T")
@@ -71,9 +72,9 @@ class ObjectStore:
             ],
         )
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, most: int = SMALL) -> bytes | None:
         """Return the content of an object, None if there is none."""
-        found = self.content(name)
+        found = self.content(name, most)
         return found.data if found else None
 
     def has(self, name: str, size: int | None = None) -> bool:  # noqa: ARG002
@@ -105,12 +106,12 @@ class ObjectStore:
         """Write an object with a conditional write, unless its name exists."""
         return self.put(name, data, "create") is not None
 
-    def change(self, name: str, change: Change) -> bool:
+    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
         """Change an object with conditional writes; return False for a store that ignores them."""
         if not self._has_conditions:
             return False
         for _ in range(CHANGES):
-            found = self.content(name)
+            found = self.content(name, most)
             made = change(found.data if found else None)
             if made is None or self.put(name, made, found.version if found else "create") is not None:
                 return True
@@ -147,11 +148,12 @@ class ObjectStore:
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
-    def content(self, name: str) -> Content | None:
+    def content(self, name: str, most: int = SMALL) -> Content | None:
         """Return the content of an object and its version, None if there is none."""
 
         def read() -> Content:
             found = self._obstore.get(self._store, name)
+            check_size(self.label, name, found.meta["size"], most)
             return Content(found.bytes().to_bytes(), _version(found.meta))
 
         try:

@@ -259,7 +259,9 @@ class GroupCheck:
     def source(self, listed: Listed) -> Any:
         """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""
         found = self._store.source(listed)
-        return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
+        if isinstance(found, str):
+            return found
+        return self._arrow.BufferReader(self._store.read(listed.name, listed.size) or b"")
 
     def _digest(self, listed: Listed) -> str:
         """Return the SHA-256 of a file's bytes."""

@@ -1,6 +1,7 @@
 """An export that somebody else made: whatever it holds, nothing outside is touched, and what is wrong is exit 6."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from hashlib import sha256
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from harness.lake import Lake
-from harness.program import Program
+from harness.program import Program, one_line
 
 pytest.importorskip("duckdb")
+pytest.importorskip("deltalake")
 MANIFEST, LAST_RUN = "_chainq/manifest.json", "_chainq/last_run.json"
 RUNS = {
     "status": ("status", "lake"),
@@ -98,3 +100,72 @@ def test_what_a_file_says_is_of_narrow_types(
         assert ran.code == 0 or f"{name} of " in ran.err
         assert "\x1b" not in ran.err + ran.out.decode()
     assert precious.exists()
+
+
+def contents(folder: Path) -> dict[str, bytes | str]:
+    """All that is in a folder."""
+    return {str(path): path.read_bytes() if path.is_file() else "" for path in folder.rglob("*")}
+
+
+DELTA = (*RUNS["export"], "--delta")
+PARTITION = "blocks/start=000000100"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("_chainq/new", RUNS["export"]),
+        ("_chainq/lock", RUNS["export"]),
+        (LAST_RUN, RUNS["status"]),
+        (MANIFEST, RUNS["url"]),
+        ("_chainq/receipts", RUNS["verify"]),
+        ("_chainq/receipts/blocks", RUNS["export"]),
+        ("_chainq", RUNS["export"]),
+        ("chainq.json", RUNS["sql"]),
+        ("blocks", RUNS["export"]),
+        ("blocks/_delta_log", DELTA),
+        ("blocks/_delta_log/00000000000000000000.json", DELTA),
+        (PARTITION, RUNS["url"]),
+        (f"{PARTITION}/data.parquet", RUNS["sql"]),
+        (f"{PARTITION}/data.parquet", RUNS["lake"]),
+        (f"{PARTITION}/data.parquet", RUNS["verify"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_nothing_is_followed_out_of_it(
+    chainq: Program, lake: Lake, made: Path, name: str, words: tuple[str, ...], kind: str
+) -> None:
+    """A link to the same of another export, or to nothing, and a pipe: refused by name, and not waited for."""
+    outside, inside = chainq.home / "outside", lake.root / name
+    shutil.copytree(made, outside)
+    (outside / "precious").write_text("")
+    if inside.is_dir():
+        shutil.rmtree(inside)
+    inside.unlink(missing_ok=True)
+    inside.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(inside)
+    else:
+        inside.symlink_to(Path(os.path.relpath(outside, inside.parent)) / name)
+    before = contents(outside)
+    line = one_line(chainq(*words), 6)
+    assert f"{name} of " in line
+    assert "is a symbolic link, which is not followed" in line or "is a special file" in line
+    assert contents(outside) == before
+
+
+def test_the_folder_itself_may_be_a_link(chainq: Program, lake: Lake) -> None:
+    """The user named it. What lies beside the data set is not looked into."""
+    (lake.root / "elsewhere").symlink_to("/")
+    lake.root.rename(chainq.home / "other")
+    lake.root.symlink_to("other")
+    for words in RUNS.values():
+        assert chainq(*words).code == 0
+
+
+@pytest.mark.parametrize("name", ["chainq.json", LAST_RUN, MANIFEST])
+def test_files_without_end_are_not_read(chainq: Program, lake: Lake, name: str) -> None:
+    """Too many bytes for what it is: their number is looked at first."""
+    with (lake.root / name).open("r+b") as file:
+        file.truncate(2**40)
+    assert f"{name} of lake is damaged: {2**40} bytes, expected " in one_line(chainq(*RUNS["verify"]), 6)
