@@ -26,7 +26,7 @@ from chainq.stored.lease import Content, Lease, is_held
 from chainq.stored.narrow import check_size
 from chainq.stored.object_errors import cause, endpoint
 from chainq.stored.store import SMALL, Change, Listed, Only
-from chainq.text.sanitize import excerpt, mask_url, quoted
+from chainq.text.sanitize import excerpt, printable, quoted
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
@@ -46,7 +46,7 @@ class ObjectStore:
             import obstore
             from obstore import exceptions
             from obstore.store import from_url
-        self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
+        self._url, self.label, self._scheme = url, _label(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
         if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):
             raise UsageError(f"invalid destination {self.label}: expected {self._scheme}://BUCKET/FOLDER")
@@ -275,6 +275,13 @@ class ObjectUpload:
             raise OutputError(f"cannot write {self.label}: {error.strerror}", full_disk_hint(error)) from None
         self._store.send(name, self.file)
         return size
+
+
+def _label(url: str) -> str:
+    """Return a URL for messages and for the commands in them: its path is no secret, but who is named before `@` is."""
+    scheme, colon, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return printable(f"{scheme}{colon}{'***@' if '@' in host else ''}{host.rpartition('@')[2]}{slash}{path}")
 
 
 def _version(meta: Any) -> Any:

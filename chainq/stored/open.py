@@ -22,6 +22,10 @@ def open_store(destination: str) -> Store:
     if not destination:
         raise UsageError("invalid destination '': expected a folder or a URL")
     scheme = _SCHEME.match(destination)
+    if scheme and scheme[1].lower() in (*SCHEMES, "file") and (found := re.search("[?#]", destination)):
+        escape = {"?": "%3F", "#": "%23"}[found[0]]
+        reason = f"{found[0]!r} ends the path of a URL"
+        raise UsageError(f"invalid destination {mask_url(destination)}: {reason}", f"write {escape} in place of it")
     if scheme is None or scheme[1].lower() == "file":
         from chainq.stored.folder import FolderStore
 
