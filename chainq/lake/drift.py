@@ -123,7 +123,7 @@ def _counts(store: Store, entry: Entry) -> _Counts:
                     for text in _leaves(file.read_row_group(group, columns=[stored]).column(0)):
                         values.update(_Field(parent, member, unknown=True) for member in members(text.encode()))
                 elif stored != EXTRA:
-                    nulls = column.statistics.null_count if column.statistics is not None else 0
+                    nulls = (column.statistics and column.statistics.null_count) or 0
                     field = _Field(parent, name) if nested else _Field("", stored)  # columns have dots in their names
                     values[field] += column.num_values - nulls
     most: Counter[str] = Counter()

@@ -25,7 +25,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
-from chainq.stored.opened import check_rows, checked
+from chainq.stored.opened import check_footer, checked
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import excerpt
@@ -196,7 +196,7 @@ class Files:
                 checked(self._store, entry.spec.name),
                 self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
             ):
-                check_rows(self._store, entry, file.metadata)
+                check_footer(self._store, entry, file.metadata)
                 self._note_unfit(file.metadata, partial(_group_of, file), stored, None)
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
@@ -249,7 +249,7 @@ class Files:
         with checked(self._store, entry.spec.name):
             path = self._source(entry)
             if self._count.of(path) != entry.rows:
-                check_rows(self._store, entry, self._parquet.read_metadata(path))
+                check_footer(self._store, entry, self._parquet.read_metadata(path))
         return entry.rows
 
     def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:
@@ -292,7 +292,7 @@ class Files:
             source, file_system = self._arrow.PythonFile(source, mode="r"), None
         with checked(self._store, entry.spec.name):
             fragment = self._format.make_fragment(source, file_system, self._held([entry]))
-            check_rows(self._store, entry, fragment.metadata)
+            check_footer(self._store, entry, fragment.metadata)
         return fragment
 
     def _source(self, entry: Entry) -> Any:
@@ -312,4 +312,5 @@ def _group_in(fragment: Any, number: int, columns: list[str]) -> Any:
 def _has_extra(group: Any) -> bool:
     """Return whether a row group has a value in `extra`, its last column."""
     column = group.column(group.num_columns - 1)
-    return column.statistics is None or bool(column.statistics.null_count < column.num_values)
+    nulls = None if column.statistics is None else column.statistics.null_count
+    return nulls is None or bool(nulls < column.num_values)

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import msgspec
 
+from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError
+from chainq.formats.arrow_rows import ArrowRows
 from chainq.stored.narrow import UNFIT, damaged, lacking
 from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, entry_of
 from chainq.stored.store import Listed, Store
@@ -20,18 +23,41 @@ def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
 
     source = store.source(Listed(entry.spec.name, entry.size))
     with checked(store, entry.spec.name), parquet.ParquetFile(source, page_checksum_verification=True) as file:
-        check_rows(store, entry, file.metadata)
-        receipt = msgspec.json.decode(file.metadata.metadata[METADATA_KEY.encode()], type=Receipt)
+        check_footer(store, entry, file.metadata)
+        sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
+        if sealed is None:
+            raise damaged(store.label, entry.spec.name, "no receipt in its metadata")
+        receipt = msgspec.json.decode(sealed, type=Receipt)
         if entry_of(receipt, entry.size) != entry:
             heights = f"{receipt.start}-{receipt.end - 1}"
             raise damaged(store.label, entry.spec.name, f"its own receipt is of {receipt.command} {heights}")
         yield file, receipt
 
 
-def check_rows(store: Store, entry: Entry, footer: Any) -> None:
-    """Raise IncompleteError if the number of rows in the footer differs from the receipt."""
+def check_footer(store: Store, entry: Entry, footer: Any) -> None:
+    """Raise IncompleteError if the number of rows in a footer differs from the receipt, or its columns from the
+    table's."""
     if footer.num_rows != entry.rows:
         raise damaged(store.label, entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
+
+    if not footer.schema.to_arrow_schema().equals(_schema(entry.spec.command)):
+        raise damaged(store.label, entry.spec.name, f"its columns are not those of {entry.spec.command}")
+
+
+def heights_in(store: Store, entry: Entry, table: Any, column: str) -> list[int]:
+    """Return the heights of rows of a partition. Raises IncompleteError if one is null or outside of the partition."""
+    found: list[int] = table.column(column).to_pylist()
+    for height in found:
+        if height is None or not entry.spec.start <= height < entry.spec.end:
+            raise damaged(store.label, entry.spec.name, f"a row of height {height}")
+    return found
+
+
+@cache
+def _schema(table: str) -> Any:
+    import pyarrow
+
+    return ArrowRows(TABLES[table].columns, pyarrow).schema
 
 
 @contextmanager
@@ -41,7 +67,7 @@ def checked(store: Store, name: str) -> Iterator[None]:
 
     try:
         yield
-    except (pyarrow.ArrowException, OSError, KeyError, *UNFIT) as error:
+    except (pyarrow.ArrowException, OSError, KeyError, ValueError, *UNFIT) as error:
         raise damaged(store.label, name, excerpt(" ".join(str(error).split()), 200)) from None
 
 

@@ -29,7 +29,7 @@ from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
 from chainq.stored.narrow import lacking
 from chainq.stored.open import open_store
-from chainq.stored.opened import checked, no_table, opened
+from chainq.stored.opened import checked, heights_in, no_table, opened
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 
@@ -265,7 +265,7 @@ class Reader:
             writer = StoredRows(method, derived=receipt.source != "")
             names = [column.path for column in writer.columns] + [EXTRA]
             groups = self._groups(file, method, entry, heights)
-            parts = (self._part(file, group, names, method, heights) for group in (groups[::-1] if reverse else groups))
+            parts = (self._part(file, group, names, entry, heights) for group in (groups[::-1] if reverse else groups))
             if method.height is None:
                 yield Batch(self._owned(writer, parts, entry, heights), heights, proof)
             else:
@@ -276,21 +276,21 @@ class Reader:
 
         Rejected: the statistics in the footer, because they are unprotected and one wrong bit would hide rows.
         """
-        groups = list(range(file.num_row_groups))
+        groups = [group for group in range(file.num_row_groups) if file.metadata.row_group(group).num_rows]
         if method.height is None or heights == entry.spec.heights:
             return groups
         found = []
         for group in groups:
-            at = file.read_row_group(group, columns=[method.height]).column(method.height)
-            if any(heights.start <= height < heights.end for height in at.to_pylist()):
+            table = file.read_row_group(group, columns=[method.height])
+            if any(height in heights for height in heights_in(self._store, entry, table, method.height)):
                 found.append(group)
         return found
 
-    def _part(self, file: Any, group: int, names: list[str], method: Method, heights: HeightRange) -> _Part:
-        table = file.read_row_group(group, columns=names)
-        if method.height is None:
+    def _part(self, file: Any, group: int, names: list[str], entry: Entry, heights: HeightRange) -> _Part:
+        table, column = file.read_row_group(group, columns=names), TABLES[entry.spec.command].height
+        if column is None:
             return _Part(None, table)
-        at = table.column(method.height).to_pylist()
+        at = heights_in(self._store, entry, table, column)
         if heights.start <= min(at) and max(at) < heights.end:
             return _Part(at, table)
         inside = [heights.start <= height < heights.end for height in at]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from hashlib import sha256
@@ -15,6 +16,8 @@ from harness.program import Program, one_line
 
 pytest.importorskip("duckdb")
 pytest.importorskip("deltalake")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
 MANIFEST, LAST_RUN = "_chainq/manifest.json", "_chainq/last_run.json"
 RUNS = {
     "status": ("status", "lake"),
@@ -100,6 +103,80 @@ def test_what_a_file_says_is_of_narrow_types(
         assert ran.code == 0 or f"{name} of " in ran.err
         assert "\x1b" not in ran.err + ran.out.decode()
     assert precious.exists()
+
+
+def rewrite(
+    root: Path, table: str, change: Callable[[Any], Any], *, sealed: bool = True, group: int | None = None
+) -> None:
+    """Write the last partition of a table anew, with receipts that fit it, and without a manifest."""
+    path = max((root / table).glob("*/data.parquet"))
+    seal = parquet.read_metadata(path).metadata[b"chainq"]
+    made = change(parquet.read_table(path, partitioning=None))
+    with parquet.ParquetWriter(path, made.schema, compression="zstd") as writer:
+        writer.write_table(made[:group])
+        if group is not None:
+            writer.write_table(made[:0])
+            writer.write_table(made[group:])
+        if sealed:
+            rows = re.sub(rb'"rows":[0-9]+', b'"rows":%d' % made.num_rows, seal)
+            writer.add_key_value_metadata({"chainq": rows})
+    beside = max((root / "_chainq/receipts" / table).iterdir())
+    parts = beside.name.split("-")
+    parts[3:5] = [str(made.num_rows), str(path.stat().st_size)]
+    beside.rename(beside.with_name("-".join(parts)))
+    (root / MANIFEST).unlink()
+
+
+def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable[[Any], Any]:
+    """Change the first value of a column, and perhaps its type."""
+
+    def change(table: Any) -> Any:
+        at = table.schema.get_field_index(name)
+        first, *rest = table[name].to_pylist()
+        values = [value(first), *rest] if kind is None else [str(one) for one in (first, *rest)]
+        field = table.schema.field(at) if kind is None else table.schema.field(at).with_type(kind)
+        return table.set_column(at, field, pyarrow.array(values, field.type))
+
+    return change
+
+
+def same(table: Any) -> Any:
+    """The rows as they are."""
+    return table
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "words", "said"),
+    [
+        ("blocks", column("height", lambda _: None), {}, "a row of height None"),
+        ("blocks", column("height", lambda _: 10**12), {}, "a row of height 1000000000000"),
+        ("blocks", column("height", str, pyarrow.string()), {}, "its columns are not those of blocks"),
+        ("records", column("height", lambda _: None), {}, "a row of height None"),
+        ("records", lambda table: table.drop_columns("extra"), {}, "its columns are not those of records"),
+        ("records", column("extra", lambda _: "{"), {}, "Expecting property name"),
+        ("records", column("extra", lambda _: "7"), {}, "expected a JSON object"),
+        ("records", column("extra", lambda _: "[" * 100_000), {}, ""),
+        ("records", same, {"sealed": False}, "no receipt in its metadata"),
+        ("records", same, {"group": 5}, None),
+        ("records", lambda table: table[:0], {}, None),
+    ],
+)
+def test_rows_that_are_none(
+    chainq: Program, lake: Lake, table: str, change: Callable[[Any], Any], words: dict[str, Any], said: str | None
+) -> None:
+    """The file is damaged, by name, in each command that reads them; a row group without rows is none."""
+    rewrite(lake.root, table, change, **words)
+    for run in (("--url", "lake"), ("--lake", "lake", "--url", "demo:")):
+        ran = chainq(table, "0:200", *run)
+        if said is None:
+            assert (ran.code, ran.err) == (0, "")
+        else:
+            assert f"{table}/start=000000100/data.parquet of lake is damaged: " in one_line(ran, 6)
+            assert said in ran.err
+        assert chainq(table, "120:130", *run).code in (0, 6)
+    query = {"blocks": "select * from blocks", "records": "select * from records"}[table]
+    for run in (RUNS["verify"], ("sql", "lake", query), ("export", table, *RUNS["export"][2:])):
+        assert chainq(*run).code in (0, 6)
 
 
 def contents(folder: Path) -> dict[str, bytes | str]:
