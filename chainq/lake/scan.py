@@ -25,6 +25,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
+from chainq.stored.decoded import check_decoded
 from chainq.stored.opened import check_footer, checked
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
@@ -197,6 +198,7 @@ class Files:
                 self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
             ):
                 check_footer(self._store, entry, file.metadata)
+                self._check_decoded(entry, file.metadata, stored)
                 self._note_unfit(file.metadata, partial(_group_of, file), stored, None)
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
@@ -213,7 +215,7 @@ class Files:
         most files have nothing, and are not read for it.
         """
         groups = [number for number in range(footer.num_row_groups) if _has_extra(footer.row_group(number))]
-        named = {*columns, *re.findall(r"[\w.]+", str(where))} - {EXTRA, PARTITION_COLUMN, *self.unfit}
+        named = {*columns, *_named(where)} - {EXTRA, PARTITION_COLUMN, *self.unfit}
         wanted = sorted(named & {*self._schema.names})
         if not groups or not wanted:
             return
@@ -263,7 +265,8 @@ class Files:
             fragments = list(in_order(OPENED, jobs, len(hit)))
             names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
             with checked(self._store, names):
-                for fragment in fragments:
+                for entry, fragment in zip(hit, fragments, strict=True):
+                    self._check_decoded(entry, fragment.metadata, [*columns, *_named(where)])
                     self._note_unfit(fragment.metadata, partial(_group_in, fragment), columns, where)
                 yield from self._made(fragments).to_batches(columns=columns, filter=where)
 
@@ -295,6 +298,10 @@ class Files:
             check_footer(self._store, entry, fragment.metadata)
         return fragment
 
+    def _check_decoded(self, entry: Entry, footer: Any, columns: Sequence[str]) -> None:
+        file, groups = Listed(entry.spec.name, entry.size), range(footer.num_row_groups)
+        check_decoded(self._store, file, footer, [*columns, EXTRA], groups)
+
     def _source(self, entry: Entry) -> Any:
         return self._store.source(Listed(entry.spec.name, entry.size))
 
@@ -307,6 +314,11 @@ def _group_of(file: Any, number: int, columns: list[str]) -> Any:
 def _group_in(fragment: Any, number: int, columns: list[str]) -> Any:
     """Return columns of a row group of a file in an Arrow dataset."""
     return fragment.subset(row_group_ids=[number]).to_table(columns=columns)
+
+
+def _named(where: Any) -> list[str]:
+    """Return the columns that an Arrow expression names, and perhaps other words in it."""
+    return re.findall(r"[\w.]+", str(where))
 
 
 def _has_extra(group: Any) -> bool:

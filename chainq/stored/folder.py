@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import BusyError, OutputError, Phrase
 from chainq.sinks.base import full_disk_hint
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
@@ -39,7 +40,8 @@ class FolderStore:
 
     lists_slowly = False
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
+        self.memory = memory
         self._root = Path(os.path.realpath(root))
         self.label = printable(str(root))
 

@@ -26,7 +26,7 @@ from struct import Struct
 from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
 
-from chainq.stored.opened import heights_in, opened
+from chainq.stored.opened import heights_in, opened, read_group
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
 
@@ -179,7 +179,7 @@ def _occurrences(store: Store, entry: Entry) -> Iterator[tuple[str, int]]:
     where = ["type", "value_type"] if "value" in columns else []
     with opened(store, entry) as (file, _):
         for group in range(file.num_row_groups):
-            table: Any = file.read_row_group(group, columns=[*columns, "height", *where])
+            table: Any = read_group(store, entry, file, group, [*columns, "height", *where])
             heights_in(store, entry, table, "height")
             for names in keys:
                 some = table

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, Phrase, UsageError, needed
 from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
@@ -41,7 +42,8 @@ class ObjectStore:
 
     lists_slowly = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, memory: int = MAX_MEMORY) -> None:
+        self.memory = memory
         with needed("object stores need the obstore package", "export"):
             import obstore
             from obstore import exceptions

@@ -1,6 +1,6 @@
 """Opens the file of a partition and checks it for damage: its pages, its rows, and its own receipt."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.stored.decoded import check_decoded
 from chainq.stored.narrow import UNFIT, damaged, lacking
 from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, entry_of
 from chainq.stored.store import Listed, Store
@@ -42,6 +43,13 @@ def check_footer(store: Store, entry: Entry, footer: Any) -> None:
 
     if not footer.schema.to_arrow_schema().equals(_schema(entry.spec.command)):
         raise damaged(store.label, entry.spec.name, f"its columns are not those of {entry.spec.command}")
+
+
+def read_group(store: Store, entry: Entry, file: Any, group: int, columns: Sequence[str]) -> Any:
+    """Return columns of a row group of an open file as a table. Raises IncompleteError if they do not fit into
+    memory."""
+    check_decoded(store, Listed(entry.spec.name, entry.size), file.metadata, columns, [group])
+    return file.read_row_group(group, columns=[*columns])
 
 
 def heights_in(store: Store, entry: Entry, table: Any, column: str) -> list[int]:

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import CHAIN, DERIVED, SOURCE, TABLES
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError, Phrase, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
@@ -29,7 +30,7 @@ from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
 from chainq.stored.narrow import lacking
 from chainq.stored.open import open_store
-from chainq.stored.opened import checked, heights_in, no_table, opened
+from chainq.stored.opened import checked, heights_in, no_table, opened, read_group
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 
@@ -49,16 +50,19 @@ class _Part(NamedTuple):
 
 class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
-    everything that is read. `is_service`: it is the service of the run. Raises UsageError if there is no data set.
+    everything that is read. `is_service`: it is the service of the run. `memory`: as in `Store`. Raises UsageError if
+    there is no data set.
 
     `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition.
     """
 
-    def __init__(self, destination: str, *, quick: bool = True, is_service: bool = False) -> None:
+    def __init__(
+        self, destination: str, *, quick: bool = True, is_service: bool = False, memory: int = MAX_MEMORY
+    ) -> None:
         extra = "export" if "://" in destination else "parquet"  # which object stores need, too
         with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
-        self._arrow, self._store = pyarrow, open_store(destination)
+        self._arrow, self._store = pyarrow, open_store(destination, memory)
         self.label, self._is_service = self._store.label, is_service
         found = data_set.read(self._store)
         if found is None:
@@ -71,7 +75,7 @@ class Reader:
     def _look(self, *, listed: bool) -> None:
         """Record the partitions, from the manifest if possible; `listed`: from a listing."""
         known: Mapping[str, list[Entry]] | None = None if listed else tables(self._store)
-        self._listed = known is None or self._store.lists_slowly
+        is_listed = known is None or self._store.lists_slowly
         damaged: Mapping[Key, tuple[str, ...]] = {}
         if known is None:
             inventory = look(self._store, listed=True).inventory
@@ -83,6 +87,7 @@ class Reader:
         self._entries: Mapping[str, list[Entry]] = known
         self.first = min((known[table][0].spec.start for table in some), default=0)
         self._tip = max(ends, default=0) - 1
+        self._listed = is_listed  # last: other threads read it before the entries
 
     @property
     def tip(self) -> int:
@@ -207,6 +212,7 @@ class Reader:
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
         tip = self._tip if heights.end <= self._tip + 1 else self.tip
+        is_listed = self._listed
         heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
         found, at = [], heights.start
         for entry in self._entries.get(self._source(table), ()):
@@ -215,7 +221,7 @@ class Reader:
                 found.append((entry, inside))
                 at = inside.end
         missing = gaps((entry.spec for entry, _ in found), heights)
-        if not self._listed and (missing or not all(self._is_there(entry) for entry, _ in found)):
+        if not is_listed and (missing or not all(self._is_there(entry) for entry, _ in found) or self._listed):
             self._look(listed=True)
             return self._places(table, heights)
         if missing:
@@ -281,13 +287,13 @@ class Reader:
             return groups
         found = []
         for group in groups:
-            table = file.read_row_group(group, columns=[method.height])
+            table = read_group(self._store, entry, file, group, [method.height])
             if any(height in heights for height in heights_in(self._store, entry, table, method.height)):
                 found.append(group)
         return found
 
     def _part(self, file: Any, group: int, names: list[str], entry: Entry, heights: HeightRange) -> _Part:
-        table, column = file.read_row_group(group, columns=names), TABLES[entry.spec.command].height
+        table, column = read_group(self._store, entry, file, group, names), TABLES[entry.spec.command].height
         if column is None:
             return _Part(None, table)
         at = heights_in(self._store, entry, table, column)

@@ -35,10 +35,12 @@ class Store(Protocol):
     of it is followed out of it.
 
     `label`: its name in messages, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
+    `memory`: bytes that rows of a file may take up at a time, once they are decoded.
     """
 
     label: str
     lists_slowly: bool
+    memory: int
 
     def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
         """Return all files in one listing, except files in progress.
