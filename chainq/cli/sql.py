@@ -20,6 +20,7 @@ from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.sql_prompt import DOTTED, SqlPrompt
+from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Phrase, ResponseError, Shortfall, UsageError
@@ -73,7 +74,7 @@ def run(given: "SqlOptions") -> None:
     settings.warn_odd(reporter.warn, receipt=None)
     prepare: Callable[[str], object]
     unfinished = ""
-    store = open_store(words[0]) if words else None
+    store = open_store(words[0], config_values.memory(given.max_memory)) if words else None
     before = f"{shlex.quote(words[0])} " if words else ""
     with Database() as database:
         if store is not None:

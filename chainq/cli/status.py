@@ -236,7 +236,7 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
 
 
 def _of_data_set(store: "Store", now: float) -> Group:
-    """Return the status of each table, up to its first gap; tables of full blocks come first, unknown ones last.
+    """Return the status of each table, up to its first gap; tables of full blocks come first.
 
     A table that an export began and that has no partition yet has no rows, so that monitoring sees it.
     """
@@ -260,7 +260,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
     for entry in valid:
         tables.setdefault(entry.spec.command, []).append(entry)
     found = []
-    for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS, *sorted(tables)]) if one in tables):
+    for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in tables):
         entries = in_order(tables[command], store.label)
         heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
         unfinished = command in last.pending and not running
@@ -303,7 +303,7 @@ def _described(store: "Store") -> tuple[Sequence[str], str]:
 
     try:
         found = data_set.read(store)
-    except UsageError as error:
+    except (UsageError, IncompleteError) as error:
         return (), str(error)
     return ((), str(data_set.missing(store, ""))) if found is None else ([*found.schemas], "")
 

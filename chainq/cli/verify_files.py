@@ -14,6 +14,7 @@ from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, anchor_advice, begun, conclude, write_findings
+from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.errors import Phrase, Shortfall, UsageError
 from chainq.fetching.service import Service
@@ -203,7 +204,9 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
             hint = OF_EXPORT if ranged else ""
             raise UsageError(f"{option} cannot be combined with {'an export' if lake else 'a file'}", hint)
     if lake:
-        found = DataSetCheck(name, given.workers, reporter, inside=not given.hashes)  # which compare more
+        memory = config_values.memory(given.max_memory)
+        # Hashes compare more than what is inside of full blocks.
+        found = DataSetCheck(name, given.workers, reporter, inside=not given.hashes, memory=memory)
         for warning in found.warnings():
             reporter.warn(warning)
         return found

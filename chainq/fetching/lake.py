@@ -22,6 +22,7 @@ from chainq.stored.inventory import gaps
 from chainq.stored.reader import Reader
 from chainq.stored.receipt import Entry, digest
 from chainq.text.sanitize import excerpt
+from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.planning.exchange import Known
@@ -37,12 +38,13 @@ class _Part(NamedTuple):
 class Lake:
     """The data set of a run. Threads may share it. Raises UsageError if there is none.
 
-    `hash_of`: requests the hash of a block, None if the service does not have it. `strict`: rows that rest on belief
-    are requested.
+    `hash_of`: requests the hash of a block, None if the service does not have it. With `strict`, rows that rest on
+    belief are requested.
     """
 
-    def __init__(self, destination: str, hash_of: Callable[[int], str | None], *, strict: bool) -> None:
-        self.reader, self._hash_of, self._strict = Reader(destination, quick=False), hash_of, strict
+    def __init__(self, destination: str, hash_of: Callable[[int], str | None], options: ServiceOptions) -> None:
+        self.reader = Reader(destination, quick=False, memory=options.max_memory)
+        self._hash_of, self._strict = hash_of, options.strict
         self.reader.tip = HIGHEST  # the service decides where the chain ends
         self._lock = Lock()  # of what follows
         self._asked = False  # the run requests something

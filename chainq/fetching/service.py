@@ -71,7 +71,7 @@ class Service(Closing):
             from chainq.stored.service import StoredService
 
             dialect, names = "chain", NO_NAMES
-            self.transport = self._stored = StoredService(self.url)
+            self.transport = self._stored = StoredService(self.url, self.options.max_memory)
         self.connection = Connection(options, report, transport=self.transport)
         self.dialect = ServiceDialect(dialect, names, self.connection, self.url, options.profile)
         self.calls = Calls(self.connection, self.dialect.of, self.dialect.detect_anew, options, warn, trace, set())
@@ -89,7 +89,7 @@ class Service(Closing):
         """Read stored rows from a data set, in its present state, from now on. Raises UsageError if there is none."""
         from chainq.fetching.lake import Lake
 
-        self._lake = Lake(destination, self.blocks.own_hash, strict=self.options.strict)
+        self._lake = Lake(destination, self.blocks.own_hash, self.options)
 
     def _summary(self, height: int) -> Raw:
         """Return the summary of a block. Raises ChainqError."""

@@ -20,7 +20,7 @@ from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.grid import PartitionSpec
 from chainq.rows.raw_json import members
-from chainq.stored.opened import opened
+from chainq.stored.opened import opened, read_group
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import printable
@@ -105,7 +105,7 @@ def in_extra(store: Store, entries: Iterable[Entry], specs: Iterable[PartitionSp
 def _extra(store: Store, entry: Entry) -> Iterator[str]:
     with suppress(IncompleteError), opened(store, entry) as (file, _):
         for group in range(file.num_row_groups):
-            for text in file.read_row_group(group, columns=[EXTRA]).column(0).drop_null().to_pylist():
+            for text in read_group(store, entry, file, group, [EXTRA]).column(0).drop_null().to_pylist():
                 yield from members(text.encode())
 
 
@@ -120,10 +120,10 @@ def _counts(store: Store, entry: Entry) -> _Counts:
                 stored = column.path_in_schema
                 parent, _, name = stored.replace(".list.element", "").rpartition(".")
                 if nested and name == OTHER:
-                    for text in _leaves(file.read_row_group(group, columns=[stored]).column(0)):
+                    for text in _leaves(read_group(store, entry, file, group, [stored]).column(0)):
                         values.update(_Field(parent, member, unknown=True) for member in members(text.encode()))
                 elif stored != EXTRA:
-                    nulls = column.statistics.null_count if column.statistics is not None else 0
+                    nulls = (column.statistics and column.statistics.null_count) or 0
                     field = _Field(parent, name) if nested else _Field("", stored)  # columns have dots in their names
                     values[field] += column.num_values - nulls
     most: Counter[str] = Counter()

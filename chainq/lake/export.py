@@ -35,7 +35,7 @@ from chainq.lake.extras import check_installed
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
-from chainq.lake.registered import load_kind, open_table, registered
+from chainq.lake.registered import ICEBERG, load_kind, open_table, registered
 from chainq.lake.table import SCHEMAS
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
@@ -55,9 +55,9 @@ class ExportQuery(NamedTuple):
     """The arguments of an export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full
     blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
-    `register`: create tables of these kinds (`registered.py`); existing tables are always kept up to date. `repair`:
-    rewrite complete partitions too. `places`: only the partitions with these commands and heights. `hashes`: recompute
-    block hashes. `apart`: the range may lie apart from what is there, without a warning.
+    `register`: create tables of these kinds (`registered.py`); Delta tables that exist are always kept up to date.
+    `repair`: rewrite complete partitions too. `places`: only the partitions with these commands and heights. `hashes`:
+    recompute block hashes. `apart`: the range may lie apart from what is there, without a warning.
     """
 
     commands: tuple[str, ...]
@@ -163,6 +163,8 @@ class Export:
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
         before = seen.manifest.registered if seen.manifest and not seen.listed else registered(inventory.others)
+        # What lies in the data set decides on no package that runs: its Iceberg metadata may be of anybody.
+        before = frozenset(one for one in before if one[0] != ICEBERG)
         tables = before | {(kind, table) for kind in self._query.register for table in self._tables}
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)

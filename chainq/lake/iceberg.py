@@ -104,6 +104,7 @@ def _files(table: Any) -> Iterator[Any]:
 def _catalog(store: Store) -> Any:
     """Return the catalog. Raises UsageError for an object store without one, as SQLite needs a file."""
     from pyiceberg.catalog import load_catalog
+    from pyiceberg.io import load_file_io
     from pyiceberg.utils.config import Config
 
     if Config().get_catalog_config(CATALOG):
@@ -114,4 +115,7 @@ def _catalog(store: Store) -> Any:
             "Iceberg tables in an object store need a catalog", f"configure one with the name {CATALOG} for pyiceberg"
         )
     Path(path).parent.mkdir(parents=True, exist_ok=True)  # --no-lock has not created it
-    return load_catalog(CATALOG, type="sql", uri=f"sqlite:///{path}", warehouse=store.address(""))
+    catalog = load_catalog(CATALOG, type="sql", uri=f"sqlite:///{path}", warehouse=store.address(""))
+    # Properties of a table in the data set name modules to import, and hosts: only those of the catalog count.
+    vars(catalog)["_load_file_io"] = lambda properties=None, location=None: load_file_io(catalog.properties, location)  # noqa: ARG005
+    return catalog

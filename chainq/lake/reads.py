@@ -27,6 +27,8 @@ from chainq.text.alike import alike
 if TYPE_CHECKING:
     from msgspec import Raw
 
+    from chainq.planning.exchange import Grade
+
 NAME = "chain"
 """The read of full blocks that fills several tables, and what the command line calls all of them."""
 EXPORTED = (NAME, *COMMANDS, *(table for table in CHAIN if table in DERIVED))
@@ -105,7 +107,7 @@ class Files:
         self.read = self.rows = 0
         self.first: Raw | None = None
         self.last: Raw | None = None
-        self.proofs: Counter[str] = Counter()
+        self.proofs: Counter[Grade] = Counter()
         self._own = read_method(read).command
         for table, upload in uploads.items():
             upload.file.seek(0)
@@ -119,7 +121,7 @@ class Files:
         """Write rows to their own table, and the contents of full blocks to the other tables."""
         rows = batch.rows
         if batch.proof is not None:
-            self.proofs[batch.proof.grade.value] += 1
+            self.proofs[batch.proof.grade] += 1
         if rows:
             self.first = self.first if self.first is not None else rows[0].copy()
             self.last = rows[-1].copy()

@@ -1,7 +1,8 @@
 """Delta and Iceberg tables for other programs over the files of a data set, one of each kind per command.
 
 Each kind stores its metadata in its own folder below the command's folder. Other readers skip it, because its name
-begins with an underscore. If the folder exists, every later export keeps the table up to date.
+begins with an underscore. If the folder of a Delta table exists, every later export keeps the
+table up to date; an Iceberg table only an export that is told to.
 
 A version of a table lists file names, but the file of a partition keeps its name when its contents change. Two rules
 ensure that the last version never lists a replaced file:

@@ -25,7 +25,8 @@ from chainq.heights.range import HeightRange
 from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
-from chainq.stored.opened import check_rows, checked
+from chainq.stored.decoded import check_decoded
+from chainq.stored.opened import check_footer, checked
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import excerpt
@@ -196,7 +197,8 @@ class Files:
                 checked(self._store, entry.spec.name),
                 self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
             ):
-                check_rows(self._store, entry, file.metadata)
+                check_footer(self._store, entry, file.metadata)
+                self._check_decoded(entry, file.metadata, stored)
                 self._note_unfit(file.metadata, partial(_group_of, file), stored, None)
                 for batch in file.iter_batches(columns=stored):
                     arrays = dict(zip(stored, batch.columns, strict=True))
@@ -213,7 +215,7 @@ class Files:
         most files have nothing, and are not read for it.
         """
         groups = [number for number in range(footer.num_row_groups) if _has_extra(footer.row_group(number))]
-        named = {*columns, *re.findall(r"[\w.]+", str(where))} - {EXTRA, PARTITION_COLUMN, *self.unfit}
+        named = {*columns, *_named(where)} - {EXTRA, PARTITION_COLUMN, *self.unfit}
         wanted = sorted(named & {*self._schema.names})
         if not groups or not wanted:
             return
@@ -249,7 +251,7 @@ class Files:
         with checked(self._store, entry.spec.name):
             path = self._source(entry)
             if self._count.of(path) != entry.rows:
-                check_rows(self._store, entry, self._parquet.read_metadata(path))
+                check_footer(self._store, entry, self._parquet.read_metadata(path))
         return entry.rows
 
     def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:
@@ -263,7 +265,8 @@ class Files:
             fragments = list(in_order(OPENED, jobs, len(hit)))
             names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
             with checked(self._store, names):
-                for fragment in fragments:
+                for entry, fragment in zip(hit, fragments, strict=True):
+                    self._check_decoded(entry, fragment.metadata, [*columns, *_named(where)])
                     self._note_unfit(fragment.metadata, partial(_group_in, fragment), columns, where)
                 yield from self._made(fragments).to_batches(columns=columns, filter=where)
 
@@ -292,8 +295,12 @@ class Files:
             source, file_system = self._arrow.PythonFile(source, mode="r"), None
         with checked(self._store, entry.spec.name):
             fragment = self._format.make_fragment(source, file_system, self._held([entry]))
-            check_rows(self._store, entry, fragment.metadata)
+            check_footer(self._store, entry, fragment.metadata)
         return fragment
+
+    def _check_decoded(self, entry: Entry, footer: Any, columns: Sequence[str]) -> None:
+        file, groups = Listed(entry.spec.name, entry.size), range(footer.num_row_groups)
+        check_decoded(self._store, file, footer, [*columns, EXTRA], groups)
 
     def _source(self, entry: Entry) -> Any:
         return self._store.source(Listed(entry.spec.name, entry.size))
@@ -309,7 +316,13 @@ def _group_in(fragment: Any, number: int, columns: list[str]) -> Any:
     return fragment.subset(row_group_ids=[number]).to_table(columns=columns)
 
 
+def _named(where: Any) -> list[str]:
+    """Return the columns that an Arrow expression names, and perhaps other words in it."""
+    return re.findall(r"[\w.]+", str(where))
+
+
 def _has_extra(group: Any) -> bool:
     """Return whether a row group has a value in `extra`, its last column."""
     column = group.column(group.num_columns - 1)
-    return column.statistics is None or bool(column.statistics.null_count < column.num_values)
+    nulls = None if column.statistics is None else column.statistics.null_count
+    return nulls is None or bool(nulls < column.num_values)

@@ -4,12 +4,13 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError, Phrase, UsageError
+from chainq.stored.narrow import HIGHEST, UNFIT, Dialect, Height, Table, damaged
 from chainq.stored.receipt import parse_entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import excerpt
@@ -23,7 +24,7 @@ REWRITTEN = "the next chainq export writes it again from the receipts"
 class Origin(msgspec.Struct, frozen=True):
     """A block that identifies the chain: block 0, or the first block of the first export if the service lacks it."""
 
-    height: int
+    height: Height
     hash: str
 
 
@@ -36,9 +37,9 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     chainq: int
     chain: Origin
-    dialect: str | None
-    partition: int
-    schemas: dict[str, str]
+    dialect: Dialect | None
+    partition: Annotated[int, msgspec.Meta(ge=1, le=HIGHEST + 1)]
+    schemas: dict[Table, Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{1,16}\Z")]]
 
 
 class Wanted(NamedTuple):
@@ -51,7 +52,9 @@ class Wanted(NamedTuple):
 
 
 def read(store: Store) -> DataSet | None:
-    """Return the description, None for a new data set. Raises UsageError if `chainq.json` cannot be read."""
+    """Return the description, None for a new data set.
+
+    Raises IncompleteError if `chainq.json` is damaged, UsageError if it is of another version."""
     text = store.read(NAME)
     if text is None:
         return None
@@ -63,16 +66,10 @@ def read(store: Store) -> DataSet | None:
                 f" {VERSION}",
                 "export to a new folder",
             )
-        found = msgspec.json.decode(text, type=DataSet)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _damaged(store, excerpt(str(error), 80)) from None
-    if found.partition < 1:
-        raise _damaged(store, f"invalid partition {found.partition}")
-    return found
-
-
-def _damaged(store: Store, why: str) -> UsageError:
-    return UsageError(f"{NAME} of {store.label} is damaged: {why}", f"restore it, or delete it: {REWRITTEN}")
+        return msgspec.json.decode(text, type=DataSet)
+    except UNFIT as error:
+        hint = f"restore it, or delete it: {REWRITTEN}"
+        raise damaged(store.label, NAME, excerpt(str(error), 80), hint) from None
 
 
 def outer(label: str) -> Path | None:

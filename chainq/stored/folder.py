@@ -2,26 +2,36 @@
 
 Files in progress are in `_chainq/new` and are renamed into place once they are on the disk. The writer holds a kernel
 lock on its file, which ends with the process in any case, so an unlocked file was left behind by a killed run.
+
+The folder itself may be a link that the user named. Below it are only folders and regular files: a link there may have
+come with an export that somebody else made, to have files outside read, overwritten or deleted, and a pipe or device
+has no end. `_path` looks at each step of a name first. Rejected: to open each step with the folder before it, which
+Arrow and deltalake cannot; who changes the folder at the same time is not kept out.
 """
 
 import errno
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import BusyError, OutputError, Phrase
 from chainq.sinks.base import full_disk_hint
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
-from chainq.stored.store import Change, Listed, Only
+from chainq.stored.narrow import OWN, check_size, lacking
+from chainq.stored.store import SMALL, Change, Listed, Only
 from chainq.text.sanitize import printable
 
 T = TypeVar("T")
 NEW = "_chainq/new"
 LOCK = "_chainq/lock"
+_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe has no end, nor a beginning
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # errors of file systems without hard links
 
 
@@ -30,7 +40,8 @@ class FolderStore:
 
     lists_slowly = False
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
+        self.memory = memory
         self._root = Path(os.path.realpath(root))
         self.label = printable(str(root))
 
@@ -40,27 +51,33 @@ class FolderStore:
         while listed := self._guarded("read", lambda: next(walk, None)):
             yield listed
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, most: int = SMALL) -> bytes | None:
         """Return the content of a file, None if there is none."""
+
+        def read() -> bytes:
+            with os.fdopen(os.open(self._path(name), os.O_RDONLY | _FLAGS), "rb") as file:
+                check_size(self.label, name, os.fstat(file.fileno()).st_size, most)
+                return file.read(most)
+
         try:
-            return self._guarded("read", (self._root / name).read_bytes)
+            return self._guarded("read", read)
         except _AbsentError:
             return None
 
     def has(self, name: str, size: int | None = None) -> bool:
         """Return whether there is a file, of that size if it is given, or a folder."""
         try:
-            return (self._root / name).stat().st_size == size or size is None
+            return self._path(name).stat().st_size == size or size is None
         except OSError:
             return False
 
     def source(self, listed: Listed) -> str:
         """Return the path of a file."""
-        return f"{self._root}/{listed.name}"
+        return str(self._guarded("read", lambda: self._path(listed.name)))
 
     def address(self, name: str) -> str:
         """Return the path of a folder."""
-        return str(self._root / name)
+        return str(self._guarded("read", lambda: self._path(name)))
 
     def write(self, name: str, data: bytes) -> None:
         """Write a small file through a temporary one."""
@@ -74,19 +91,18 @@ class FolderStore:
             self._guarded("write", lambda: upload.file.write(data))
             return upload.link(name)
 
-    def change(self, name: str, change: Change) -> bool:
+    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
         """Change a small file while holding a kernel lock on its folder (waits for it); return False without locks.
 
         Rejected: a lock file, which would stay in every data set.
         """
-        folder = (self._root / name).parent
-        descriptor = self._guarded("write", lambda: _opened(folder, folder, os.O_RDONLY))
+        descriptor = self._guarded("write", lambda: os.open(self._made(name).parent, os.O_RDONLY | _FLAGS))
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             except OSError:
                 return False
-            if (made := change(self.read(name))) is not None:
+            if (made := change(self.read(name, most))) is not None:
                 self.write(name, made)
         finally:
             os.close(descriptor)
@@ -96,13 +112,12 @@ class FolderStore:
         """Remove files, but not their folders: another run may be about to write there."""
         for name in names:
             with suppress(_AbsentError):
-                self._guarded("remove a file in", (self._root / name).unlink)
+                self._guarded("remove a file in", self._guarded("read", partial(self._path, name)).unlink)
 
     @contextmanager
     def upload(self) -> "Iterator[FolderUpload]":
         """Begin a file in `_chainq/new`, locked until the context ends."""
-        folder = self._root / NEW
-        upload = self._guarded("write", lambda: FolderUpload(self, _begun(folder)))
+        upload = self._guarded("write", lambda: FolderUpload(self, _begun(self._made(f"{NEW}/file").parent)))
         try:
             yield upload
         finally:
@@ -114,8 +129,8 @@ class FolderStore:
 
         Rejected: a lock that expires, as in an object store, because after a kill the next run would have to wait.
         """
-        path = self._root / LOCK
-        descriptor = self._guarded("write", lambda: _opened(path.parent, path, os.O_RDWR | os.O_CREAT))
+        flags = os.O_RDWR | os.O_CREAT | _FLAGS
+        descriptor = self._guarded("write", lambda: os.open(self._made(LOCK), flags, 0o666))
         try:
             try:
                 if not locks(descriptor):
@@ -129,18 +144,17 @@ class FolderStore:
 
     def is_locked(self) -> bool:
         """Return whether an export has the kernel lock."""
-        return is_locked(self._root / LOCK)
+        return is_locked(self._guarded("read", lambda: self._path(LOCK)))
 
     def clean(self) -> None:
         """Remove the files in `_chainq/new` that no process has locked."""
-        remove_unlocked(self._guarded("read", lambda: list((self._root / NEW).glob("*"))))
+        remove_unlocked(self._guarded("read", lambda: list(self._path(NEW).glob("*"))))
 
     def place(self, name: str, move: Callable[[Path], T]) -> T:
         """Move a file into place with `move`, and fsync its folder."""
-        target = self._root / name
 
         def placed() -> T:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            target = self._made(name)
             done = move(target)
             sync_folder(target.parent)
             return done
@@ -157,18 +171,48 @@ class FolderStore:
         with entries:
             for entry in entries:
                 name = folder + entry.name
-                if entry.is_dir():
-                    if name == NEW or entry.is_symlink():
+                if not folder and name not in OWN:
+                    yield Listed(name, 0)
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    if name == NEW:
                         continue
                     if (file := only(name)) is None:
                         yield from self._walk(f"{name}/", only)
                         continue
                     name = file
                 try:
-                    found = os.stat(f"{self._root}/{name}")  # noqa: PTH116  # see above
+                    found = os.lstat(f"{self._root}/{name}")
                 except FileNotFoundError:
                     continue
+                self._check(name, found)
                 yield Listed(name, found.st_size, found.st_mtime)
+
+    def _path(self, name: str) -> Path:
+        """Return the path of a name, which may be absent. Raises IncompleteError if it, or a folder in it, is a link
+        or a special file; OSError."""
+        path = str(self._root)
+        for step in name.split("/"):
+            path = f"{path}/{step}"
+            try:
+                found = os.lstat(path)
+            except FileNotFoundError:
+                break
+            self._check(path[len(str(self._root)) + 1 :], found)
+        return self._root / name
+
+    def _check(self, name: str, found: os.stat_result) -> None:
+        if stat.S_ISLNK(found.st_mode):
+            advice = "replace it with what it points to, if you trust whoever made it"
+            raise lacking(f"{printable(name)} of {self.label} is a symbolic link, which is not followed", advice)
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            raise lacking(f"{printable(name)} of {self.label} is a special file, which is not read", "remove it")
+
+    def _made(self, name: str) -> Path:
+        """Return the path of a name (`_path`), after making the folder that is to contain it."""
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
         """Convert file errors. Raises OutputError, and _AbsentError if a file does not exist."""
@@ -236,15 +280,8 @@ class FolderUpload:
         return size
 
 
-def _opened(folder: Path, path: Path, flags: int) -> int:
-    """Return a descriptor of a path, after making its folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return os.open(path, flags | os.O_CLOEXEC, 0o666)
-
-
 def _begun(folder: Path) -> tuple[BinaryIO, Path]:
-    """Return a new locked file and its path."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Return a new locked file in a folder, and its path."""
     descriptor, path = tempfile.mkstemp(dir=folder)
     mask = os.umask(0)
     os.umask(mask)

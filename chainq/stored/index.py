@@ -26,7 +26,7 @@ from struct import Struct
 from typing import Any, BinaryIO, NamedTuple
 from zlib import crc32
 
-from chainq.stored.opened import opened
+from chainq.stored.opened import heights_in, opened, read_group
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Listed, Store
 
@@ -43,6 +43,7 @@ _MAGIC = b"chainq index 2\r\n"  # 1 had neither transition IDs nor tags
 _HEAD = Struct("<16sQQI")
 _ENTRY, _NUMBER, _CRC = 16, 8, 4  # bytes
 _IN_BUCKET = 256  # entries, on average
+_MOST = 64 << 20  # bytes that are read at once: a head with two million texts' buckets, or more
 _END = 1 << 62  # beyond the end of any file; only parts are read
 
 
@@ -178,7 +179,8 @@ def _occurrences(store: Store, entry: Entry) -> Iterator[tuple[str, int]]:
     where = ["type", "value_type"] if "value" in columns else []
     with opened(store, entry) as (file, _):
         for group in range(file.num_row_groups):
-            table: Any = file.read_row_group(group, columns=[*columns, "height", *where])
+            table: Any = read_group(store, entry, file, group, [*columns, "height", *where])
+            heights_in(store, entry, table, "height")
             for names in keys:
                 some = table
                 if names == ("value",):
@@ -206,4 +208,4 @@ def _crc(number: int, data: bytes) -> bytes:
 
 def _part(file: BinaryIO, start: int, length: int) -> bytes:
     file.seek(start)
-    return file.read(length)
+    return file.read(min(max(0, length), _MOST))

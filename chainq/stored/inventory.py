@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from chainq.catalog.tables import CHAIN, TABLES
+from chainq.catalog.tables import CHAIN
 from chainq.errors import IncompleteError
-from chainq.heights.grid import PartitionSpec, on_grid, parse_name
+from chainq.heights.grid import PartitionSpec, on_grid
 from chainq.heights.range import HeightRange
+from chainq.stored.narrow import partition_of
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Listed
 from chainq.text.humanize import counted
@@ -43,17 +44,16 @@ class Inventory(NamedTuple):
             yield PartitionSpec(*key, max(ends, default=key[1] + grid))
 
     def tables(self, label: str) -> dict[str, list[Entry]]:
-        """Return the complete partitions of each table in this version's catalog, in order (`in_order`)."""
+        """Return the complete partitions of each table, in order (`in_order`)."""
         found: dict[str, list[Entry]] = {}
         for entry in self.valid.values():
-            if entry.spec.command in TABLES:
-                found.setdefault(entry.spec.command, []).append(entry)
+            found.setdefault(entry.spec.command, []).append(entry)
         return {command: in_order(some, label) for command, some in sorted(found.items())}
 
     def check_grid(self, grid: int, label: str) -> None:
         """Raise IncompleteError if a complete partition cannot be one of `grid` heights: another would contain it."""
         for spec, *_ in self.valid.values():
-            if spec.command in TABLES and not on_grid(spec, grid):
+            if not on_grid(spec, grid):
                 raise IncompleteError(
                     f"the partitions of {label} have {grid} heights, but {spec.name} has {spec.heights}", _which(label)
                 )
@@ -66,7 +66,7 @@ def take_inventory(listing: Iterable[Listed]) -> Inventory:
     more: dict[Key, tuple[Entry, ...]] = {}  # besides the one in `entries`
     others: list[str] = []
     for name, size, _ in listing:
-        if key := parse_name(name):
+        if key := partition_of(name):
             sizes[key] = size
         elif entry := parse_entry(name):
             key = (entry.spec.command, entry.spec.start)

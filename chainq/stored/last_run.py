@@ -7,15 +7,16 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError, is_lasting
-from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.stored import data_set
 from chainq.stored.inventory import export_command, take_inventory
+from chainq.stored.narrow import HIGHEST, UNFIT, End, Height, Table
 from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import printable, recordable
 
@@ -32,18 +33,18 @@ class LastRun(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     success: float = 0
-    tip: int = -1
+    tip: Annotated[int, msgspec.Meta(ge=-1, le=HIGHEST)] = -1
     failure: float = 0
     error: str = ""
     lasting: bool = False
-    begun: tuple[int, int] | None = None
-    pending: tuple[str, ...] = ()
-    tables: Mapping[str, float] = {}
-    spans: Mapping[str, tuple[int, int]] = {}
+    begun: tuple[Height, End] | None = None
+    pending: tuple[Table, ...] = ()
+    tables: Mapping[Table, float] = {}
+    spans: Mapping[Table, tuple[Height, End]] = {}
 
     def __post_init__(self) -> None:
         for start, end in (*([self.begun] if self.begun else ()), *self.spans.values()):
-            if not 0 <= start <= end <= HIGHEST:
+            if start > end:
                 raise ValueError("no heights")
 
     def warning(self, label: str) -> str:
@@ -133,7 +134,7 @@ def read(store: Store) -> LastRun:
     """Return the record, or an empty one if it is missing or unreadable. Raises OutputError."""
     try:
         return msgspec.json.decode(store.read(NAME) or b"{}", type=LastRun)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNFIT:
         return LastRun()
 
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 import msgspec
 
 from chainq.errors import BusyError, OutputError
+from chainq.stored.narrow import UNFIT
 from chainq.text.sanitize import excerpt
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def is_held(found: Content | None) -> bool:
     """Return whether the content of a lock is of an export that has not let it expire."""
     try:
         return found is not None and msgspec.json.decode(found.data, type=_Holder).expires > time.time()
-    except msgspec.DecodeError:
+    except UNFIT:
         return False
 
 
@@ -80,7 +81,7 @@ class Lease:
             return self._store.put(NAME, self._content(), "create") or self._busy("")
         try:
             holder = msgspec.json.decode(found.data, type=_Holder)
-        except msgspec.DecodeError:
+        except UNFIT:
             return self._busy(f"; {NAME} holds something else")
         left = holder.expires - time.time()
         if left > 0:
@@ -115,6 +116,6 @@ class Lease:
         try:
             found = self._store.content(NAME)
             ours = found is not None and msgspec.json.decode(found.data, type=_Holder).id == self._id
-        except (OutputError, msgspec.DecodeError):
+        except (OutputError, *UNFIT):
             return None
         return found.version if found is not None and ours else None

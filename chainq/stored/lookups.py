@@ -15,7 +15,8 @@ from chainq.query import Batch
 from chainq.rows.fields import array_of, object_of, text_of
 from chainq.rows.full_block import transitions_of
 from chainq.stored.index import key_of
-from chainq.stored.opened import lacking, no_table
+from chainq.stored.narrow import lacking
+from chainq.stored.opened import no_table
 from chainq.stored.reader import Reader
 
 NEEDED = {

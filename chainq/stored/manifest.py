@@ -13,21 +13,23 @@ ID, because no other export can have the lock.
 
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 from uuid import uuid4
 
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError
 from chainq.heights.grid import PartitionSpec, file_in
 from chainq.stored.inventory import Inventory, Key, in_order, take_inventory
+from chainq.stored.narrow import UNFIT, Count, Digest, End, Height, Sha256, Table, damaged
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Change, Store
+from chainq.text.sanitize import excerpt
 
 NAME = "_chainq/manifest.json"
 VERSION = 1
+MOST = 64 << 20  # bytes: 280,000 partitions
 LOCKED = "lock-"  # prefix of the IDs of exports with the lock
 
 
@@ -35,15 +37,19 @@ class _Part(msgspec.Struct, frozen=True, omit_defaults=True):
     """A partition of a table: the contents of its receipt's name (`receipt.Entry`), and the SHA-256 of its file, empty
     in a manifest that was rebuilt from the names of receipts."""
 
-    start: int
-    end: int
-    tip: int
-    rows: int
-    size: int
-    calls: int
-    previous: str
-    last: str
-    sha256: str = ""
+    start: Height
+    end: End
+    tip: Height
+    rows: Count
+    size: Count
+    calls: Count
+    previous: Digest
+    last: Digest
+    sha256: Sha256 = ""
+
+    def __post_init__(self) -> None:
+        if self.start >= self.end:
+            raise ValueError("no heights")
 
     def entry(self, table: str) -> Entry:
         """Return the essentials of its receipt."""
@@ -55,8 +61,8 @@ class _File(msgspec.Struct, frozen=True):
     """The file. `sha256`: of the bytes of `tables`."""
 
     manifest: int
-    writing: list[str]
-    registered: dict[str, list[str]]
+    writing: list[Annotated[str, msgspec.Meta(pattern=r"\A(lock-)?[0-9a-f]{32}\Z")]]
+    registered: dict[Annotated[str, msgspec.Meta(pattern=r"\A[a-z]{1,20}\Z")], list[Table]]
     sha256: str
     tables: Raw
 
@@ -89,19 +95,18 @@ class Seen(NamedTuple):
 
 
 class Tables(Mapping[str, list[Entry]]):
-    """The sorted partitions of each table in this version's catalog, from a manifest alone; decoded on first use.
+    """The sorted partitions of each table, from a manifest alone; decoded on first use.
     Threads may share it: at worst two decode the same."""
 
-    def __init__(self, found: "_Opened", label: str) -> None:
-        self._found, self._label = found, label
-        self._names = [table for table in found.tables if table in TABLES]
+    def __init__(self, found: "_Opened") -> None:
+        self._found, self._names = found, [*found.tables]
         self._decoded: dict[str, list[Entry]] = {}
 
     def __getitem__(self, table: str) -> list[Entry]:
         if table not in self._names:
             raise KeyError(table)
         if table not in self._decoded:
-            self._decoded[table] = in_order((part.entry(table) for part in self._found.of(table)), self._label)
+            self._decoded[table] = in_order((part.entry(table) for part in self._found.of(table)), self._found.label)
         return self._decoded[table]
 
     def __contains__(self, table: object) -> bool:
@@ -117,8 +122,8 @@ class Tables(Mapping[str, list[Entry]]):
 def tables(store: Store) -> Tables | None:
     """Return the partitions in the manifest, for a caller who checks what it reads; None without a readable manifest,
     or while an export writes. Raises OutputError."""
-    found = _opened(store.read(NAME))
-    return None if found is None or found.writing else Tables(found, store.label)
+    found = _opened(store)
+    return None if found is None or found.writing else Tables(found)
 
 
 def look(store: Store, *, listed: bool = False) -> Seen:
@@ -127,7 +132,7 @@ def look(store: Store, *, listed: bool = False) -> Seen:
     Partitions that only the manifest has are damaged: their file and receipt are gone. `listed`: always list.
     Raises OutputError.
     """
-    found = _opened(store.read(NAME))
+    found = _opened(store)
     if found is not None and not found.writing and not listed and store.lists_slowly:
         return _unlisted(found)
     try:
@@ -157,8 +162,8 @@ def _unlisted(found: "_Opened") -> Seen:
 
 
 def read(store: Store) -> Manifest | None:
-    """Return the manifest, None if it is missing or unreadable. Raises OutputError."""
-    return _decoded(store.read(NAME))
+    """Return the manifest, None if it is missing or unreadable. Raises OutputError, IncompleteError."""
+    return _manifest(_opened(store))
 
 
 class Keeper:
@@ -181,7 +186,7 @@ class Keeper:
             return Manifest(kept, made.hashes, frozenset(writing), registered)
 
         def change(found: bytes | None) -> bytes | None:
-            return _encoded(begun(_decoded(found) or Manifest({}), seen.inventory.valid))
+            return _encoded(begun(_manifest(_decoded(found, self._store.label)) or Manifest({}), seen.inventory.valid))
 
         known = seen.manifest
         if known is not None and seen.recorded and not replaced and begun(known, {}) == known:
@@ -192,7 +197,7 @@ class Keeper:
         """Record the partitions that this export wrote, with the SHA-256 of files if known. Raises OutputError."""
 
         def change(found: bytes | None) -> bytes | None:
-            known = _decoded(found)
+            known = _manifest(_decoded(found, self._store.label))
             if known is None:  # lost meanwhile, with the entries of other exports: the next export lists
                 return None
             made = known.updated(written, hashes)._replace(writing=known.writing - {self._id})
@@ -201,7 +206,7 @@ class Keeper:
         self._change(change)
 
     def _change(self, change: Change) -> None:
-        if not self._store.change(NAME, change):
+        if not self._store.change(NAME, change, MOST):
             self._store.delete([NAME])  # concurrent exports would lose each other's entries
 
 
@@ -219,15 +224,25 @@ def _encoded(manifest: Manifest) -> bytes:
 
 
 class _Opened(NamedTuple):
-    """A manifest whose partitions are decoded one by one: together they take more memory than a listing."""
+    """A manifest whose partitions are decoded one by one: together they take more memory than a listing.
 
-    tables: dict[str, Raw]
+    `label`: of its data set. Each method raises IncompleteError for partitions that are none: the hash shows that they
+    are as they were written, not who wrote them.
+    """
+
+    label: str
+    tables: dict[Table, Raw]
     writing: frozenset[str]
     registered: frozenset[tuple[str, str]]
 
     def of(self, table: str) -> Iterator[_Part]:
         """Yield the partitions of a table."""
-        return map(msgspec.json.Decoder(_Part).decode, msgspec.json.decode(self.tables[table], type=list[Raw]))
+        decode = msgspec.json.Decoder(_Part).decode
+        try:
+            yield from map(decode, msgspec.json.decode(self.tables[table], type=list[Raw]))
+        except UNFIT as error:
+            hint = "delete it: the next chainq export writes it again from the receipts"
+            raise damaged(self.label, NAME, f"{table}: {excerpt(str(error), 80)}", hint) from None
 
     def parts(self) -> Iterator[tuple[Key, _Part]]:
         """Yield all partitions."""
@@ -243,20 +258,23 @@ class _Opened(NamedTuple):
         return Manifest(entries, hashes, self.writing, self.registered)
 
 
-def _decoded(data: bytes | None) -> Manifest | None:
-    """Return a manifest; None if it is missing, damaged or of another version: receipts replace it."""
-    found = _opened(data)
+def _manifest(found: _Opened | None) -> Manifest | None:
     return None if found is None else found.manifest()
 
 
-def _opened(data: bytes | None) -> _Opened | None:
-    """Return a manifest whose partitions are not decoded yet; their hash shows that they can be."""
+def _opened(store: Store) -> _Opened | None:
+    """Return the manifest of a data set; None if it is missing, damaged or of another version: receipts replace it."""
+    return _decoded(store.read(NAME, MOST), store.label)
+
+
+def _decoded(data: bytes | None, label: str) -> _Opened | None:
+    """Return the content of a manifest in the data set with that label, None as in `_opened`."""
     try:
         found = msgspec.json.decode(data or b"", type=_File)
         if found.manifest != VERSION or sha256(found.tables).hexdigest() != found.sha256:
             return None
-        tables = msgspec.json.decode(found.tables, type=dict[str, Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        tables = msgspec.json.decode(found.tables, type=dict[Table, Raw])
+    except UNFIT:
         return None
     registered = frozenset((kind, command) for kind, some in found.registered.items() for command in some)
-    return _Opened(tables, frozenset(found.writing), registered)
+    return _Opened(label, tables, frozenset(found.writing), registered)

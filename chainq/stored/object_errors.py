@@ -20,6 +20,11 @@ _CAUSES = (
         "the credentials are not valid",
         "CREDENTIALS",
     ),
+    (
+        r"ExpiredToken|TokenRefreshRequired",
+        "the session token has expired",
+        "log in again, or set AWS_SESSION_TOKEN anew",
+    ),
     (r"403 Forbidden", "access denied", "check the credentials and what they may do in that bucket"),
     (r"BadScheme", "its endpoint is http:// and AWS_ALLOW_HTTP forbids that", "unset AWS_ALLOW_HTTP"),
     (r"ConnectionRefused", "connection refused", "ENDPOINT"),
@@ -27,6 +32,7 @@ _CAUSES = (
     (r"configured region", "the bucket is in another region", "set AWS_REGION to that one"),
 )
 _STATUS = re.compile(r"status code: ([0-9]{3}[A-Za-z ]*)")
+_CODE = re.compile(r"<Code>([A-Za-z]{1,60})</Code>")  # of S3, which has one status for many errors
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 
 
@@ -44,5 +50,6 @@ def cause(error: Exception, scheme: str) -> tuple[str, str]:
                 advice = f"the endpoint is {endpoint()}" if scheme == "s3" and endpoint() else ""
             return words, _CREDENTIALS[scheme] if advice == "CREDENTIALS" else advice
     if status := _STATUS.search(said):
-        return f"HTTP {status[1].rstrip()}", ""
+        code = _CODE.search(said)
+        return f"HTTP {status[1].rstrip()}{f' ({code[1]})' if code else ''}", ""
     return excerpt(" ".join(said.partition("Debug source:")[0].split()), 200), ""

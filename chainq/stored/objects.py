@@ -19,13 +19,15 @@ from functools import cached_property
 from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, Phrase, UsageError, needed
 from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
+from chainq.stored.narrow import check_size
 from chainq.stored.object_errors import cause, endpoint
-from chainq.stored.store import Change, Listed, Only
-from chainq.text.sanitize import excerpt, mask_url, quoted
+from chainq.stored.store import SMALL, Change, Listed, Only
+from chainq.text.sanitize import excerpt, printable, quoted
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
@@ -40,12 +42,13 @@ class ObjectStore:
 
     lists_slowly = True
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, memory: int = MAX_MEMORY) -> None:
+        self.memory = memory
         with needed("object stores need the obstore package", "export"):
             import obstore
             from obstore import exceptions
             from obstore.store import from_url
-        self._url, self.label, self._scheme = url, mask_url(url), url.partition(":")[0].lower()
+        self._url, self.label, self._scheme = url, _label(url), url.partition(":")[0].lower()
         self._obstore, self._errors = obstore, exceptions
         if not re.match(r"[a-z0-9]+://[^/]", url, re.IGNORECASE):
             raise UsageError(f"invalid destination {self.label}: expected {self._scheme}://BUCKET/FOLDER")
@@ -71,9 +74,9 @@ class ObjectStore:
             ],
         )
 
-    def read(self, name: str) -> bytes | None:
+    def read(self, name: str, most: int = SMALL) -> bytes | None:
         """Return the content of an object, None if there is none."""
-        found = self.content(name)
+        found = self.content(name, most)
         return found.data if found else None
 
     def has(self, name: str, size: int | None = None) -> bool:  # noqa: ARG002
@@ -105,12 +108,12 @@ class ObjectStore:
         """Write an object with a conditional write, unless its name exists."""
         return self.put(name, data, "create") is not None
 
-    def change(self, name: str, change: Change) -> bool:
+    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
         """Change an object with conditional writes; return False for a store that ignores them."""
         if not self._has_conditions:
             return False
         for _ in range(CHANGES):
-            found = self.content(name)
+            found = self.content(name, most)
             made = change(found.data if found else None)
             if made is None or self.put(name, made, found.version if found else "create") is not None:
                 return True
@@ -147,11 +150,12 @@ class ObjectStore:
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
-    def content(self, name: str) -> Content | None:
+    def content(self, name: str, most: int = SMALL) -> Content | None:
         """Return the content of an object and its version, None if there is none."""
 
         def read() -> Content:
             found = self._obstore.get(self._store, name)
+            check_size(self.label, name, found.meta["size"], most)
             return Content(found.bytes().to_bytes(), _version(found.meta))
 
         try:
@@ -273,6 +277,13 @@ class ObjectUpload:
             raise OutputError(f"cannot write {self.label}: {error.strerror}", full_disk_hint(error)) from None
         self._store.send(name, self.file)
         return size
+
+
+def _label(url: str) -> str:
+    """Return a URL for messages and for the commands in them: its path is no secret, but who is named before `@` is."""
+    scheme, colon, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return printable(f"{scheme}{colon}{'***@' if '@' in host else ''}{host.rpartition('@')[2]}{slash}{path}")
 
 
 def _version(meta: Any) -> Any:

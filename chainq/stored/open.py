@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from chainq.catalog.identifiers import OVER_HTTP
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import Phrase, UsageError
 from chainq.stored.store import Store
 from chainq.text.sanitize import mask_url, printable
@@ -14,21 +15,25 @@ SCHEMES = ("s3", "gs", "az")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 
 
-def open_store(destination: str) -> Store:
+def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
     """Return the store of a destination: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
 
-    Nothing is created or requested yet. Raises UsageError.
+    Nothing is created or requested yet. `memory`: as in `Store`. Raises UsageError.
     """
     if not destination:
         raise UsageError("invalid destination '': expected a folder or a URL")
     scheme = _SCHEME.match(destination)
+    if scheme and scheme[1].lower() in (*SCHEMES, "file") and (found := re.search("[?#]", destination)):
+        escape = {"?": "%3F", "#": "%23"}[found[0]]
+        reason = f"{found[0]!r} ends the path of a URL"
+        raise UsageError(f"invalid destination {mask_url(destination)}: {reason}", f"write {escape} in place of it")
     if scheme is None or scheme[1].lower() == "file":
         from chainq.stored.folder import FolderStore
 
         folder = path_of(destination) if scheme else Path(destination)
         if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
             raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
-        return FolderStore(folder)
+        return FolderStore(folder, memory)
     if scheme[1].lower() not in SCHEMES:
         web = scheme[1].lower() in ("http", "https")
         raise UsageError(
@@ -38,7 +43,7 @@ def open_store(destination: str) -> Store:
         )
     from chainq.stored.objects import ObjectStore
 
-    return ObjectStore(destination)
+    return ObjectStore(destination, memory)
 
 
 def path_of(url: str) -> Path:

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import CHAIN, DERIVED, SOURCE, TABLES
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError, Phrase, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
@@ -27,8 +28,9 @@ from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
 from chainq.stored.inventory import Key, gaps, listed, span
 from chainq.stored.manifest import look, tables
+from chainq.stored.narrow import lacking
 from chainq.stored.open import open_store
-from chainq.stored.opened import checked, lacking, no_table, opened
+from chainq.stored.opened import checked, heights_in, no_table, opened, read_group
 from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
 from chainq.stored.rows import StoredRows
 
@@ -48,16 +50,19 @@ class _Part(NamedTuple):
 
 class Reader:
     """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
-    everything that is read. `is_service`: it is the service of the run. Raises UsageError if there is no data set.
+    everything that is read. `is_service`: it is the service of the run. `memory`: as in `Store`. Raises UsageError if
+    there is no data set.
 
     `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition.
     """
 
-    def __init__(self, destination: str, *, quick: bool = True, is_service: bool = False) -> None:
+    def __init__(
+        self, destination: str, *, quick: bool = True, is_service: bool = False, memory: int = MAX_MEMORY
+    ) -> None:
         extra = "export" if "://" in destination else "parquet"  # which object stores need, too
         with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
-        self._arrow, self._store = pyarrow, open_store(destination)
+        self._arrow, self._store = pyarrow, open_store(destination, memory)
         self.label, self._is_service = self._store.label, is_service
         found = data_set.read(self._store)
         if found is None:
@@ -70,7 +75,7 @@ class Reader:
     def _look(self, *, listed: bool) -> None:
         """Record the partitions, from the manifest if possible; `listed`: from a listing."""
         known: Mapping[str, list[Entry]] | None = None if listed else tables(self._store)
-        self._listed = known is None or self._store.lists_slowly
+        is_listed = known is None or self._store.lists_slowly
         damaged: Mapping[Key, tuple[str, ...]] = {}
         if known is None:
             inventory = look(self._store, listed=True).inventory
@@ -82,6 +87,7 @@ class Reader:
         self._entries: Mapping[str, list[Entry]] = known
         self.first = min((known[table][0].spec.start for table in some), default=0)
         self._tip = max(ends, default=0) - 1
+        self._listed = is_listed  # last: other threads read it before the entries
 
     @property
     def tip(self) -> int:
@@ -206,6 +212,7 @@ class Reader:
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
         tip = self._tip if heights.end <= self._tip + 1 else self.tip
+        is_listed = self._listed
         heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
         found, at = [], heights.start
         for entry in self._entries.get(self._source(table), ()):
@@ -214,7 +221,7 @@ class Reader:
                 found.append((entry, inside))
                 at = inside.end
         missing = gaps((entry.spec for entry, _ in found), heights)
-        if not self._listed and (missing or not all(self._is_there(entry) for entry, _ in found)):
+        if not is_listed and (missing or not all(self._is_there(entry) for entry, _ in found) or self._listed):
             self._look(listed=True)
             return self._places(table, heights)
         if missing:
@@ -260,11 +267,11 @@ class Reader:
         """Yield the rows of some heights of a partition."""
         method = TABLES[entry.spec.command]
         with opened(self._store, entry) as (file, receipt):
-            proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else Grade(next(iter(receipt.proof), "order")))
+            proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else next(iter(receipt.proof), Grade.ORDER))
             writer = StoredRows(method, derived=receipt.source != "")
             names = [column.path for column in writer.columns] + [EXTRA]
             groups = self._groups(file, method, entry, heights)
-            parts = (self._part(file, group, names, method, heights) for group in (groups[::-1] if reverse else groups))
+            parts = (self._part(file, group, names, entry, heights) for group in (groups[::-1] if reverse else groups))
             if method.height is None:
                 yield Batch(self._owned(writer, parts, entry, heights), heights, proof)
             else:
@@ -275,21 +282,21 @@ class Reader:
 
         Rejected: the statistics in the footer, because they are unprotected and one wrong bit would hide rows.
         """
-        groups = list(range(file.num_row_groups))
+        groups = [group for group in range(file.num_row_groups) if file.metadata.row_group(group).num_rows]
         if method.height is None or heights == entry.spec.heights:
             return groups
         found = []
         for group in groups:
-            at = file.read_row_group(group, columns=[method.height]).column(method.height)
-            if any(heights.start <= height < heights.end for height in at.to_pylist()):
+            table = read_group(self._store, entry, file, group, [method.height])
+            if any(height in heights for height in heights_in(self._store, entry, table, method.height)):
                 found.append(group)
         return found
 
-    def _part(self, file: Any, group: int, names: list[str], method: Method, heights: HeightRange) -> _Part:
-        table = file.read_row_group(group, columns=names)
-        if method.height is None:
+    def _part(self, file: Any, group: int, names: list[str], entry: Entry, heights: HeightRange) -> _Part:
+        table, column = read_group(self._store, entry, file, group, names), TABLES[entry.spec.command].height
+        if column is None:
             return _Part(None, table)
-        at = table.column(method.height).to_pylist()
+        at = heights_in(self._store, entry, table, column)
         if heights.start <= min(at) and max(at) < heights.end:
             return _Part(at, table)
         inside = [heights.start <= height < heights.end for height in at]

@@ -17,13 +17,15 @@ these facts for readers); and object metadata, because a listing does not return
 import hashlib
 import re
 import sys
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from chainq.catalog.tables import is_linked
+from chainq.catalog.tables import TABLES, is_linked
 from chainq.defaults import SETTLE
 from chainq.heights.grid import PartitionSpec
+from chainq.planning.exchange import Grade
+from chainq.stored.narrow import HIGHEST, Count, Dialect, End, Height, Sha256, Table
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
 FOLDER = "_chainq/receipts"  # readers skip what begins with an underscore
@@ -31,8 +33,8 @@ VERSION = 1  # of the receipt's fields
 UNKNOWN = "0"  # in place of the digest of a hash
 _NAME = re.compile(
     FOLDER
-    + r"/([a-z-]+)/([0-9]{9,16})-([0-9]{9,16})-([0-9]{9,16})"
-    + r"-([0-9]+)-([0-9]+)-([0-9]+)-([0-9a-f]{16}|0)-([0-9a-f]{16}|0)\.json"
+    + rf"/({'|'.join(TABLES)})/([0-9]{{9,10}})-([0-9]{{9,10}})-([0-9]{{9,10}})"
+    + r"-([0-9]{1,19})-([0-9]{1,19})-([0-9]{1,19})-([0-9a-f]{16}|0)-([0-9a-f]{16}|0)\.json"
 )
 
 
@@ -50,24 +52,24 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     receipt: int
-    command: str
-    start: int
-    end: int
-    rows: int
+    command: Table
+    start: Height
+    end: End
+    rows: Count
     first_hash: str
     last_hash: str
     previous_hash: str
-    sha256: str
-    content: str
-    proof: dict[str, int]
-    calls: int
-    tip: int
-    dialect: str
+    sha256: Sha256
+    content: Sha256
+    proof: dict[Grade, Count]
+    calls: Count
+    tip: Height
+    dialect: Dialect
     version: str
-    source: str = ""
+    source: Table | Literal[""] = ""
     hashes: str = ""
-    unhashed: dict[str, int] = {}
-    file: str = ""
+    unhashed: dict[str, Count] = {}
+    file: Sha256 = ""
 
     def encode(self) -> bytes:
         """Return the receipt as JSON."""
@@ -123,6 +125,8 @@ def parse_entry(name: str) -> Entry | None:
     if match is None:
         return None
     start, end, tip, rows, size, calls = map(int, match.groups()[1:7])
+    if not start < end <= HIGHEST + 1 or tip > HIGHEST:
+        return None
     spec = PartitionSpec(sys.intern(match[1]), start, end)  # one text for all names
     return Entry(spec, tip, rows, size, calls, match[8], match[9])
 

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import msgspec
 
-from chainq.catalog.tables import TABLES
 from chainq.errors import Phrase, UsageError
 from chainq.heights.grid import on_grid
 from chainq.stored.data_set import NAME, VERSION, DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory
+from chainq.stored.narrow import UNFIT
 from chainq.stored.receipt import Entry, Receipt
 from chainq.stored.store import Store
 from chainq.text.humanize import counted
@@ -21,7 +21,7 @@ def restored(store: Store, inventory: Inventory, wanted: Wanted, schemas: Mappin
     `schemas`: of all tables. Those of `wanted` are left for `data_set.save` to add, which writes the file with them.
     Raises UsageError if receipts do not show the partition size and `wanted` has none that fits.
     """
-    keys = [key for key in (*inventory.valid, *inventory.damaged) if key[0] in TABLES]
+    keys = [*inventory.valid, *inventory.damaged]
     if not keys:
         return None
     lost = f"{store.label} has {counted(len(keys), 'partition')}, but no {NAME}"
@@ -36,7 +36,7 @@ def restored(store: Store, inventory: Inventory, wanted: Wanted, schemas: Mappin
             Phrase("pass the {partition} of the first export, or export to a new folder"),
         )
     for spec in inventory.partitions(size):
-        if spec.command in TABLES and not on_grid(spec, size):
+        if not on_grid(spec, size):
             raise UsageError(
                 f"{lost}, and {spec} is not a partition of {size} heights",
                 Phrase("pass another {partition}, or export to a new folder"),
@@ -57,7 +57,7 @@ def _origin(store: Store, entries: Sequence[Entry]) -> Origin | None:
     for entry in entries:
         try:
             receipt = msgspec.json.decode(store.read(entry.name) or b"", type=Receipt)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except UNFIT:
             continue
         if receipt.first_hash:
             return Origin(receipt.start, receipt.first_hash)

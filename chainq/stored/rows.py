@@ -17,7 +17,8 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.nested import OTHER, SHAPES, TEXT, Shape
 from chainq.formats.arrow_rows import EXTRA
-from chainq.rows.raw_json import members
+from chainq.rows.raw_json import is_valid, members
+from chainq.text.sanitize import excerpt
 
 _Tree = dict[str, Any]  # the number of a column by its path, a key for each step
 _AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
@@ -108,7 +109,7 @@ def _sent(column: Column, array: Any) -> list[bytes | None]:
     if column.path in SHAPES and column.kind is Kind.DATA:
         return [None if value is None else _nested(SHAPES[column.path], value) for value in array.to_pylist()]
     if column.type == "unknown" or column.kind is Kind.DATA:
-        return [None if value is None else value.encode() for value in array.to_pylist()]
+        return [None if value is None else _json(value) for value in array.to_pylist()]
     if column.kind is Kind.TIME:
         # A cast would import pyarrow.compute, which takes a tenth of the time of a lookup.
         numbers = [number for chunk in _chunks(array) for number in chunk.view("int64").to_pylist()]
@@ -153,7 +154,7 @@ def _nested(shape: Shape, value: Any) -> bytes:
                 parts[name] = _key(name) + (b"null" if value[name] is None else _nested(inner, value[name]))
         if other := value[OTHER]:
             last = [parts.pop(name) for name in _LAST if name in parts]
-            return b"{" + b",".join([*parts.values(), other[1:-1].encode(), *last]) + b"}"
+            return b"{" + b",".join([*parts.values(), _json(other, "{}")[1:-1], *last]) + b"}"
         return b"{" + b",".join(parts.values()) + b"}"
     return msgspec.json.encode(value) if shape == TEXT else _text(value).encode()
 
@@ -161,6 +162,14 @@ def _nested(shape: Shape, value: Any) -> bytes:
 def _text(value: str | int | Decimal) -> str:
     """Return a value as text, with all digits."""
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _json(text: str, ends: str = "") -> bytes:
+    """Return a text of a file that is JSON, between these characters. Raises ValueError if it is not."""
+    sent = text.encode()
+    if not is_valid(sent) or (ends and (text[0] + text[-1] != ends or len(text) < 3)):
+        raise ValueError(f"invalid JSON in a column: {excerpt(text, 40)}")
+    return sent
 
 
 def _key(name: str) -> bytes:

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_NAME, Method, Param, Role
 from chainq.catalog.tables import COMMANDS, DERIVED, SOURCE
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import object_of, text_of
@@ -48,10 +49,10 @@ class StoredService:
     of the error.
     """
 
-    def __init__(self, destination: str) -> None:
+    def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self._lock = Lock()  # of the counts
-        self._read = partial(Reader, destination, is_service=True)
+        self._read = partial(Reader, destination, is_service=True, memory=memory)
         self.reader = self._read()
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,

@@ -17,6 +17,9 @@ class Listed(NamedTuple):
     modified: float = 0.0
 
 
+SMALL = 1 << 20
+"""Bytes of a file that is read whole, unless its reader says otherwise."""
+
 Change = Callable[[bytes | None], bytes | None]
 """Returns the new content of a file, or None if the file stays as it is. It is given the present content, None if there
 is not any file."""
@@ -27,22 +30,27 @@ Only = Callable[[str], str | None]
 
 
 class Store(Protocol):
-    """A folder or a prefix. All names are relative to it. Every method raises OutputError if the store fails.
+    """A folder or a prefix. All names are relative to it. Every method raises OutputError if the store fails,
+    and IncompleteError for a name that is neither a file nor a folder: what lies in a store may be of anybody, and none
+    of it is followed out of it.
 
     `label`: its name in messages, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
+    `memory`: bytes that rows of a file may take up at a time, once they are decoded.
     """
 
     label: str
     lists_slowly: bool
+    memory: int
 
     def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
         """Return all files in one listing, except files in progress.
 
-        In folders with only one relevant file, the other files may be omitted if that is faster.
+        In folders with only one relevant file, the other files may be omitted if that is faster; of what is beside the
+        data set, in its folder, names are enough.
         """
 
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a file, None if there is none."""
+    def read(self, name: str, most: int = SMALL) -> bytes | None:
+        """Return the content of a file, None if there is none. Raises IncompleteError for one of more bytes."""
 
     def has(self, name: str, size: int | None = None) -> bool:
         """Return whether there is a file, of that size if it is given, or a folder; True if that takes a request."""
@@ -59,8 +67,8 @@ class Store(Protocol):
     def create(self, name: str, data: bytes) -> bool:
         """Write a small file if there is none of that name; return whether it was written."""
 
-    def change(self, name: str, change: Change) -> bool:
-        """Change a small file atomically; `change` may be called again if another writer is first.
+    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
+        """Change a file of at most so many bytes atomically; `change` may be called again if another writer is first.
 
         Return False, without a change, if the store cannot.
         """

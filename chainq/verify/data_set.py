@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
+from chainq.defaults import MAX_MEMORY
 from chainq.errors import Phrase, needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
@@ -27,6 +28,7 @@ from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
 from chainq.stored import last_run, manifest
+from chainq.stored.decoded import check_decoded
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, digest, entry_of
 from chainq.stored.store import Listed, Store
@@ -77,8 +79,8 @@ class Checked(NamedTuple):
 class DataSetCheck:
     """A data set to verify in that many worker processes (None: one per core; little work uses none).
 
-    `progress` counts its rows. `inside`: compare other commands with the contents of full blocks. Raises UsageError if
-    there is no data set.
+    `progress` counts its rows. `inside`: compare other commands with the contents of full blocks. `memory`: as in
+    `Store`. Raises UsageError if there is no data set.
     """
 
     range_known = counted = True  # whatever its rows are, a receipt counts them
@@ -86,10 +88,16 @@ class DataSetCheck:
     differs = False  # an export writes partitions again, whatever differs
 
     def __init__(
-        self, destination: str, workers: int | None = 1, progress: Progress = UNSEEN, *, inside: bool = True
+        self,
+        destination: str,
+        workers: int | None = 1,
+        progress: Progress = UNSEEN,
+        *,
+        inside: bool = True,
+        memory: int = MAX_MEMORY,
     ) -> None:
         self._destination, self._workers, self._progress, self._inside = destination, workers, progress, inside
-        self._store = open_store(destination)
+        self._store = open_store(destination, memory)
         self.partitions = Partitions(self._store)
         self.heights = self.reached = self.partitions.heights
         # Names of files without rows to compare; `steps` finds more.
@@ -166,7 +174,7 @@ class DataSetCheck:
         groups = [list(group) for _, group in groupby(by_start, lambda one: one.spec.start)]
         size = sum(partition.size or 0 for partition in by_start)
         workers = self._workers or (1 if len(groups) < MANY and size < MUCH else cores())
-        make = partial(_group_check, self._destination, self.partitions.repair, self._inside)
+        make = partial(_group_check, self._destination, self.partitions.repair, self._inside, self._store.memory)
         if workers == 1:
             checked = map(make().check, groups)
             yield from map(self._noted, checked)
@@ -177,7 +185,7 @@ class DataSetCheck:
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows of each partition with a readable file, for a comparison. Call it after `steps`."""
-        source = _group_check(self._destination, self.partitions.repair, False).source
+        source = _group_check(self._destination, self.partitions.repair, False, self._store.memory).source
         for spec, _, size, _ in self.partitions.found:
             if size is not None and spec.name not in self._unread:
                 file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
@@ -259,7 +267,9 @@ class GroupCheck:
     def source(self, listed: Listed) -> Any:
         """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""
         found = self._store.source(listed)
-        return found if isinstance(found, str) else self._arrow.BufferReader(self._store.read(listed.name) or b"")
+        if isinstance(found, str):
+            return found
+        return self._arrow.BufferReader(self._store.read(listed.name, listed.size) or b"")
 
     def _digest(self, listed: Listed) -> str:
         """Return the SHA-256 of a file's bytes."""
@@ -293,6 +303,8 @@ class GroupCheck:
                         said = f"{digest(own.last_hash)}: a file of another chain"
                         yield None, Contradiction("receipt", f"SHA-256 of the last hash {entry.last}", said)
                         return
+                    every = file.schema_arrow.names, range(file.num_row_groups)
+                    check_decoded(self._store, Listed(spec.name, size), file.metadata, *every)
                     found += list(self._read(file, partition, sealed))
         except unreadable() as error:
             self._unreadable.add(spec.name)
@@ -379,6 +391,8 @@ def _of_another_chain(own: Receipt, entry: Entry) -> bool:
     return all(one != other and "0" not in (one, other) for one, other in ends)
 
 
-def _group_check(destination: str, repair: PartitionRepair, inside: bool, _say: Say | None = None) -> GroupCheck:
+def _group_check(
+    destination: str, repair: PartitionRepair, inside: bool, memory: int, _say: Say | None = None
+) -> GroupCheck:
     """Return what checks partitions, also in a worker process."""
-    return GroupCheck(open_store(destination), repair, inside=inside)
+    return GroupCheck(open_store(destination, memory), repair, inside=inside)

@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Column
-from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.content import ContentHash
+from chainq.stored.narrow import UNFIT
 from chainq.stored.receipt import METADATA_KEY, Receipt
 from chainq.verify.file_rows import BATCH, Damaged, RowsFile, nothing
 from chainq.verify.findings import Contradiction
@@ -75,10 +75,9 @@ class ParquetRows(RowsFile):
 def receipt_in(sealed: bytes | None) -> Receipt | None:
     """Return the receipt in the metadata of a partition, None if it cannot be read."""
     try:
-        found = msgspec.json.decode(sealed or b"null", type=Receipt | None)
-    except msgspec.DecodeError:
+        return msgspec.json.decode(sealed or b"null", type=Receipt | None)
+    except UNFIT:
         return None
-    return found if found is not None and found.command in TABLES else None
 
 
 def check_content(receipt: Receipt, content: str) -> Iterator[Contradiction]:

@@ -14,6 +14,7 @@ from chainq.lake.plan import broken
 from chainq.stored import data_set, last_run, manifest
 from chainq.stored.inventory import gaps, remove_command, shorter, span
 from chainq.stored.manifest import Manifest
+from chainq.stored.narrow import partition_of
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
 from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
@@ -86,9 +87,9 @@ class Partitions:
         entries: dict[tuple[str, int], list[Entry]] = {}
         foreign: list[Finding] = []
         for name, size, _ in store.listing():
-            if (key := parse_name(name)) and key[0] in TABLES:
+            if key := partition_of(name):
                 sizes[key] = size
-            elif (entry := parse_entry(name)) and entry.spec.command in TABLES:
+            elif entry := parse_entry(name):
                 entries.setdefault((entry.spec.command, entry.spec.start), []).append(entry)
             elif _is_data(name):
                 foreign.append(Finding(*_place(name), "foreign", None, name, None))
@@ -139,8 +140,7 @@ class Partitions:
             if spec.start % self.grid == 0 and (entry or not received):
                 due.setdefault(spec.command, []).append(spec)
         for (command, _), named in known.entries.items() if known else ():
-            if command in TABLES:
-                due.setdefault(command, []).append(named.spec)
+            due.setdefault(command, []).append(named.spec)
         return due
 
     def _there(self) -> dict[str, list[PartitionSpec]]:

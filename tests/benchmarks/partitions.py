@@ -22,6 +22,7 @@ from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.results import Call, Results, encoded
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.table import SCHEMAS, PartitionFile
+from chainq.planning.exchange import Grade
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set
 from chainq.stored.folder import FolderStore
@@ -89,7 +90,7 @@ def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) 
             previous_hash=chain.block_hash(spec.start - 1) if spec.start else "",
             sha256=part.sha256,
             content=part.content,
-            proof={"order": 1},
+            proof={Grade.ORDER: 1},
             calls=2,
             tip=DEFAULT_TIP,
             dialect="chain",

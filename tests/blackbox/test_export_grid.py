@@ -41,7 +41,7 @@ def test_a_lost_description_is_restored(chainq: Program, export: tuple[str, ...]
     before = json.loads(file.read_bytes())
     again = "the next chainq export writes it again from the receipts\n"
     file.write_text("{")
-    line = one_line(chainq(*export, "0:400", "--to", "lake"), 2)
+    line = one_line(chainq(*export, "0:400", "--to", "lake"), 6)
     assert line.endswith(f" is damaged: Input data was truncated; restore it, or delete it: {again}")
     file.unlink()
     for command in (("verify", "lake"), ("sql", "lake", COUNT)):

@@ -79,12 +79,12 @@ def test_a_data_set_that_was_moved(chainq: Program, server: Servers, lake: Lake,
     assert export(chainq, url, "records", "2400:2420", "--partition", "10").code == 0
     moved = chainq.home / "moved"
     shutil.copytree(lake.root, moved) if copied else lake.root.rename(moved)
-    words = ("export", "records", "2400:2430", "--to", "moved")
+    words = ("export", "records", "2400:2430", "--to", "moved", "--iceberg")
     advice = "delete its _chainq/iceberg.db and all folders _iceberg, and pass --iceberg again"
     assert advice in one_line(chainq(*words, url=url), 2)
     for path in (moved / "_chainq/iceberg.db", *moved.glob("*/_iceberg")):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    ran = chainq(*words, "--iceberg", url=url)
+    ran = chainq(*words, url=url)
     assert "3 committed to Iceberg tables" in ran.err
 
 
@@ -126,7 +126,7 @@ def test_rows_of_all_tables_that_full_blocks_fill(chainq: Program, server: Serve
 
 
 def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake: Lake) -> None:
-    """Its file is replaced in place, so no snapshot names it before. Tables that are there need no option."""
+    """Its file is replaced in place, so no snapshot names it before."""
     service = Moving(2749)
     with serving(service) as url:
         for tip, due_starts, snapshots in (
@@ -135,8 +135,7 @@ def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, lake:
             (2820, [2500, 2600, 2700], 2),
         ):
             service.tip = tip
-            words = ("export", "records", "2500:", "--partition", "100", "--to", "lake", "-w", "1")
-            ran = chainq(*words, *(["--iceberg"] if tip == 2749 else []), url=url)
+            ran = export(chainq, url, "records", "2500:", "--partition", "100")
             assert ran.code == 0, ran.err
             assert starts(lake, "records") == due_starts
             assert len(table(lake, "records").snapshots()) == snapshots
@@ -185,3 +184,22 @@ def test_without_pyiceberg(chainq: Program, tmp_path: Path) -> None:
     (tmp_path / "pyiceberg.py").write_text("raise ImportError")
     ran = chainq("export", "records", "--to", "lake", "--iceberg", url="demo:", env={"PYTHONPATH": str(tmp_path)})
     assert install_command("iceberg") in one_line(ran, 2)
+
+
+def test_metadata_that_somebody_else_wrote(chainq: Program, server: Servers, lake: Lake) -> None:
+    """Properties of a table name a module to import and an endpoint: neither is used, and without the option nothing
+    of it is opened."""
+    words = ("records", "--partition", "20")
+    assert export(chainq, server(), *words, "2400:2420").code == 0
+    (chainq.home / "foreign.py").write_text("open('imported', 'w')\nclass Files: pass\n")
+    for path in (lake.root / "records/_iceberg").glob("*.metadata.json"):
+        found = json.loads(path.read_bytes())
+        found["properties"] |= {"py-io-impl": "foreign.Files", "s3.endpoint": "http://127.0.0.1:9"}
+        path.write_text(json.dumps(found))
+    env = {"PYTHONPATH": str(chainq.home)}
+    ran = chainq("export", *words, "2400:2440", "--to", "lake", "-w", "1", "--iceberg", url=server(), env=env)
+    assert "1 committed to Iceberg tables" in ran.err
+    (lake.root / "_chainq/iceberg.db").write_bytes(b"no database")
+    ran = chainq("export", *words, "2400:2460", "--to", "lake", "-w", "1", url=server(), env=env)
+    assert (ran.code, "committed" in ran.err) == (0, False), ran.err
+    assert not (chainq.home / "imported").exists()

@@ -166,9 +166,10 @@ def test_an_export_that_fails_leaves_what_it_has_written(chainq: Program, truth:
 def test_a_killed_export_is_forgotten_by_the_next_one(chainq: Program, server: Servers, lake: Lake) -> None:
     """Its ID in the manifest makes readers list. One without the lock may still be at work, so its ID stays."""
     text = (lake.root / NAME).read_text()
-    (lake.root / NAME).write_text(text.replace('"writing":[]', '"writing":["lock-1","2"]'))
+    writing = json.dumps(["lock-" + "1" * 32, "2" * 32])
+    (lake.root / NAME).write_text(text.replace('"writing":[]', f'"writing":{writing}'))
     assert chainq("export", "records", f"{END}:{END + 10}", "--to", "lake", "-q", url=server()).code == 0
-    assert manifest(lake)["writing"] == ["2"]
+    assert manifest(lake)["writing"] == ["2" * 32]
 
 
 def test_a_bucket_is_read_without_a_listing(chainq: Program, s3: str, truth: Truth) -> None:

@@ -286,7 +286,7 @@ def test_several_targets(chainq: Program, server: Servers) -> None:
 
 
 def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
-    """A table that this version does not know comes last; a time that no calendar has is shown as it is."""
+    """A table that this version does not know is named as such; a time that no calendar has is shown as it is."""
     words = ("export", "blocks", "records", "0:50", "--to", "lake", "--partition", "50", "-q")
     assert chainq(*words, url=server("--tip", "50")).code == 0
     lake = chainq.home / "lake"
@@ -297,8 +297,9 @@ def test_an_export_with_files_of_a_later_version(chainq: Program, server: Server
     (lake / "_chainq/last_run.json").write_text('{"tip":50,"failure":1e15,"error":"late"}')
     heading, _, *lines = chainq("status", "lake").out.decode().splitlines()
     assert heading == "lake, tip 50, no run went well yet"
-    assert [line.split()[:3] for line in lines[:2]] == [["records", "0", "49"], ["authors", "0", "49"]]
-    assert lines[2] == "last error, 1000000000000000: late"
+    assert lines[0].split()[:3] == ["records", "0", "49"]
+    assert lines[1] == "last error, 1000000000000000: late"
+    assert lines[2].startswith("chainq.json of lake is damaged: Invalid enum value 'authors'")
     for begun in ([50, 0], [0, 10**20]):
         (lake / "_chainq/last_run.json").write_text(json.dumps({"begun": begun, "error": "late", "failure": 1}))
         ran = chainq("status", "lake")

@@ -36,3 +36,20 @@ def test_a_bucket_is_verified_compared_and_repaired(program: Program, server: Se
     assert found == {("records", "misplaced", command)}
     assert program(*command.split()[1:], "-w", "1", "-q", url=url, env=environment).code == 0
     assert program("verify", bucket.url, env=environment).code == 0
+
+
+def test_names_that_look_like_secrets_or_parts_of_a_url(program: Program, server: Servers, bucket: Bucket) -> None:
+    """The command that mends a finding can be run; what a URL would drop is refused, and written with an escape."""
+    url, environment = server("--tip", "400"), bucket.environment()
+    words = ("export", "records", "100:200", "--partition", "100", "-w", "1", "-q", "--to")
+    for to, escape in ((f"{bucket.url}/Chain#1", "%23"), (f"{bucket.url}/Chain?1", "%3F"), ("file:///x#1", "%23")):
+        ran = program(*words, to, url=url, env=environment)
+        assert (ran.code, f"write {escape} in place" in ran.err) == (2, True), ran.err
+    to = f"{bucket.url}/Chain%231-a8f3e0c2b1"
+    assert program(*words, to, url=url, env=environment).code == 0
+    (receipt,) = bucket.names("Chain#1-a8f3e0c2b1/_chainq/receipts/")
+    bucket.client.delete_object(Bucket=bucket.name, Key=f"data/{receipt}")
+    (row,) = map(json.loads, program("verify", to, "--jsonl", env=environment).rows)
+    assert row["repair"].split()[-4:] == ["--to", to, "--repair", "all"]
+    assert program(*row["repair"].split()[1:], "-w", "1", "-q", url=url, env=environment).code == 0
+    assert program("verify", to, env=environment).code == 0

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from chainq.errors import OutputError
+from chainq.errors import IncompleteError, OutputError
 from chainq.heights.grid import file_in
 from chainq.stored.folder import FolderStore
 
@@ -35,18 +35,23 @@ def test_without_hard_links_a_file_is_created_by_rename(monkeypatch: pytest.Monk
 
 
 def test_a_listing_of_the_files_that_matter(tmp_path: Path) -> None:
-    """Of a partition's folder only its file, if it is there; all else as ever."""
+    """Of a partition's folder only its file, if it is there; of what is beside the data set only names."""
     names = {"chainq.json", "records/start=000000000/data.parquet", "records/start=000000000/x", "records/start=5/x"}
     for name in sorted(names):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"12345")
     (tmp_path / "records/start=000000100").mkdir()
-    (tmp_path / "records/start=000000200").symlink_to(tmp_path / "records/start=000000000")
     store = FolderStore(tmp_path)
     assert {name for name, *_ in store.listing()} == names
     assert {listed[:2] for listed in store.listing(file_in)} == {
         (name, 5) for name in names - {"records/start=000000000/x"}
     }
+    (tmp_path / "other/folder").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("/")
+    assert {name for name, *_ in store.listing()} == {*names, "other", "link"}
+    (tmp_path / "records/start=000000200").symlink_to(tmp_path / "records/start=000000000")
+    with pytest.raises(IncompleteError, match=r"records/start=000000200 of .* is a symbolic link"):
+        list(store.listing())
 
 
 def test_a_look_at_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,12 @@ STATUS = LIST + "Server returned non-2xx status code: "
         ),
         (LIST + 'HTTP error\n\nDebug source: ConnectError("dns error"', "unknown host", "the endpoint is http://e"),
         (STATUS + "500 Internal Server Error: <?xml", "HTTP 500 Internal Server Error", ""),
+        (
+            STATUS + "400 Bad Request: <Error><Code>ExpiredToken</Code>",
+            "the session token has expired",
+            "log in again, or set AWS_SESSION_TOKEN anew",
+        ),
+        (STATUS + "400 Bad Request: <Error><Code>InvalidArgument</Code>", "HTTP 400 Bad Request (InvalidArgument)", ""),
         ("Something else\n\nDebug source:\nGeneric {}", "Something else", ""),
     ],
 )

@@ -1,0 +1,276 @@
+"""An export that somebody else made: whatever it holds, nothing outside is touched, and what is wrong is exit 6."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.lake import Lake
+from harness.program import Program, one_line
+
+pytest.importorskip("duckdb")
+pytest.importorskip("deltalake")
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+MANIFEST, LAST_RUN = "_chainq/manifest.json", "_chainq/last_run.json"
+RUNS = {
+    "status": ("status", "lake"),
+    "verify": ("verify", "lake", "-w", "1"),
+    "sql": ("sql", "lake", "select count(*) from blocks"),
+    "url": ("blocks", "0:150", "--url", "lake"),
+    "lake": ("blocks", "0:150", "--lake", "lake", "--url", "demo:"),
+    "export": ("export", "blocks", "--to", "lake", "0:250", "--url", "demo:", "-w", "1", "-q"),
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of two partitions of two tables."""
+    program = Program(tmp_path_factory.mktemp("made"))
+    words = ("blocks", "records", "0:200", "--partition", "100", "--to", "lake")
+    ran = program("export", *words, "--url", "demo:", "-w", "1", "-q")
+    assert ran.code == 0, ran.err
+    return program.home / "lake"
+
+
+@pytest.fixture
+def lake(chainq: Program, made: Path) -> Lake:
+    """A copy of it."""
+    return Lake(shutil.copytree(made, chainq.home / "lake"))
+
+
+def forge(lake: Lake, name: str, change: Callable[[Any], object]) -> None:
+    """Change the JSON in a file, and the hash in it."""
+    found = json.loads(lake.read(name))
+    change(found)
+    if name == MANIFEST:
+        tables = json.dumps(found.pop("tables"), separators=(",", ":"))
+        found["sha256"] = sha256(tables.encode()).hexdigest()
+        (lake.root / name).write_text(json.dumps(found)[:-1] + f',"tables":{tables}}}')
+        return
+    (lake.root / name).write_text(json.dumps(found))
+
+
+def part(**values: object) -> Callable[[Any], object]:
+    """Change the last partition of blocks in a manifest."""
+    return lambda found: found["tables"]["blocks"][-1].update(values)
+
+
+OUT = "b/../../../../../precious"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "codes"),
+    [
+        ("chainq.json", lambda found: found["schemas"].update({"\x1b]0;x\x07": "0"}), {"status": 0}),
+        ("chainq.json", lambda found: found["schemas"].update({"blocks; touch x #": "0"}), {"status": 0}),
+        ("chainq.json", lambda found: found["schemas"].update(blocks="\x1b[2J"), {"status": 0}),
+        ("chainq.json", lambda found: found.update(partition=10**30), {"status": 0}),
+        ("chainq.json", lambda found: found.update(partition=0), {"status": 0}),
+        ("chainq.json", lambda found: found.update(dialect="\x1b[2J"), {"status": 0}),
+        ("chainq.json", lambda found: found["chain"].update(height=2**32), {"status": 0}),
+        (MANIFEST, part(last=OUT), {}),
+        (MANIFEST, part(previous="0\n"), {}),
+        (MANIFEST, part(end=10**30), {}),
+        (MANIFEST, part(end=2**33), {}),
+        (MANIFEST, part(start=150, end=150), {}),
+        (MANIFEST, part(rows=None), {}),
+        (MANIFEST, part(sha256=OUT), {}),
+        (MANIFEST, lambda found: found["tables"]["blocks"][-1].pop("size"), {}),
+        (MANIFEST, lambda found: found["tables"].update({"../x": []}), dict.fromkeys(RUNS, 0)),
+        (LAST_RUN, lambda found: found.update(pending=["\x1b[2J"]), dict.fromkeys(RUNS, 0)),
+        (LAST_RUN, lambda found: found.update(spans={"blocks": [0, 10**30]}), dict.fromkeys(RUNS, 0)),
+        (LAST_RUN, lambda found: found.update(tip=10**30), dict.fromkeys(RUNS, 0)),
+    ],
+)
+def test_what_a_file_says_is_of_narrow_types(
+    chainq: Program, lake: Lake, name: str, change: Callable[[Any], object], codes: dict[str, int]
+) -> None:
+    """Else it is damaged, in words, or as if it were not there; names are not shown, and no path is made of them."""
+    precious = chainq.home.parent / "precious.json"
+    precious.write_text("{}")
+    (lake.root / "_chainq/receipts/blocks/000000100-000000200-003000000-100-5-1-a-b").mkdir()  # so that OUT resolves
+    forge(lake, name, change)
+    for run, words in RUNS.items():
+        ran = chainq(*words)
+        assert ran.code == codes.get(run, 6), (run, ran.err)
+        assert ran.code == 0 or f"{name} of " in ran.err
+        assert "\x1b" not in ran.err + ran.out.decode()
+    assert precious.exists()
+
+
+def rewrite(
+    root: Path, table: str, change: Callable[[Any], Any], *, sealed: bool = True, group: int | None = None
+) -> None:
+    """Write the last partition of a table anew, with receipts that fit it, and without a manifest."""
+    path = max((root / table).glob("*/data.parquet"))
+    seal = parquet.read_metadata(path).metadata[b"chainq"]
+    made = change(parquet.read_table(path, partitioning=None))
+    with parquet.ParquetWriter(path, made.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(made[:group])
+        if group is not None:
+            writer.write_table(made[:0])
+            writer.write_table(made[group:])
+        if sealed:
+            rows = re.sub(rb'"rows":[0-9]+', b'"rows":%d' % made.num_rows, seal)
+            writer.add_key_value_metadata({"chainq": rows})
+    beside = max((root / "_chainq/receipts" / table).iterdir())
+    parts = beside.name.split("-")
+    parts[3:5] = [str(made.num_rows), str(path.stat().st_size)]
+    beside.rename(beside.with_name("-".join(parts)))
+    (root / MANIFEST).unlink()
+
+
+def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable[[Any], Any]:
+    """Change the first value of a column, and perhaps its type."""
+
+    def change(table: Any) -> Any:
+        at = table.schema.get_field_index(name)
+        first, *rest = table[name].to_pylist()
+        values = [value(first), *rest] if kind is None else [str(one) for one in (first, *rest)]
+        field = table.schema.field(at) if kind is None else table.schema.field(at).with_type(kind)
+        return table.set_column(at, field, pyarrow.array(values, field.type))
+
+    return change
+
+
+def same(table: Any) -> Any:
+    """The rows as they are."""
+    return table
+
+
+@pytest.mark.parametrize(
+    ("table", "change", "words", "said"),
+    [
+        ("blocks", column("height", lambda _: None), {}, "a row of height None"),
+        ("blocks", column("height", lambda _: 10**12), {}, "a row of height 1000000000000"),
+        ("blocks", column("height", str, pyarrow.string()), {}, "its columns are not those of blocks"),
+        ("records", column("height", lambda _: None), {}, "a row of height None"),
+        ("records", lambda table: table.drop_columns("extra"), {}, "its columns are not those of records"),
+        ("records", column("extra", lambda _: "{"), {}, "Expecting property name"),
+        ("records", column("extra", lambda _: "7"), {}, "expected a JSON object"),
+        ("records", column("extra", lambda _: "[" * 100_000), {}, ""),
+        ("records", same, {"sealed": False}, "no receipt in its metadata"),
+        ("records", same, {"group": 5}, None),
+        ("records", lambda table: table[:0], {}, None),
+    ],
+)
+def test_rows_that_are_none(
+    chainq: Program, lake: Lake, table: str, change: Callable[[Any], Any], words: dict[str, Any], said: str | None
+) -> None:
+    """The file is damaged, by name, in each command that reads them; a row group without rows is none."""
+    rewrite(lake.root, table, change, **words)
+    for run in (("--url", "lake"), ("--lake", "lake", "--url", "demo:")):
+        ran = chainq(table, "0:200", *run)
+        if said is None:
+            assert (ran.code, ran.err) == (0, "")
+        else:
+            assert f"{table}/start=000000100/data.parquet of lake is damaged: " in one_line(ran, 6)
+            assert said in ran.err
+        assert chainq(table, "120:130", *run).code in (0, 6)
+    query = {"blocks": "select * from blocks", "records": "select * from records"}[table]
+    export = ("export", table, *RUNS["export"][2:])
+    assert {chainq(*run).code for run in (RUNS["verify"], ("sql", "lake", query), export)} <= {0, 6}
+
+
+def swollen(table: Any) -> Any:
+    """Rows whose texts are one long text, which a file holds once."""
+    at = table.schema.get_field_index("record_ciphertext")
+    text = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * len(table), pyarrow.int32()), ["x" * 10**5])
+    return table.set_column(at, "record_ciphertext", text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("records", "0:200", "--url", "lake"),
+        ("records", "0:200", "--lake", "lake", "--url", "demo:"),
+        ("sql", "lake", "select max(record_ciphertext) from records"),
+        ("sql", "lake", "select record_ciphertext from records where height > 150"),
+        RUNS["verify"],
+    ],
+)
+def test_rows_that_take_more_memory_than_they_may(chainq: Program, lake: Lake, words: tuple[str, ...]) -> None:
+    """A small file of much more is refused before it is decoded; with enough memory its rows are rows."""
+    rewrite(lake.root, "records", swollen)
+    file = max((lake.root / "records").glob("*/data.parquet"))
+    assert file.stat().st_size < 10**6
+    line = one_line(chainq(*words, "--max-memory", "20M"), 6)
+    assert "records/start=000000100/data.parquet of lake is damaged: row group 0 takes " in line
+    assert "raise --max-memory" in line
+    assert "of memory" not in chainq(*words, "--max-memory", "400M").err
+
+
+def contents(folder: Path) -> dict[str, bytes | str]:
+    """All that is in a folder."""
+    return {str(path): path.read_bytes() if path.is_file() else "" for path in folder.rglob("*")}
+
+
+DELTA = (*RUNS["export"], "--delta")
+PARTITION = "blocks/start=000000100"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("_chainq/new", RUNS["export"]),
+        ("_chainq/lock", RUNS["export"]),
+        (LAST_RUN, RUNS["status"]),
+        (MANIFEST, RUNS["url"]),
+        ("_chainq/receipts", RUNS["verify"]),
+        ("_chainq/receipts/blocks", RUNS["export"]),
+        ("_chainq", RUNS["export"]),
+        ("chainq.json", RUNS["sql"]),
+        ("blocks", RUNS["export"]),
+        ("blocks/_delta_log", DELTA),
+        ("blocks/_delta_log/00000000000000000000.json", DELTA),
+        (PARTITION, RUNS["url"]),
+        (f"{PARTITION}/data.parquet", RUNS["sql"]),
+        (f"{PARTITION}/data.parquet", RUNS["lake"]),
+        (f"{PARTITION}/data.parquet", RUNS["verify"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_nothing_is_followed_out_of_it(
+    chainq: Program, lake: Lake, made: Path, name: str, words: tuple[str, ...], kind: str
+) -> None:
+    """A link to the same of another export, or to nothing, and a pipe: refused by name, and not waited for."""
+    outside, inside = chainq.home / "outside", lake.root / name
+    shutil.copytree(made, outside)
+    (outside / "precious").write_text("")
+    if inside.is_dir():
+        shutil.rmtree(inside)
+    inside.unlink(missing_ok=True)
+    inside.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(inside)
+    else:
+        inside.symlink_to(Path(os.path.relpath(outside, inside.parent)) / name)
+    before = contents(outside)
+    line = one_line(chainq(*words), 6)
+    assert f"{name} of " in line
+    assert "is a symbolic link, which is not followed" in line or "is a special file" in line
+    assert contents(outside) == before
+
+
+def test_the_folder_itself_may_be_a_link(chainq: Program, lake: Lake) -> None:
+    """The user named it. What lies beside the data set is not looked into."""
+    (lake.root / "elsewhere").symlink_to("/")
+    lake.root.rename(chainq.home / "other")
+    lake.root.symlink_to("other")
+    for words in RUNS.values():
+        assert chainq(*words).code == 0
+
+
+@pytest.mark.parametrize("name", ["chainq.json", LAST_RUN, MANIFEST])
+def test_files_without_end_are_not_read(chainq: Program, lake: Lake, name: str) -> None:
+    """Too many bytes for what it is: their number is looked at first."""
+    with (lake.root / name).open("r+b") as file:
+        file.truncate(2**40)
+    assert f"{name} of lake is damaged: {2**40} bytes, expected " in one_line(chainq(*RUNS["verify"]), 6)
