@@ -9,8 +9,6 @@ from chainq._docgen.surface import Command, Param, Program, by_heading
 from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Method
-from chainq.cli.topic_words import CRON
-from chainq.cli.topics import ENVIRONMENT
 from chainq.text.spelling import spelled
 
 DATE = "2026-11-22"  # of the manual as a whole; not the day of writing, which would change every page every day
@@ -38,9 +36,7 @@ def source(name: str, program: Program) -> str:
         "commands": rows(("command", "what it does", "method"), commands),
         "options": option_rows(program.options),
         "exit codes": exit_codes(),
-        "environment": _environment(),
         "examples": fence(program.examples),
-        "cron": CRON,
         "pages": ", ".join(map(_cross, program.commands)),
         "formats": ", ".join(f"`{name}`" for name in own_formats()),
     }
@@ -53,12 +49,6 @@ def source(name: str, program: Program) -> str:
 def exit_codes() -> str:
     """Return the exit codes and their meanings as a table, for the README too."""
     return rows(("code", "meaning"), errors.exit_codes().items())
-
-
-def _environment() -> str:
-    """Return the environment variables as a table."""
-    cells = ((", ".join(f"`{name}`" for name in names.split(", ")), text) for names, text in ENVIRONMENT.items())
-    return rows(("variable", "what it does"), cells)
 
 
 def parts(command: Command, options: str) -> dict[str, str]:

@@ -10,7 +10,6 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.cli.commands import COMMANDS
 from chainq.cli.completion import SCRIPTS
-from chainq.cli.topics import TOPICS
 from chainq.demo.list_faults import KINDS
 from chainq.demo.programs import PROGRAMS
 from chainq.demo.wire import DIALECTS as DEMO_DIALECTS
@@ -100,7 +99,7 @@ def _words(command: str, name: str, text: str) -> Words:
         "network": _plain(("mainnet", "testnet")),
         "program": _plain(PROGRAMS),
         "method": tuple((method.name, method.purpose) for method in METHODS),
-        "command": (*((one, purpose) for one, (_, purpose, _) in COMMANDS.items()), *_plain(TOPICS)),
+        "command": tuple((one, purpose) for one, (_, purpose, _) in COMMANDS.items()),
         "words": _plain(EXPORTED) if command == "export" else heights,  # of sql
         "fault": tuple((f"{name}:" if kind.number else name, kind.text) for name, kind in KINDS.items()),
     }

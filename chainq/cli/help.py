@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from chainq.errors import UsageError, exit_codes
+from chainq.errors import exit_codes
 from chainq.text.width import NARROWEST, terminal_width
 
 if TYPE_CHECKING:
@@ -88,10 +88,14 @@ class PlainGroup(_Described, TyperGroup):
 
     catalogue: Mapping[str, tuple[str, str, Callable[[], "Command"]]] = {}
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(self.catalogue)  # type: ignore[assignment]  # only their names, from which Typer suggests one
+
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Parse the command line; words after the option for help are those of the command for it."""
+        """Parse the command line."""
         ctx.terminal_width = _width()
-        return super().parse_args(ctx, ["help", *args[1:]] if args[1:] and args[0] in ctx.help_option_names else args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, _ctx: "Context") -> list[str]:
         """Return the names of all commands, in the order of the catalogue."""
@@ -101,16 +105,6 @@ class PlainGroup(_Described, TyperGroup):
         """Build one command; None if there is none of that name."""
         entry = self.catalogue.get(cmd_name)
         return entry[2]() if entry else None
-
-    def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
-        """Find the command. Raises UsageError with the one that was most likely meant."""
-        name = args[0]
-        if name not in self.catalogue and not name.startswith("-") and not ctx.resilient_parsing:
-            from chainq.catalog.kinds import shown
-            from chainq.cli.guesses import guess
-
-            raise UsageError(f"unknown command{shown(name)}", guess(name, self.catalogue, args[1:]))
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands under their headings, without building them."""

@@ -53,7 +53,7 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     """Ownership rows that view keys own; the keys never leave this machine.
 
     Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs aleo-sdk
-    (the extra wallet: see chainq help install), which is under the GPL-3; chainq is under the MIT license.
+    (the extra wallet), which is under the GPL-3; chainq is under the MIT license.
 
     A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
@@ -86,7 +86,7 @@ class BalanceCommand(
     Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
     is spent: the service sees where these begin, and no more of your keys. With --checkpoint, later runs read only new
     blocks; that file holds amounts, but no key and no address. The service has no method for public balances. Needs
-    aleo-sdk (the extra wallet: see chainq help install).
+    aleo-sdk (the extra wallet).
 
     --csv and --jsonl print a row per program and token; --json prints one object. Their amounts are in the smallest
     unit, such as microcredits. With --watch they print the whole balance again at each change.
@@ -276,7 +276,7 @@ class CompletionOptions(Group):
 class ProfilesCommand(options.ReportOptions):
     """List the profiles in config.toml, without their secrets.
 
-    chainq doctor --save NAME adds one. See chainq help config.
+    chainq doctor --save NAME adds one.
     """
 
 
