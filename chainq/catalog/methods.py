@@ -91,8 +91,7 @@ class Method(NamedTuple):
     path of the calls that pay fees, if these are elsewhere.
     `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
     real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
-    columns that chainq reads off a row if --columns names them. `left_out`: which calls are not listed, and where they
-    are; empty if all are.
+    columns that chainq reads off a row if --columns names them.
     """
 
     command: str
@@ -118,7 +117,6 @@ class Method(NamedTuple):
     condition: str = ""
     unlisted: tuple[Column, ...] = ()
     derived: tuple[Column, ...] = ()
-    left_out: str = ""
 
     @property
     def sent(self) -> tuple[Column, ...]:
@@ -493,9 +491,6 @@ METHODS = (
         condition="program ~ token and function_name != join",
         derived=(
             Column(PROGRAM_ID, "string", Phrase("program ID, which chainq reads in program; only with {columns}")),
-        ),
-        left_out=Phrase(
-            "transitions with record inputs are not listed here; {full_blocks()} and {program_transactions()} have them"
         ),
     ),
     Method(
