@@ -37,10 +37,12 @@ def build(
     lists. `declared`: the parameters of `options` that the command has; by default its own, then those of its groups.
     """
 
-    def command(**parsed: Any) -> None:
-        call(options(**parsed))
+    def command(context: typer.Context, **parsed: Any) -> None:
+        url, profile = (getattr(context.get_parameter_source(name), "name", "") for name in ("url", "profile"))
+        call(options(**parsed, profile_first=(url, profile) == ("ENVIRONMENT", "COMMANDLINE")))
 
-    command.__signature__ = inspect.Signature(declared or parameters(*options.__mro__))  # type: ignore[attr-defined]  # what Typer reads
+    own = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    command.__signature__ = inspect.Signature([own, *(declared or parameters(*options.__mro__))])  # type: ignore[attr-defined]  # what Typer reads
     lines = examples.splitlines()
     epilog = "".join((f"Example{'s' * (len(lines) > 1)}:\n", *(f"  {line}\n" for line in lines)))
     text = text or inspect.getdoc(options) or ""
@@ -52,9 +54,7 @@ def build(
     return built
 
 
-def _number(
-    name: str, kind: type[int] | type[float], low: float | None, high: float | None, text: str | float
-) -> float:
+def number(name: str, kind: type[int] | type[float], low: float | None, high: float | None, text: str | float) -> float:
     """Return the value of an option; whole numbers are written as heights are. Raises UsageError outside the bounds."""
     from chainq.heights.bounds import HIGHEST, parse_height  # not before a command runs: help has no use for it
 
@@ -67,8 +67,8 @@ def _number(
             return value
     except (UsageError, ValueError):
         pass
-    number = "whole number" if kind is int else "number"
-    raise UsageError(f"invalid {name} {quoted(text, 40)}: expected a {number} from {least:g} to {most:.16g}")
+    sort = "whole number" if kind is int else "number"
+    raise UsageError(f"invalid {name} {quoted(text, 40)}: expected a {sort} from {least:g} to {most:.16g}")
 
 
 def _bounds(low: float | None, high: float | None) -> str:
@@ -97,7 +97,7 @@ def parameter(name: str, kind: Any, declared: Declared) -> inspect.Parameter:
     if whole or info.min is not None:
         base, low, high = (int if whole else float), info.min, info.max
         info = copy(info)
-        info.parser, info.min, info.max = partial(_number, (info.param_decls or [name])[0], base, low, high), None, None
+        info.parser, info.min, info.max = partial(number, (info.param_decls or [name])[0], base, low, high), None, None
         bounds = _bounds(low, high)
         info.help = f"{info.help}  [{bounds}]" if bounds else info.help
     annotation = Annotated[kind, info]

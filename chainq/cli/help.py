@@ -52,11 +52,7 @@ class PlainCommand(_Described, TyperCommand):
             from chainq.heights.bounds import MINUS
 
             args = [MINUS + word[1:] if place in places else word for place, word in enumerate(args)]
-        rest = super().parse_args(ctx, args)
-        url, profile = (getattr(ctx.get_parameter_source(name), "name", "") for name in ("url", "profile"))
-        if (url, profile) == ("ENVIRONMENT", "COMMANDLINE"):
-            ctx.params["profile_first"] = True
-        return rest
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """Return the parts of the usage line after the command: options, then the arguments by their plain names."""
