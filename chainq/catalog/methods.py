@@ -390,7 +390,7 @@ METHODS = (
         command="full-blocks",
         name="getChainBlocks",
         group="Blocks",
-        purpose="full block content (header, authority, ratifications, transactions) for a height range",
+        purpose="full blocks of a height range, with transactions",
         params=(START, END),
         columns=FULL_BLOCK,
         example="chainq full-blocks --start 12345 --end 12346 --json",
@@ -429,7 +429,7 @@ METHODS = (
         command="program-transactions",
         name="chainTransactionsForProgram",
         group="Transactions",
-        purpose="transactions that call a program's function, once for each call",
+        purpose="transactions that call a function of a program",
         params=(
             Param("programId", "string", Role.PROGRAM, "program ID"),
             Param("functionName", "string", Role.FUNCTION, "function name"),
@@ -477,7 +477,7 @@ METHODS = (
         command="transitions",
         name="transitionsWithoutRecordInputs",
         group="Records",
-        purpose="transitions that have no record inputs, in a height range",
+        purpose="transitions without record inputs in a height range",
         params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "page size")),
         columns=TRANSITION,
         example="chainq transitions --last 50 --columns height,function_name,transaction_id",
@@ -496,8 +496,8 @@ METHODS = (
     Method(
         command="address-transactions",
         name="getPublicTransactionsForAddress",
-        group="Addresses",
-        purpose="IDs of public transactions of an address in a height range",
+        group="Transactions",
+        purpose="IDs of the public transactions of an address",
         params=(
             Param("address", "string", Role.ADDRESS, "bech32, with the network's address prefix"),
             START,

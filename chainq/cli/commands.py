@@ -57,7 +57,7 @@ def _method_command(method: Method) -> "Command":
         options.MethodOptions,
         call,
         method.example,
-        f"{method.purpose[0].upper()}{method.purpose[1:]}.\n\nMethod: {method.name}. Limits: {method.limits}."
+        f"{method.purpose[0].upper()}{method.purpose[1:]}. Method: {method.name}.\n\nLimits: {method.limits}."
         f"{_filters(method)}{_computed(method)}",
         method,
         declared,
@@ -133,8 +133,8 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "owned": ("Records", "ownership rows that your view keys own", partial(_tool, "owned")),
     "balance": ("Records", "private balance of your view keys", partial(_tool, "balance")),
-    "show": ("Tools", "show a block, transaction, address or program on one screen", partial(_tool, "show")),
-    "export": ("Tools", "write Parquet partitions into a folder or an object store", partial(_tool, "export")),
+    "show": ("Tools", "show a block, transaction, address or program", partial(_tool, "show")),
+    "export": ("Tools", "write Parquet partitions into a folder or a bucket", partial(_tool, "export")),
     "sql": ("Tools", "query an export, or the last blocks, with SQL", partial(_tool, "sql")),
     "rpc": ("Tools", "call any method and print its result", partial(_tool, "rpc")),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", partial(_tool, "doctor")),

@@ -173,7 +173,7 @@ def settings(
         flatten=flatten and name == "jsonl",
         terminal=on_terminal(file),
         width=terminal_width(),
-        color=use_color(given.color, terminal=on_terminal(file)),
+        color=use_color(terminal=on_terminal(file)),
         abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
         detailed=detailed,
         spelled=spelled,
@@ -282,15 +282,8 @@ def on_terminal(file: Path | None) -> bool:
     return file is None and os.isatty(1)
 
 
-def use_color(wanted: str, *, terminal: bool) -> bool:
-    """Return whether to use colors: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal.
-
-    Raises UsageError for a value that `--color` does not take.
-    """
-    if wanted not in ("auto", "always", "never"):
-        raise UsageError(f"invalid --color {quoted(wanted)}: expected auto, always or never")
-    if wanted != "auto":
-        return wanted == "always"
+def use_color(*, terminal: bool) -> bool:
+    """Return whether to use colors: as NO_COLOR says, else FORCE_COLOR, else on a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")

@@ -40,7 +40,7 @@ def run(given: "RpcOptions") -> None:
             raise UsageError(f"invalid parameters: {_fault(str(error), text.strip().encode())}", hint) from None
         sent = msgspec.Raw(compact)
     options, terminal = connect.service_options(given), on_terminal(None)
-    color = use_color(given.color, terminal=terminal)
+    color = use_color(terminal=terminal)
     reporter = connect.reporter(given)
     with connect.open_service(options, reporter) as service, open_sink(None, pager=reporter.warn) as sink:
         if given.dry_run:

@@ -38,7 +38,6 @@ def run(given: ShowCommand) -> None:
     last = None if given.last is None else parse_count(given.last)
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
-    use_color(given.color, terminal=False)  # before any request
     form = form_of(given, "json")
     missing: list[NotFoundError] = []
     reporter, number = connect.reporter(given), -1
@@ -117,7 +116,7 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
     """
     terminal = on_terminal(None)
-    color = use_color(given.color, terminal=terminal)
+    color = use_color(terminal=terminal)
     if form:
         from chainq.show.as_json import encode
 

@@ -41,9 +41,9 @@ class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
     records: bool = switch("Add the record of each row, with its height.")
-    decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
-    unspent: bool = switch("Only records that are not spent; reads all full blocks up to the tip.")
-    spent: bool = switch("Only spent records, with what spends them; reads the same.")
+    decrypt: bool = switch("Add and check the record, its plaintext and sender.")
+    unspent: bool = switch("Only unspent records; reads full blocks up to the tip.")
+    spent: bool = switch("Only spent records and what spends them.")
     as_of: str | None = option(
         "H", "Count spends up to block H, where a range without an end ends, too.  [default: the tip]"
     )
@@ -103,7 +103,7 @@ class BalanceCommand(
     )
 
 
-class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
+class ShowCommand(options.ServiceFlags, heading=OUTPUT):
     """Show objects, each on one screen: what it is and what happened.
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
@@ -257,7 +257,7 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     )
 
 
-class RpcOptions(options.ColorOptions, options.ServiceFlags, options.RequestOptions):
+class RpcOptions(options.ServiceFlags, options.RequestOptions):
     """Call any method and print its result as one line of JSON, indented on a terminal.
 
     Name and parameters are sent as given, in every dialect.
@@ -305,7 +305,6 @@ _OWNED = (
     options.CheckpointOptions,
     options.ResumeOptions,
     options.OutputOptions,
-    options.ColorOptions,
     options.ServiceFlags,
     options.LakeOptions,
     options.CheckOptions,
@@ -329,7 +328,7 @@ def _exported() -> list[Parameter]:
 TOOLS = {
     "owned": Tool(
         OwnedOptions,
-        "chainq owned 0:500\nchainq owned 0:500 --decrypt\n"
+        "chainq owned 0:500 --decrypt\n"
         "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
         "chainq owned 0:500 --spent --unspent --as-of 499",
         declared=lambda: parameters(*_OWNED),

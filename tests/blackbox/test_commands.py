@@ -321,7 +321,7 @@ def test_transitions_have_the_id_of_their_program(option: str, chainq: Program, 
     sources = [json.loads(row)["program"] for row in truth.rows("transitions", 10_000, 10_003)]
     due = [re.findall(r"(?m)^program ([a-z_]+\.aleo);", source)[0] for source in sources]
     assert len(set(due)) > 1
-    given = ("transitions", "10000:10003", "--columns", "program_id,height", option, "--color", "never")
+    given = ("transitions", "10000:10003", "--columns", "program_id,height", option)
     for more in ((), ("--checkpoint", "kept")) if option != "--table" else ((),):
         ran = chainq(*given, *more, url="demo:")
         assert ran.code == 0, ran.err

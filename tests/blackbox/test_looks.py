@@ -41,17 +41,15 @@ def shown(program: Program, *args: str, columns: int = 100, url: str | None = "d
     return text.decode().replace("\r\n", "\n")
 
 
-def test_color_follows_the_option_then_the_environment(chainq: Program) -> None:
-    """--color beats NO_COLOR, which beats FORCE_COLOR, which beats the question whether there is a terminal."""
+def test_color_follows_the_environment(chainq: Program) -> None:
+    """NO_COLOR beats FORCE_COLOR, which beats the question whether there is a terminal."""
 
-    def colored(*words: str, **env: str) -> bool:
-        return b"\x1b[1m" in chainq(*LAST, "--table", *words, url="demo:", env=env).out
+    def colored(**env: str) -> bool:
+        return b"\x1b[1m" in chainq(*LAST, "--table", url="demo:", env=env).out
 
     assert not colored()
     assert colored(FORCE_COLOR="1")
     assert not colored(FORCE_COLOR="1", NO_COLOR="1")
-    assert colored("--color", "always", NO_COLOR="1")
-    assert "\x1b" not in shown(chainq, *LAST, "--color", "never", FORCE_COLOR="1")
     assert "\x1b" not in shown(chainq, *LAST, TERM="dumb")
 
 
@@ -98,12 +96,6 @@ def test_whole_values_of_a_screen_break_no_word(chainq: Program) -> None:
         note = text.partition("These are")[2].splitlines()
         assert max(map(len, note)) <= columns
         assert " one function. --last N looks at more blocks." in " ".join(note)
-
-
-def test_color_takes_three_words(chainq: Program, nowhere: str) -> None:
-    """Another word is a usage error."""
-    ran = chainq(*LAST, "--color", "blue", url=nowhere)
-    assert (ran.code, ran.err) == (2, "chainq blocks: invalid --color 'blue': expected auto, always or never\n")
 
 
 @pytest.mark.parametrize("command", [("latest",), ("rpc", "latest/block")])
@@ -166,12 +158,9 @@ def test_every_command_with_data_for_a_terminal_has_the_pager(words: tuple[str, 
 
 @pytest.mark.parametrize("words", [("show", "12345"), ("rpc", "latest/block")])
 def test_color_of_tools(words: tuple[str, ...], chainq: Program) -> None:
-    """`show` and `rpc` take --color as the commands of methods do, and refuse another word before any call."""
+    """`show` and `rpc` as the commands of methods."""
     assert "\x1b[" in shown(chainq, *words)
-    assert "\x1b" not in shown(chainq, *words, "--color", "never", FORCE_COLOR="1")
-    assert "\x1b[" in shown(chainq, *words, "--color", "always", NO_COLOR="1")
-    ran = chainq(*words, "--color", "blue", url="http://127.0.0.1:9/")
-    assert (ran.code, ran.err) == (2, f"chainq {words[0]}: invalid --color 'blue': expected auto, always or never\n")
+    assert "\x1b" not in shown(chainq, *words, NO_COLOR="1")
 
 
 def test_7_a_pager_that_cannot_be_started(chainq: Program) -> None:

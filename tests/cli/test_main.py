@@ -9,7 +9,7 @@ from harness.program import Program, one_line
     ("line", "message"),
     [
         ("block", "chainq block: missing argument 'HEIGHT...'"),
-        ("block 5 --colums x", "chainq block: no such option: --colums (Possible options: --color, --columns, --csv)"),
+        ("block 5 --colums x", "chainq block: no such option: --colums (Possible options: --columns, --csv)"),
         ("block 5 -j 99", "chainq block: invalid --concurrency '99': expected a whole number from 1 to 64"),
         ("records -j 1K", "chainq records: invalid --concurrency '1K': expected a whole number from 1 to 64"),
         ("records --limit", "chainq records: option '--limit' requires an argument"),
