@@ -129,7 +129,6 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     from chainq.show.block_hash import hash_words
     from chainq.show.next_commands import Held
     from chainq.show.screens import draw
-    from chainq.text.humanize import now
     from chainq.text.width import terminal_width, width_is_stated
 
     spec = OutputSpec(
@@ -143,4 +142,4 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     )
     held = Held(service.blocks.first, records=not service.lacks("records"))
     checked = "" if service.url == "demo:" else hash_words(found)  # the built-in sample has made-up hashes
-    return draw(found, spec, now(), connect.suffix(given), checked, held)
+    return draw(found, spec, connect.suffix(given), checked, held)

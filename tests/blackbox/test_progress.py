@@ -301,7 +301,7 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     text = child.logfile_read.getvalue()
     lines = screen(text, COLUMNS)
     assert "━" in text
-    assert lines[0].startswith("program") and lines[-1].startswith("This is the private balance"), lines
+    assert lines[0].startswith("program") and lines[-1].startswith("as of block"), lines
     assert not any(line.startswith("chainq: ") for line in lines), lines
     elsewhere = "> balance"
     child = started(chainq, "balance --end 50 --workers 1", server(), shell=elsewhere)

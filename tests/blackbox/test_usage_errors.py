@@ -292,13 +292,6 @@ def test_2_an_environment_that_cannot_be_used(name: str, value: str, said: str, 
     assert "hunter2" not in message
 
 
-@pytest.mark.parametrize("words", [["blocks", "5", "--table"], ["show", "5"]])
-def test_2_a_bad_source_date_epoch(words: list[str], chainq: Program) -> None:
-    """A time from which no age can be counted is named, by the commands that print ages."""
-    ran = chainq(*words, url="demo:", env={"SOURCE_DATE_EPOCH": "junk"})
-    assert "invalid SOURCE_DATE_EPOCH 'junk': expected seconds since 1970" in one_line(ran, 2)
-
-
 def test_2_no_url(chainq: Program) -> None:
     """Without a URL from anywhere the message says the ways out."""
     said = one_line(chainq("block", "5"), 2)
