@@ -110,7 +110,7 @@ complete -c chainq -f
 _chainq_for
 _chainq_row '--version -V' flag 'Print the version and exit'
 _chainq_row '--help -h' flag 'Show this message and exit'
-_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of transactions by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'explain a command, option or topic; see help topics' version 'print the version'
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full blocks of a height range, with transactions' transactions 'transaction summaries of blocks' transaction 'full details of transactions by ID' program-transactions 'transactions that call a function of a program' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions without record inputs in a height range' address-transactions 'IDs of the public transactions of an address' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program' export 'write Parquet partitions into a folder or a bucket' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of a command' version 'print the version'
 _chainq_for blocks full-blocks transactions records ownership transitions address-transactions owned export sql verify
 _chainq_row --start text 'First height; -100: the last 100 blocks. With only an end, the range starts at height 0'
 _chainq_row --end text 'End height, exclusive. Default: through the tip. `latest` is the default, too'
@@ -153,8 +153,6 @@ _chainq_row --columns list+ 'Columns; `--columns help` lists them. Separated by 
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256'
-_chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
-_chainq_row --color words 'When to use colors. auto: on a terminal, unless NO_COLOR is set' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
 _chainq_row --url path 'URL of the service, or folder or URL of an export; demo: is a built-in sample' demo: 'the sample chain, with no network' http://127.0.0.1:8545 'the default of chainq serve'
 _chainq_row --profile profile 'Profile from config.toml'
@@ -228,9 +226,9 @@ _chainq_row --network words 'Fail unless the service is on mainnet, or on testne
 _chainq_row '--workers -w' text 'Processes that compare rows. Default: one per core'
 _chainq_for owned
 _chainq_row --records flag 'Add the record of each row, with its height'
-_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it'
-_chainq_row --unspent flag 'Only records that are not spent; reads all full blocks up to the tip'
-_chainq_row --spent flag 'Only spent records, with what spends them; reads the same'
+_chainq_row --decrypt flag 'Add and check the record, its plaintext and sender'
+_chainq_row --unspent flag 'Only unspent records; reads full blocks up to the tip'
+_chainq_row --spent flag 'Only spent records and what spends them'
 _chainq_row --as-of text 'Count spends up to block H, where a range without an end ends, too'
 _chainq_for owned verify
 _chainq_row --columns text+ 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`'
@@ -365,7 +363,7 @@ _chainq_row any words 'command... [range]' chain '' blocks '' full-blocks '' rec
 _chainq_for sql
 _chainq_row any path '[range|dest] [query]' latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_for rpc
-_chainq_row 1 words method getBlocks 'block summaries for a height range' block 'block summaries by height' latest/block 'block summary of the latest block' getChainBlocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' chainTransaction 'full details of transactions by ID' chainTransactionsForProgram 'transactions that call a program'"'"'s function, once for each call' records/all 'records produced in a height range' records/isOwner 'minimal ownership data of records in a height range' transitionsWithoutRecordInputs 'transitions that have no record inputs, in a height range' getPublicTransactionsForAddress 'IDs of public transactions of an address in a height range'
+_chainq_row 1 words method getBlocks 'block summaries for a height range' block 'block summaries by height' latest/block 'block summary of the latest block' getChainBlocks 'full blocks of a height range, with transactions' transactions 'transaction summaries of blocks' chainTransaction 'full details of transactions by ID' chainTransactionsForProgram 'transactions that call a function of a program' records/all 'records produced in a height range' records/isOwner 'minimal ownership data of records in a height range' transitionsWithoutRecordInputs 'transitions without record inputs in a height range' getPublicTransactionsForAddress 'IDs of the public transactions of an address'
 _chainq_row 2 text params
 _chainq_for doctor
 _chainq_for verify
@@ -377,7 +375,7 @@ _chainq_for serve
 _chainq_for completion
 _chainq_row 1 words shell bash '' zsh '' fish ''
 _chainq_for help
-_chainq_row any words '[topic]...' blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of transactions by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'explain a command, option or topic; see help topics' version 'print the version' range '' filter '' resume '' output '' service '' chart '' environment '' exit-codes '' topics '' address '' authority '' puzzle '' state-root '' execution '' deployment '' mapping '' finalize '' record '' nonce '' transition '' inputs '' future '' private '' fee-public '' zk-proof '' tpk '' field '' prefix '' view-key '' ownership-row '' tip '' reorg '' dialect '' lake '' partition '' tag '' serial-number '' commitment '' accepted '' receipt '' manifest '' finding '' settled '' height '' cache '' config '' authentication '' tls '' width '' sort '' aggregate '' units '' fees '' cron '' copy '' chain '' compare '' reward '' row '' last '' types '' timezone '' stdin '' parquet '' compression '' search '' methods '' docs '' install '' wallet '' privacy '' demo '' tables '' proof '' --version '' python '' object-store '' rate-limit '' speed '' extra ''
+_chainq_row 1 words command blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full blocks of a height range, with transactions' transactions 'transaction summaries of blocks' transaction 'full details of transactions by ID' program-transactions 'transactions that call a function of a program' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions without record inputs in a height range' address-transactions 'IDs of the public transactions of an address' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program' export 'write Parquet partitions into a folder or a bucket' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'show the help of a command' version 'print the version'
 _chainq_row --start flag 'First height; -100: the last 100 blocks. With only an end, the range starts at height 0.'
 _chainq_row --end flag 'End height, exclusive. Default: through the tip. `latest` is the default, too.'
 _chainq_row --last flag 'The last N blocks. Default: the last 10 blocks. Of address-transactions and a new export: the whole chain.'
@@ -408,7 +406,6 @@ _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the te
 _chainq_row --output flag 'Output file; its extension selects the format. An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it.'
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too.'
 _chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256.'
-_chainq_row --color flag 'When to use colors. auto: on a terminal, unless NO_COLOR is set.'
 _chainq_row --url flag 'URL of the service, or folder or URL of an export; demo: is a built-in sample.'
 _chainq_row --profile flag 'Profile from config.toml.'
 _chainq_row --dialect flag 'chain or aleo.'
@@ -438,9 +435,9 @@ _chainq_row --view-key-file flag 'View keys, one per line; - for stdin. Default:
 _chainq_row --insecure-key-file flag 'Accept a key file that others can access.'
 _chainq_row --network flag 'Fail unless the service is on mainnet, or on testnet.'
 _chainq_row --records flag 'Add the record of each row, with its height.'
-_chainq_row --decrypt flag 'Add the record, its plaintext and sender, and check it.'
-_chainq_row --unspent flag 'Only records that are not spent; reads all full blocks up to the tip.'
-_chainq_row --spent flag 'Only spent records, with what spends them; reads the same.'
+_chainq_row --decrypt flag 'Add and check the record, its plaintext and sender.'
+_chainq_row --unspent flag 'Only unspent records; reads full blocks up to the tip.'
+_chainq_row --spent flag 'Only spent records and what spends them.'
 _chainq_row --as-of flag 'Count spends up to block H, where a range without an end ends, too.'
 _chainq_row --watch flag 'Keep running and print each change.'
 _chainq_row --to flag 'Folder, or s3://, gs:// or az:// URL.'
