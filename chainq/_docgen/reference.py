@@ -32,6 +32,7 @@ def reference(program: Program) -> str:
             own = [option for option in program.shares.get((command.name,), ()) if option.names[0] not in _VARIED]
             lines += [f"#### `{command.usage}`", *parts(command, option_rows(own) if own else "").values()]
     lines += ["## Options that commands share", *_shared(program)]
+    lines += ["## Words", "Words of the chain and of chainq are in [words.md](words.md)."]
     for heading, (name, *sections) in _TAIL.items():
         text = source(name, program)
         lines += [f"## {heading}", *(text.split(f"# {part}\n\n")[1].split("\n\n# ")[0] for part in sections)]
