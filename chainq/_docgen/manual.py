@@ -6,12 +6,13 @@ from pathlib import Path
 from chainq import errors
 from chainq._docgen import roff
 from chainq._docgen.surface import Command, Param, Program, by_heading
-from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Method
+from chainq.formats import registry
 from chainq.text.spelling import spelled
 
 DATE = "2026-11-22"  # of the manual as a whole; not the day of writing, which would change every page every day
+FORMATS = (*registry.BUILT_IN, "chart")  # the last one is an entry point, as those of other packages are
 SOURCES = Path(__file__).resolve().parents[2] / "docs" / "manual"
 
 
@@ -38,7 +39,7 @@ def source(name: str, program: Program) -> str:
         "exit codes": exit_codes(),
         "examples": fence(program.examples),
         "pages": ", ".join(map(_cross, program.commands)),
-        "formats": ", ".join(f"`{name}`" for name in own_formats()),
+        "formats": ", ".join(f"`{name}`" for name in FORMATS),
     }
     text = (SOURCES / f"{name}.md").read_text("utf-8")
     for comment, written in lists.items():

@@ -80,6 +80,17 @@ def _bounds(low: float | None, high: float | None) -> str:
     return f"{low} to {high}" if high is not None else f"at least {low}" if low else ""
 
 
+def _completion(name: str) -> Callable[[typer.Context, str], list[str]]:
+    """Return what offers the values of a parameter to a shell."""
+
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        from chainq.cli.complete import values
+
+        return values(str(context.info_name), name, incomplete)
+
+    return complete
+
+
 def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
     """Return the attributes that these classes declare themselves as parameters that Typer can read."""
     return [
@@ -92,11 +103,12 @@ def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
 
 def parameter(name: str, kind: Any, declared: Declared) -> inspect.Parameter:
     """Return an attribute of that type as a parameter that Typer can read."""
-    info = declared.info
+    info = copy(declared.info)
+    if not getattr(info, "is_flag", None) and kind is not bool:
+        info.autocompletion = _completion(name)
     whole = kind in (int, int | None)
     if whole or info.min is not None:
         base, low, high = (int if whole else float), info.min, info.max
-        info = copy(info)
         info.parser, info.min, info.max = partial(number, (info.param_decls or [name])[0], base, low, high), None, None
         bounds = _bounds(low, high)
         info.help = f"{info.help}  [{bounds}]" if bounds else info.help
