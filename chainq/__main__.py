@@ -2,6 +2,7 @@
 
 import _signal  # type: ignore[import-not-found]  # `signal`, without its enumerations: they take time to load
 import gc
+import os
 
 TYPE_CHECKING = False  # as in `chainq/__init__.py`
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ def main() -> "NoReturn":
     from chainq.process import forgo_pandas
 
     forgo_pandas()
-    from chainq.cli.main import main as run
-
+    if "_CHAINQ_COMPLETE" in os.environ:  # a shell asks what may follow (`completion.VARIABLE`)
+        from chainq.cli.completion import answer as run
+    else:
+        from chainq.cli.main import main as run
     run()
 
 

@@ -1,4 +1,4 @@
-"""Writes from the live app: man/, docs/reference.md, docs/images/, the tables of completions/, sessions and exit codes
+"""Writes from the live app: man/, docs/reference.md, docs/images/, completions/, sessions and exit codes
 of the other pages, the types of rows for Python, and the wheel's list of files.
 
 `python -m chainq._docgen` rewrites all of it; with `--check` it only lists what is stale. No other part of
@@ -7,13 +7,13 @@ chainq imports this package.
 
 from pathlib import Path
 
-from chainq._docgen.completion import table
 from chainq._docgen.manual import exit_codes, names, pages
 from chainq._docgen.reference import reference
 from chainq._docgen.row_types import row_types
 from chainq._docgen.sessions import images, replayed
 from chainq._docgen.surface import Program, read
 from chainq._docgen.tables import columns
+from chainq.cli.completion import SCRIPTS, script
 
 COMMAND = "python -m chainq._docgen"
 REFERENCE = "docs/reference.md"
@@ -27,7 +27,6 @@ MARKS = {
     "docs/tables.md": (f"<!-- tables:begin, by {COMMAND} -->", "<!-- tables:end -->"),
     "chainq/client/row_types.py": (f"# types:begin, by {COMMAND}", "# types:end"),
     "pyproject.toml": (f"# shared-data:begin, by {COMMAND}", "# shared-data:end"),
-    **{f"completions/{name}": (f"# table:begin, by {COMMAND}", "# table:end") for name in COMPLETIONS},
 }
 """What the parts that are written begin and end with, in files that are otherwise written by hand."""
 
@@ -46,6 +45,7 @@ def generated(program: Program) -> dict[str, str]:
     return {
         **{f"man/{name}": text for name, text in pages(program).items()},
         REFERENCE: reference(program),
+        **{f"completions/{name}": script(shell) for shell, name in SCRIPTS.items()},
     }
 
 
@@ -59,7 +59,7 @@ def texts(folder: Path) -> dict[str, str]:
     """Return all files as they should be, path to text. Raises DocsError."""
     program = read()
     due = generated(program)
-    parts = dict.fromkeys(MARKS, table(program))
+    parts = {}
     parts["docs/tables.md"] = columns()
     parts["chainq/client/row_types.py"] = row_types()
     parts["README.md"] = f"\n{exit_codes()}\n"

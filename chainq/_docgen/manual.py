@@ -6,14 +6,13 @@ from pathlib import Path
 from chainq import errors
 from chainq._docgen import roff
 from chainq._docgen.surface import Command, Param, Program, by_heading
-from chainq._docgen.values import own_formats
 from chainq._version import __version__
 from chainq.catalog.methods import Method
-from chainq.cli.topic_words import CRON
-from chainq.cli.topics import ENVIRONMENT
+from chainq.formats import registry
 from chainq.text.spelling import spelled
 
 DATE = "2026-11-22"  # of the manual as a whole; not the day of writing, which would change every page every day
+FORMATS = (*registry.BUILT_IN, "chart")  # the last one is an entry point, as those of other packages are
 SOURCES = Path(__file__).resolve().parents[2] / "docs" / "manual"
 
 
@@ -38,11 +37,9 @@ def source(name: str, program: Program) -> str:
         "commands": rows(("command", "what it does", "method"), commands),
         "options": option_rows(program.options),
         "exit codes": exit_codes(),
-        "environment": _environment(),
         "examples": fence(program.examples),
-        "cron": CRON,
         "pages": ", ".join(map(_cross, program.commands)),
-        "formats": ", ".join(f"`{name}`" for name in own_formats()),
+        "formats": ", ".join(f"`{name}`" for name in FORMATS),
     }
     text = (SOURCES / f"{name}.md").read_text("utf-8")
     for comment, written in lists.items():
@@ -53,12 +50,6 @@ def source(name: str, program: Program) -> str:
 def exit_codes() -> str:
     """Return the exit codes and their meanings as a table, for the README too."""
     return rows(("code", "meaning"), errors.exit_codes().items())
-
-
-def _environment() -> str:
-    """Return the environment variables as a table."""
-    cells = ((", ".join(f"`{name}`" for name in names.split(", ")), text) for names, text in ENVIRONMENT.items())
-    return rows(("variable", "what it does"), cells)
 
 
 def parts(command: Command, options: str) -> dict[str, str]:

@@ -1,19 +1,18 @@
 """docs/reference.md: each command once, the options that commands share once, and sections of docs/manual/."""
 
-import re
 from collections.abc import Iterable
 
 from chainq._docgen.manual import option_rows, parts, rows, source, tag
 from chainq._docgen.surface import Param, Program, by_heading
-from chainq.cli.glossary import TERMS
 
 _HEAD = """\
 # Reference
 
 <!-- Written by python -m chainq._docgen; change what it is written from. -->
 
-Everything that `--help` and the manual pages say, on one page. Tasks are in the [cookbook](cookbook.md). The examples
-need a service, such as `export CHAINQ_URL=demo:`, and those with `http://127.0.0.1:8545` a running `chainq serve`.
+Everything that `--help` and the manual pages say, on one page. Tasks are in the [cookbook](cookbook.md), and words in
+[words.md](words.md). The examples need a service, such as `export CHAINQ_URL=demo:`, and those with
+`http://127.0.0.1:8545` a running `chainq serve`.
 Those of `owned` and `balance` also need a [view key](../README.md#your-balance)."""
 _TAIL = {
     "Environment variables": ("chainq.1", "Environment"),
@@ -33,11 +32,7 @@ def reference(program: Program) -> str:
             own = [option for option in program.shares.get((command.name,), ()) if option.names[0] not in _VARIED]
             lines += [f"#### `{command.usage}`", *parts(command, option_rows(own) if own else "").values()]
     lines += ["## Options that commands share", *_shared(program)]
-    terms = (
-        (word.replace("-", " "), re.sub(r" See (chainq help [\w-]+)\.$", r" See `\1`.", text))
-        for word, (_, text) in TERMS.items()
-    )
-    lines += ["## Words", "`chainq help WORD` prints these, too.", rows(("word", "meaning"), terms)]
+    lines += ["## Words", "Words of the chain and of chainq are in [words.md](words.md)."]
     for heading, (name, *sections) in _TAIL.items():
         text = source(name, program)
         lines += [f"## {heading}", *(text.split(f"# {part}\n\n")[1].split("\n\n# ")[0] for part in sections)]

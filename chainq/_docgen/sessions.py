@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.text import Text
 
 COLUMNS = "80"
-EPOCH = "1767225600"  # 2026, from which ages count: pages do not change with the day
 IMAGES = {
     "docs/images/show.svg": "chainq show at12ckvvk59m3pzpfedt8ly9wn6d0hy22peqjg8dxeg7mt3g8wgzg0qcmgnw4",
     "docs/images/chart.svg": "chainq records --last 200 --format chart",
@@ -58,7 +57,6 @@ def output(command: str, *, color: bool = False) -> str:
                 "CHAINQ_URL": "demo:",
                 "CHAINQ_PAGER": "",
                 "FORCE_COLOR" if color else "NO_COLOR": "1",
-                "SOURCE_DATE_EPOCH": EPOCH,
             },
             stdin=subprocess.DEVNULL,
             stdout=its,

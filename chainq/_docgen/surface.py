@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import typer
 
-from chainq._docgen.values import Values, values_of
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.cli.commands import app
 from chainq.cli.help import MORE
@@ -38,7 +37,6 @@ class Param(NamedTuple):
     heading: str
     many: bool
     shown: str
-    values: Values
 
 
 class Command(NamedTuple):
@@ -114,10 +112,10 @@ def _examples(built: Any) -> tuple[str, ...]:
 def _params(command: str, built: Any, context: Any, kind: str) -> tuple[Param, ...]:
     own = type(context)(built, info_name=command, parent=context)
     params = [(param, param.get_help_record(own)) for param in built.get_params(own) if param.param_type_name == kind]
-    return tuple(_param(command, param, record[1].replace(MORE, " ")) for param, record in params if record)
+    return tuple(_param(param, record[1].replace(MORE, " ")) for param, record in params if record)
 
 
-def _param(command: str, param: Any, record: str) -> Param:
+def _param(param: Any, record: str) -> Param:
     text, extras = re.fullmatch(r"(.*?)\s*((?:\[[^][]*\]\s*)*)", record).groups()  # type: ignore[union-attr]
     option = param.param_type_name == "option"
     metavar = "" if option and param.is_flag else str(param.metavar or param.type.name.upper())
@@ -131,7 +129,6 @@ def _param(command: str, param: Any, record: str) -> Param:
         "Other" if not option or param.rich_help_panel is None else param.rich_help_panel,
         bool(repeated) or param.nargs == -1,
         plain if param.required else f"[{plain}]",
-        values_of(command, param, plain, text),
     )
 
 

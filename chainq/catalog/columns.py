@@ -1,10 +1,9 @@
-"""Finds the column that a name means, and the columns that a wrong name may have meant."""
+"""Finds the column that a name means, and lists those that there are."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from chainq.catalog.methods import Column, Kind
-from chainq.text.alike import alike
 
 _TRANSITION = ("id", "program", "function", "inputs[]", "outputs[]", "tpk", "tcm", "scm", "proof", "finalize")
 _ITEMS = {
@@ -81,52 +80,12 @@ def _nested(paths: Iterable[str]) -> list[str]:
     return [path for array in paths for path in members(array)]
 
 
-def meant(name: str, columns: Iterable[Column]) -> str:
-    """Return up to three columns that a name may mean, ` (did you mean a or b?)`; else the columns that there are."""
-    columns = tuple(columns)
+def instead(name: str, columns: Iterable[Column]) -> str:
+    """Return the columns in place of a name that is none of them: those of its object or array, else all."""
     paths = [column.path for column in columns]
     for array in paths:
-        inside = re.match(rf"{re.escape(array)}(\[[0-9]*\]\.?|\.)", name)
-        if inside and (known := list(members(array))):
-            rest = re.sub(r"\[[0-9]+\]", "[]", name[inside.end() :])
-            return _meant_member(f"{array}[].{rest}".removesuffix("."), known)
+        if re.match(rf"{re.escape(array)}[\[.]", name) and (known := list(members(array))):
+            return f"; {array}[] has {', '.join(path.removeprefix(f'{array}[].') for path in known)}"
     if group := [path for path in paths if path.startswith(f"{name}.")]:
         return f"; {name} has {', '.join(group)}"
-    found = _near(name, columns)
-    return f" (did you mean {' or '.join(found)}?)" if found else f"; the columns are {', '.join(paths)}"
-
-
-def _meant_member(name: str, known: list[str]) -> str:
-    """Return the same as `meant` for a member of an array's items; else what the object has that it is not in."""
-    lasts: dict[str, list[str]] = {}
-    if name in known:
-        return f" (did you mean {name}?)"
-    for path in known:
-        lasts.setdefault(path.rpartition(".")[2], []).append(path)
-    if near := alike(name.rpartition(".")[2], lasts):
-        return f" (did you mean {' or '.join(lasts[near[0]][:3])}?)"
-    while not any(path.startswith(f"{name}.") for path in known):
-        name = name.rpartition(".")[0] or name.partition("[]")[0] + "[]"
-    inside = (path[len(name) + 1 :].partition(".")[0] for path in known if path.startswith(f"{name}."))
-    return f"; {name} has {', '.join(dict.fromkeys(inside))}"
-
-
-def _near(name: str, columns: Sequence[Column]) -> list[str]:
-    """Return paths that are near: by their last part, else by likeness; case, `_` and `-` do not matter first."""
-    paths = [column.path for column in columns]
-    folded, (array, brackets, rest) = _folded(name), name.partition("[]")
-    for found in alike(array, paths) if brackets else ():
-        if known_column(f"{found}[]{rest}", columns):
-            return [f"{found}[]{rest}"]
-    nested = _nested(paths)
-    whole = [path for path in paths if _folded(path) == folded]
-    if ends := whole or [path for path in (*paths, *nested) if _folded(path).endswith(f".{folded}")]:
-        return ends[:3]
-    lasts, inside = ({path.rpartition(".")[2]: path for path in reversed(some)} for some in (paths, nested))
-    near = alike(name, paths, 3) or [lasts[found] for found in alike(name.rpartition(".")[2], lasts, 3)]
-    return near or [inside[found] for found in alike(name, inside, 1)]
-
-
-def _folded(name: str) -> str:
-    """Return a name without case, `_` and `-`, which tell `transactionId` from `transaction_id`."""
-    return re.sub("[-_]", "", name.lower())
+    return f"; the columns are {', '.join(paths)}"

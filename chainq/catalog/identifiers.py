@@ -36,35 +36,16 @@ def address(text: str) -> str:
 def coded(text: str, title: str, prefix: str = "", hint: str = "") -> str:
     """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
     if fault := bech32.fault(text, prefix):
-        raise UsageError(f"invalid {title} {quoted(text)}: {fault}", _with_prefix(text, prefix) or hint)
+        raise UsageError(f"invalid {title} {quoted(text)}: {fault}", hint)
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
-
-
-def _with_prefix(text: str, prefix: str) -> str:
-    """Return a hint with the right prefix if only the prefix is mistyped, as the checksum shows; empty if not."""
-    from chainq.catalog.kinds import PREFIXES
-
-    data = text.lower().rpartition("1")[2]
-    meant = [f"{head}1{data}" for head in ([prefix] if prefix else PREFIXES) if not bech32.fault(f"{head}1{data}")]
-    return f"did you mean {meant[0]}?" if meant else ""
 
 
 def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
         _check_kind(text, "program ID", "PROGRAM")
-        meant = with_network(text)
-        expected = "" if meant else ": expected a name such as credits.aleo"
-        raise UsageError(f"invalid program ID {quoted(text)}{expected}", meant)
+        raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo")
     return text
-
-
-def with_network(text: str) -> str:
-    """Return which program was meant by a name without `.aleo`, or without its dot; empty if none was."""
-    name = re.fullmatch(r"(?!(aleo|a[btus]|sr|record)1)[A-Za-z][A-Za-z0-9_]{0,30}", text)  # no ID that was cut short
-    without = text.removesuffix("aleo").rstrip("_")
-    dotted = f"{without}.aleo or " if without not in ("", text) else ""
-    return f"did you mean {dotted}{text}.aleo?" if name else ""
 
 
 def function(text: str) -> str:
@@ -84,9 +65,7 @@ def _check_kind(text: str, wanted: str, expected: str) -> None:
 def sendable(text: str) -> str:
     """Check that a request can carry the text: it is UTF-8, as an argument may not be, and holds no secret key."""
     if any(key in text for key in KEYS):
-        from chainq.catalog.kinds import TextKind
-
-        raise UsageError("invalid argument: it contains a secret key", TextKind.SECRET.hint)
+        raise UsageError("invalid argument: it contains a secret key")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -121,8 +100,7 @@ def url(text: str) -> str:
     if (bare := text.strip(_QUOTES)) != text:
         raise UsageError(f"invalid URL: {excerpt(mask_url(bare))} is in quotation marks", "remove them")
     if re.fullmatch(r"demo(:[0-9]*)?", text.strip("/").lower()):
-        sample = Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:")
-        raise UsageError(sample, _with_scheme(text))
+        raise UsageError(Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:"))
     try:
         parts = urlsplit(text)
         usable = _is_host(parts.hostname or "") and parts.port != 0
@@ -131,14 +109,12 @@ def url(text: str) -> str:
     # Some take a backslash for a slash, so that the host is another.
     wrong = next((character for character in text if character in " \\" or not character.isprintable()), "")
     if not usable or parts.scheme not in ("http", "https") or wrong:
-        meant = _with_scheme(text)
-        named = quoted(text) if meant else repr(excerpt(mask_url(text)))
+        named = repr(excerpt(mask_url(text)))
         if fault := _fault(text, wrong):
             raise UsageError(f"invalid URL {named}: {fault}")
         raise UsageError(
             f"invalid URL {named}: expected http://127.0.0.1:8545, https://host/path, demo:,"
-            " or the folder or URL of an export",
-            meant or "there is no folder of that name" * bool(re.fullmatch(r"[\w./-]+", text)),
+            " or the folder or URL of an export"
         )
     return text
 
@@ -155,23 +131,6 @@ def _fault(text: str, wrong: str) -> str:
     if wrong and text.startswith(("http://", "https://")):
         return f"it contains {'a space' if wrong == ' ' else ascii(wrong)}"
     return ""
-
-
-def _with_scheme(text: str) -> str:
-    """Return which URL a host without `http://`, with `http:/` or `htp://` stands for; empty for another text."""
-    from chainq.text.alike import alike
-
-    scheme, colon, rest = text.partition("://")
-    text = f"{near[0]}:/{rest}" if colon and (near := alike(scheme, ["https", "http"])) else text
-    found = re.fullmatch(r"(?:(https?)(?::/?|//))?([a-z0-9.-]+)(:[0-9]+)?(/.*)?", text)
-    if found is None:
-        return ""
-    scheme, host, port, path = found.groups(default="")
-    number = re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){3}", host)
-    if not (scheme or port or number or re.search(r"[a-z0-9]\.[a-z]{2,}$", host)):
-        return ""
-    meant = f"{scheme or ('http' if port or number else 'https')}://{host}{port}{path}"
-    return f"did you mean {meant}?" if mask_url(meant) == meant else ""
 
 
 def _is_host(name: str) -> bool:

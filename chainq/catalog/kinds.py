@@ -7,42 +7,33 @@ import re
 from enum import Enum
 
 from chainq.catalog.bech32 import ALPHABET, fault
-from chainq.errors import Phrase, UsageError
-from chainq.text.sanitize import KEYS, abridged, quoted
+from chainq.errors import UsageError
+from chainq.text.sanitize import KEYS, quoted
 
 
 class TextKind(Enum):
-    """A kind of text: its name with an article, and what to do with one, as a `Phrase` (`{}` is the text itself)."""
+    """A kind of text: its name with an article."""
 
-    def __init__(self, title: str, hint: str) -> None:
-        self.title, self.hint = title, hint
-
-    HEIGHT = (
-        "a height, or a row id",
-        "use chainq show {} or chainq block {} for a height; no command takes the row ids in the column id",
-    )
-    TRANSACTION = "a transaction ID", "use chainq show {} or chainq transaction {}"
-    ADDRESS = "an address", "use chainq show {} or chainq address-transactions {}"
-    PROGRAM = "a program ID", "use chainq show {} or chainq program-transactions {} FUNCTION"
-    FUNCTION = "a function of a program", "use chainq show {}"
-    BLOCK_HASH = "a block hash", "use chainq show {}, which looks for it in the newest blocks"
-    TRANSITION = (
-        "a transition ID",
-        "use chainq show {}, which looks for it in the newest blocks or an export",
-    )
-    RECORD = "the ciphertext of a record", "use chainq show {}, which looks for it in the newest blocks"
-    STATE_ROOT = "a state root", "the service has no method for it; chainq blocks shows those of blocks"
-    SIGNATURE = "a signature", "the service has no method for it"
-    CIPHERTEXT = "a ciphertext", "the service has no method for it"
-    FIELD = (
-        "a field or group element",
-        "the service has no method for it; if it is a tag, an export has what it spends: chainq show {} --url DEST",
-    )
-    SHORTENED = "shortened by a table", "use {trunc} there to see it whole"
-    SECRET = "a secret key", "owned and balance read a view key from a file; never pass a key as an argument"
+    HEIGHT = "a height, or a row id"
+    TRANSACTION = "a transaction ID"
+    ADDRESS = "an address"
+    PROGRAM = "a program ID"
+    FUNCTION = "a function of a program"
+    BLOCK_HASH = "a block hash"
+    TRANSITION = "a transition ID"
+    RECORD = "the ciphertext of a record"
+    STATE_ROOT = "a state root"
+    SIGNATURE = "a signature"
+    CIPHERTEXT = "a ciphertext"
+    FIELD = "a field or group element"
+    SHORTENED = "shortened by a table"
+    SECRET = "a secret key"  # noqa: S105  # a name
 
 
-WITH_SCREEN = {kind for kind in TextKind if kind.hint.startswith("use chainq show")}
+WITH_SCREEN = {
+    *(TextKind.HEIGHT, TextKind.TRANSACTION, TextKind.ADDRESS, TextKind.PROGRAM, TextKind.FUNCTION),
+    *(TextKind.BLOCK_HASH, TextKind.TRANSITION, TextKind.RECORD),
+}
 """What `chainq show` has a screen for."""
 PREFIXES = {
     "aleo": TextKind.ADDRESS,
@@ -89,15 +80,10 @@ def shown(text: str) -> str:
 
 
 def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
-    """Raise UsageError for a text of another kind than `expected`; `wanted` names the argument (`height`).
+    """Raise UsageError for a text of another kind than `expected`, which it names; `wanted` names the argument.
 
-    The message says what the text is and which command takes it. A text of no known kind passes: other checks know
-    better what is wrong with it.
+    A text of no known kind passes: other checks know better what is wrong with it.
     """
     kind = kind_of(text)
-    if kind is None or kind in expected:
-        return
-    repeated = abridged(text, 80)
-    raise UsageError(
-        f"invalid {wanted}{shown(text)}: this is {kind.title}", Phrase(kind.hint, repeated, repeated, trunc=False)
-    )
+    if kind is not None and kind not in expected:
+        raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.value}")

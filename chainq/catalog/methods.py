@@ -91,8 +91,7 @@ class Method(NamedTuple):
     path of the calls that pay fees, if these are elsewhere.
     `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
     real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
-    columns that chainq reads off a row if --columns names them. `left_out`: which calls are not listed, and where they
-    are; empty if all are.
+    columns that chainq reads off a row if --columns names them.
     """
 
     command: str
@@ -118,7 +117,6 @@ class Method(NamedTuple):
     condition: str = ""
     unlisted: tuple[Column, ...] = ()
     derived: tuple[Column, ...] = ()
-    left_out: str = ""
 
     @property
     def sent(self) -> tuple[Column, ...]:
@@ -392,7 +390,7 @@ METHODS = (
         command="full-blocks",
         name="getChainBlocks",
         group="Blocks",
-        purpose="full block content (header, authority, ratifications, transactions) for a height range",
+        purpose="full blocks of a height range, with transactions",
         params=(START, END),
         columns=FULL_BLOCK,
         example="chainq full-blocks --start 12345 --end 12346 --json",
@@ -431,7 +429,7 @@ METHODS = (
         command="program-transactions",
         name="chainTransactionsForProgram",
         group="Transactions",
-        purpose="transactions that call a program's function, once for each call",
+        purpose="transactions that call a function of a program",
         params=(
             Param("programId", "string", Role.PROGRAM, "program ID"),
             Param("functionName", "string", Role.FUNCTION, "function name"),
@@ -479,7 +477,7 @@ METHODS = (
         command="transitions",
         name="transitionsWithoutRecordInputs",
         group="Records",
-        purpose="transitions that have no record inputs, in a height range",
+        purpose="transitions without record inputs in a height range",
         params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "page size")),
         columns=TRANSITION,
         example="chainq transitions --last 50 --columns height,function_name,transaction_id",
@@ -494,15 +492,12 @@ METHODS = (
         derived=(
             Column(PROGRAM_ID, "string", Phrase("program ID, which chainq reads in program; only with {columns}")),
         ),
-        left_out=Phrase(
-            "transitions with record inputs are not listed here; {full_blocks()} and {program_transactions()} have them"
-        ),
     ),
     Method(
         command="address-transactions",
         name="getPublicTransactionsForAddress",
-        group="Addresses",
-        purpose="IDs of public transactions of an address in a height range",
+        group="Transactions",
+        purpose="IDs of the public transactions of an address",
         params=(
             Param("address", "string", Role.ADDRESS, "bech32, with the network's address prefix"),
             START,

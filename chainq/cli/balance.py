@@ -29,7 +29,6 @@ from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
 
-PUBLIC = "This is the private balance: the service has no method that shows the public balance of an account."
 _RESUMES = Phrase("with {checkpoint} a stopped run resumes", checkpoint="FILE")
 _HEADER = ("owner", "program", "token", "records", "received", "unspent records", "unspent")
 _TOKEN = 2  # its column; numbers follow
@@ -214,7 +213,7 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
     ]
     text = draw_texts(columns, scope.width or ENDLESS) if totals else b""
     below = f"; records before block {scope.start} are not counted" if scope.start else ""
-    ends = [*_without(totals, scope), f"{_as_of(book.as_of)}{below}", PUBLIC]
+    ends = [*_without(totals, scope), f"{_as_of(book.as_of)}{below}"]
     if scope.width:
         ends = [piece for line in ends for piece in wrap(line, max(scope.width, *map(len, line.split())))]
     return text + "".join(f"{line}\n" for line in ends).encode()

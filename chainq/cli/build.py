@@ -2,19 +2,19 @@
 
 import inspect
 from collections.abc import Callable
-from contextlib import suppress
+from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
-from typer._click.types import IntRange
 
 from chainq.cli.help import PlainCommand
 from chainq.cli.options import Declared, Group
 from chainq.errors import UsageError
-from chainq.text.sanitize import abridged
+from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, Parameter
+    from typer._click import Command
 
     from chainq.catalog.methods import Method
 
@@ -37,12 +37,12 @@ def build(
     lists. `declared`: the parameters of `options` that the command has; by default its own, then those of its groups.
     """
 
-    def command(**parsed: Any) -> None:
-        for option in built.params:
-            _check_number(option.opts[0], parsed[str(option.name)])
-        call(options(**parsed))
+    def command(context: typer.Context, **parsed: Any) -> None:
+        url, profile = (getattr(context.get_parameter_source(name), "name", "") for name in ("url", "profile"))
+        call(options(**parsed, profile_first=(url, profile) == ("ENVIRONMENT", "COMMANDLINE")))
 
-    command.__signature__ = inspect.Signature(declared or parameters(*options.__mro__))  # type: ignore[attr-defined]  # what Typer reads
+    own = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    command.__signature__ = inspect.Signature([own, *(declared or parameters(*options.__mro__))])  # type: ignore[attr-defined]  # what Typer reads
     lines = examples.splitlines()
     epilog = "".join((f"Example{'s' * (len(lines) > 1)}:\n", *(f"  {line}\n" for line in lines)))
     text = text or inspect.getdoc(options) or ""
@@ -54,26 +54,41 @@ def build(
     return built
 
 
-class _Whole(IntRange):
-    """A whole number with bounds, written as heights are: `1000`, `1_000`, `1K` or `1.5M`."""
+def number(name: str, kind: type[int] | type[float], low: float | None, high: float | None, text: str | float) -> float:
+    """Return the value of an option; whole numbers are written as heights are. Raises UsageError outside the bounds."""
+    from chainq.heights.bounds import HIGHEST, parse_height  # not before a command runs: help has no use for it
 
-    def convert(self, value: Any, param: "Parameter | None", ctx: "Context | None") -> Any:
-        if isinstance(value, str):
-            from chainq.heights.bounds import parse_height
+    if not isinstance(text, str):  # a default
+        return text
+    least, most = -HIGHEST if low is None else low, HIGHEST if high is None else high
+    try:
+        value = kind(text) if kind is float or text.startswith("-") else parse_height(text)
+        if least <= value <= most:
+            return value
+    except (UsageError, ValueError):
+        pass
+    sort = "whole number" if kind is int else "number"
+    raise UsageError(f"invalid {name} {quoted(text, 40)}: expected a {sort} from {least:g} to {most:.16g}")
 
-            with suppress(UsageError):  # the base class has the error, and takes numbers below 0
-                value = parse_height(value)
-        return super().convert(value, param, ctx)
+
+def _bounds(low: float | None, high: float | None) -> str:
+    """Return the bounds of a number in words; empty for none but 0.
+
+    >>> _bounds(1, 64), _bounds(0.01, None), _bounds(0, None)
+    ('1 to 64', 'at least 0.01', '')
+    """
+    return f"{low} to {high}" if high is not None else f"at least {low}" if low else ""
 
 
-def _check_number(name: str, value: object) -> None:
-    """Raise UsageError for a whole number that is higher than any height; options state lower bounds themselves."""
-    if type(value) is not int:
-        return
-    from chainq.heights.bounds import HIGHEST  # not before a command runs: help has no use for it
+def _completion(name: str) -> Callable[[typer.Context, str], list[str]]:
+    """Return what offers the values of a parameter to a shell."""
 
-    if abs(value) > HIGHEST:
-        raise UsageError(f"invalid {name} {abridged(str(value), 40)}: the highest number is {HIGHEST}")
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
+        from chainq.cli.complete import values
+
+        return values(str(context.info_name), name, incomplete)
+
+    return complete
 
 
 def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
@@ -88,8 +103,14 @@ def parameters(*groups: type[Group]) -> list[inspect.Parameter]:
 
 def parameter(name: str, kind: Any, declared: Declared) -> inspect.Parameter:
     """Return an attribute of that type as a parameter that Typer can read."""
-    info = declared.info
-    if kind in (int, int | None) and info.min is not None:
-        info.click_type = _Whole(info.min, info.max)
+    info = copy(declared.info)
+    if not getattr(info, "is_flag", None) and kind is not bool:
+        info.autocompletion = _completion(name)
+    whole = kind in (int, int | None)
+    if whole or info.min is not None:
+        base, low, high = (int if whole else float), info.min, info.max
+        info.parser, info.min, info.max = partial(number, (info.param_decls or [name])[0], base, low, high), None, None
+        bounds = _bounds(low, high)
+        info.help = f"{info.help}  [{bounds}]" if bounds else info.help
     annotation = Annotated[kind, info]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)

@@ -1,6 +1,5 @@
 """The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
-import sys
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
@@ -58,7 +57,7 @@ def _method_command(method: Method) -> "Command":
         options.MethodOptions,
         call,
         method.example,
-        f"{method.purpose[0].upper()}{method.purpose[1:]}.\n\nMethod: {method.name}. Limits: {method.limits}."
+        f"{method.purpose[0].upper()}{method.purpose[1:]}. Method: {method.name}.\n\nLimits: {method.limits}."
         f"{_filters(method)}{_computed(method)}",
         method,
         declared,
@@ -110,35 +109,17 @@ def _serve_command() -> "Command":
 
 
 class HelpOptions(options.Group):
-    """Show the help of the program, a command, an option or a topic."""
+    """Show the help of the program or of a command, as --help does."""
 
-    command: list[str] = options.argument(
-        "[TOPIC]...",
-        "A command, an option such as --since, a column, an environment variable, an exit code, or a topic; "
-        "chainq help topics lists them. Default: chainq itself.",
-        [],
-    )
+    command: str | None = options.argument("[COMMAND]", "The command. Default: chainq itself.", None)
 
 
 def _help_command() -> "Command":
     def call(given: HelpOptions) -> None:
-        words, program = [" ".join(given.command)], typer.main.get_command(app)
-        if words[0] and words[0] not in COMMANDS:
-            from chainq.cli import topic_phrases, topics
+        arguments = [given.command] if given.command else []
+        typer.main.get_command(app).main([*arguments, "--help"], prog_name="chainq", standalone_mode=False)
 
-            words, unknown = topic_phrases.found(words[0])
-            for word in unknown:
-                sys.stderr.write(f"chainq help: warning: {topics.unknown(word)}\n")
-        if len(words) == 1 and (not words[0] or words[0] in COMMANDS):
-            program.main([*filter(None, words), "--help"], prog_name="chainq", standalone_mode=False)
-            return
-        formatter = program.make_context("chainq", [], resilient_parsing=True).make_formatter()
-        topics.write_all(words, formatter)
-        print(formatter.getvalue(), end="")  # noqa: T201  # as --help
-
-    command = build("help", HelpOptions, call, "chainq help records\nchainq help since\nchainq help exit-codes")
-    command.ignore_unknown_options = True  # they are what help is asked for
-    return command
+    return build("help", HelpOptions, call, "chainq help records")
 
 
 def _version_command() -> "Command":
@@ -152,8 +133,8 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
     "owned": ("Records", "ownership rows that your view keys own", partial(_tool, "owned")),
     "balance": ("Records", "private balance of your view keys", partial(_tool, "balance")),
-    "show": ("Tools", "show a block, transaction, address or program on one screen", partial(_tool, "show")),
-    "export": ("Tools", "write Parquet partitions into a folder or an object store", partial(_tool, "export")),
+    "show": ("Tools", "show a block, transaction, address or program", partial(_tool, "show")),
+    "export": ("Tools", "write Parquet partitions into a folder or a bucket", partial(_tool, "export")),
     "sql": ("Tools", "query an export, or the last blocks, with SQL", partial(_tool, "sql")),
     "rpc": ("Tools", "call any method and print its result", partial(_tool, "rpc")),
     "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", partial(_tool, "doctor")),
@@ -162,7 +143,7 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     "profiles": ("Tools", "list the profiles in config.toml", partial(_tool, "profiles")),
     "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
     "completion": ("Tools", "print the completion script of a shell", partial(_tool, "completion")),
-    "help": ("Tools", "explain a command, option or topic; see help topics", _help_command),
+    "help": ("Tools", "show the help of a command", _help_command),
     "version": ("Tools", "print the version", _version_command),
 }
 COMMANDS = {name: (heading, purpose, cache(make)) for name, (heading, purpose, make) in _COMMANDS.items()}

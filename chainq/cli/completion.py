@@ -1,13 +1,15 @@
-"""`chainq completion SHELL`: prints the completion script of a shell.
+"""`chainq completion SHELL`: prints the completion script of a shell, which is Typer's own.
 
-The scripts hold a table that `chainq._docgen` writes, which is not installed, so they are files: a wheel has them in
-the package, beside those that it puts where shells look for them. Rejected: reading those; where they are depends on
-how chainq was installed.
+The script asks chainq itself at each Tab (`complete.py`). Rejected: a table of all options in a script, which saves the
+start of chainq, a tenth of a second, but needs a completion of our own in each shell.
 """
 
-from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+import typer.completion
 
 from chainq.errors import UsageError
 from chainq.sinks.open import open_sink
@@ -16,17 +18,34 @@ from chainq.text.sanitize import quoted
 if TYPE_CHECKING:
     from chainq.cli.tool_options import CompletionOptions
 
+VARIABLE = "_CHAINQ_COMPLETE"
+"""By which the script asks chainq, instead of running a command."""
 SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
+"""The shells, and the names of their scripts in `completions/`."""
+
+
+def script(shell: str) -> str:
+    """Return the script of a shell. Raises UsageError for a shell that has none."""
+    if shell not in SCRIPTS:
+        raise UsageError(f"unknown shell {quoted(shell)}: expected bash, zsh or fish")
+    make = vars(typer.completion)["get_completion_script"]
+    return f"{make(prog_name='chainq', complete_var=VARIABLE, shell=shell)}\n"
 
 
 def run(given: "CompletionOptions") -> None:
     """Print the script of a shell. Raises UsageError for a shell that has none."""
-    name = SCRIPTS.get(given.shell)
-    if name is None:
-        raise UsageError(f"unknown shell {quoted(given.shell)}: expected bash, zsh or fish")
-    package = files("chainq")
-    script = package / "completions" / name
-    if not script.is_file():  # not installed from a wheel: the project's folder has them
-        script = Path(str(package)).parent / "completions" / name
+    text = script(given.shell)
     with open_sink(None) as sink:
-        sink.write(script.read_bytes())
+        sink.write(text.encode())
+
+
+def answer() -> NoReturn:
+    """Print what may follow the words that the script names, and end the process."""
+    from chainq.cli.commands import app
+
+    vars(typer.completion)["completion_init"]()
+    with suppress(SystemExit):
+        typer.main.get_command(app).main([], prog_name="chainq", standalone_mode=False)
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(0)

@@ -23,8 +23,6 @@ from chainq.transport.base import ServiceOptions
 if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
 
-_OWN = "CHAINQ_"
-_VARIABLES = {"CHAINQ_URL", "CHAINQ_PROFILE", "CHAINQ_FORMAT"}  # often set: whether others are needs no catalogue
 _MOST_NAMED = 5  # profiles
 
 
@@ -61,43 +59,20 @@ def reporter(given: "ServiceFlags") -> Reporter:
     return Reporter(quiet=given.quiet, verbose=given.verbose)
 
 
-def open_service(
-    given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service, *, second: bool = False
-) -> Service:
-    """Return the service that options, environment and profile name, made by `make`. Raises UsageError.
-
-    `second`: of the run, which has warned of variables.
-    """
+def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service) -> Service:
+    """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     options = completed(given)
     if not options.url:
         missing = f"profile {options.profile!r} has no url" if options.profile else "no service URL"
         raise UsageError(missing, _ways_to_a_url(options))
-    for mistyped in () if second else _mistyped_variables():
-        reporter.warn(mistyped)
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 
-def _mistyped_variables() -> list[str]:
-    """Return one sentence for each variable that is none of chainq's but has nearly the name of one."""
-    unknown = {name for name in os.environ if name.startswith(_OWN)} - _VARIABLES
-    if not unknown:
-        return []
-    from chainq.cli.topics import VARIABLES
-    from chainq.text.alike import alike
-
-    known = {name.removeprefix(_OWN): name for name in VARIABLES if name.startswith(_OWN)}
-    return [
-        f"chainq has no variable {printable(name)}: did you mean {known[near]}?"
-        for name in sorted(unknown.difference(VARIABLES))
-        for near in alike(name.removeprefix(_OWN), known)
-    ]
-
-
 def _ways_to_a_url(options: ServiceOptions) -> str:
-    """Return how to name the service: variables that seem to be mistyped, profiles that exist, and other ways."""
+    """Return how to name the service: profiles that exist, and other ways."""
     from chainq.config import profiles
 
-    parts, settings, lake = _mistyped_variables(), profiles.read(), options.lake
+    parts, settings, lake = list[str](), profiles.read(), options.lake
     names = [shlex.quote(printable(name)) for name, one in settings.profiles.items() if one.url]
     if options.profile:
         table = f"[profiles.{printable(options.profile)}] in {settings.path}"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from chainq.errors import UsageError, exit_codes
 from chainq.text.width import NARROWEST, terminal_width
 
 if TYPE_CHECKING:
@@ -21,6 +20,46 @@ MAX_WIDTH = 100  # of the lines of help, in characters
 MORE = "\f"
 """Before what the manual pages and docs/reference.md say of an option, and help does not."""
 WIDEST_NAME = 30  # an option or command wider than this gets a line of its own
+FEW = 16  # options of a command whose help shows all of them
+COMMON = frozenset(
+    [
+        "start",
+        "end",
+        "last",
+        "since",
+        "limit",
+        "of_program",
+        "of_function",
+        "where",
+        "checkpoint",
+        "follow",
+        "format",
+        "columns",
+        "output",
+        "url",
+        "profile",
+        "reverse",
+        "view_key_file",
+        "decrypt",
+        "unspent",
+        "spent",
+        "watch",
+        "to",
+        "partition",
+        "repair",
+        "partial",
+        "witness",
+        "full",
+        "anchor",
+        "port",
+        "tip",
+        "now",
+        "sealed",
+        "fault",
+    ]
+)
+"""The parameters that `--help` shows of a command with many; `--help-all` shows all."""
+ALL = "--help-all"
 
 
 class _Described:
@@ -29,9 +68,14 @@ class _Described:
     help: str | None
     epilog: str | None
 
+    @property
+    def complete(self) -> bool:
+        """Whether help shows all options and paragraphs."""
+        return True
+
     def format_help_text(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write what it does, and examples."""
-        for paragraph in (self.help or "").split("\n\n"):
+        for paragraph in (self.help or "").split("\n\n")[: None if self.complete else 1]:
             formatter.write_paragraph()
             with formatter.indentation():
                 wrapped(formatter, " ".join(paragraph.split()))
@@ -42,21 +86,25 @@ class PlainCommand(_Described, TyperCommand):
     """A command with its options under the headings of their groups; `listed` has the columns to list after them."""
 
     listed: "Method | None" = None
+    everything = False
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Parse the command line. A range that counts back from the tip, such as `-100:`, is not taken for options."""
         ctx.terminal_width = _width()
+        if ALL in args:
+            self.everything, args = True, ["--help"]
         # Rejected: to let the parser pass on what it does not know, which would hide a misspelt option.
         places = [place for place, word in enumerate(args) if re.fullmatch(r"-[0-9][0-9_.KkMm]*:\S*", word)]
         if places:
             from chainq.heights.bounds import MINUS
 
             args = [MINUS + word[1:] if place in places else word for place, word in enumerate(args)]
-        rest = super().parse_args(ctx, args)
-        url, profile = (getattr(ctx.get_parameter_source(name), "name", "") for name in ("url", "profile"))
-        if (url, profile) == ("ENVIRONMENT", "COMMANDLINE"):
-            ctx.params["profile_first"] = True
-        return rest
+        return super().parse_args(ctx, args)
+
+    @property
+    def complete(self) -> bool:
+        """Whether help shows all options and paragraphs."""
+        return self.everything or len(self.params) <= FEW
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """Return the parts of the usage line after the command: options, then the arguments by their plain names."""
@@ -66,7 +114,9 @@ class PlainCommand(_Described, TyperCommand):
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write arguments and options, a section for each group."""
         rows = []
-        for param in self.get_params(ctx):
+        for param in self.params:
+            if not (self.complete or param.name in COMMON or param.param_type_name == "argument"):
+                continue
             if record := param.get_help_record(ctx):
                 default = "Arguments" if param.param_type_name == "argument" else "Options"
                 heading = getattr(param, "rich_help_panel", None) or default
@@ -74,8 +124,11 @@ class PlainCommand(_Described, TyperCommand):
         sections(formatter, rows)
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the names of the columns."""
-        if self.listed:
+        """Write the names of the columns, or where they are."""
+        if not self.everything:
+            formatter.write_paragraph()
+            wrapped(formatter, f"chainq {self.name} {ALL} shows every option.")
+        elif self.listed:
             with formatter.section(f"Columns (*: shown {self.listed.starred})"):
                 wrapped(formatter, " ".join(f"{one.path}{'*' * bool(one.brief)}" for one in self.listed.columns))
 
@@ -88,10 +141,14 @@ class PlainGroup(_Described, TyperGroup):
 
     catalogue: Mapping[str, tuple[str, str, Callable[[], "Command"]]] = {}
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(self.catalogue)  # type: ignore[assignment]  # only their names, from which Typer suggests one
+
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Parse the command line; words after the option for help are those of the command for it."""
+        """Parse the command line."""
         ctx.terminal_width = _width()
-        return super().parse_args(ctx, ["help", *args[1:]] if args[1:] and args[0] in ctx.help_option_names else args)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, _ctx: "Context") -> list[str]:
         """Return the names of all commands, in the order of the catalogue."""
@@ -102,37 +159,25 @@ class PlainGroup(_Described, TyperGroup):
         entry = self.catalogue.get(cmd_name)
         return entry[2]() if entry else None
 
-    def resolve_command(self, ctx: "Context", args: list[str]) -> "tuple[str | None, Command | None, list[str]]":
-        """Find the command. Raises UsageError with the one that was most likely meant."""
-        name = args[0]
-        if name not in self.catalogue and not name.startswith("-") and not ctx.resilient_parsing:
-            from chainq.catalog.kinds import shown
-            from chainq.cli.guesses import guess
-
-            raise UsageError(f"unknown command{shown(name)}", guess(name, self.catalogue, args[1:]))
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the commands under their headings, without building them."""
         width = max(map(len, self.catalogue))
         rows = ((heading, name.ljust(width), purpose) for name, (heading, purpose, _) in self.catalogue.items())
         sections(formatter, rows)
 
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the commands alone: the last line names the options."""
+        self.format_commands(ctx, formatter)
+
     def format_epilog(self, _ctx: Any, formatter: "HelpFormatter") -> None:
-        """Write the exit codes."""
-        write_exit_codes(formatter)
+        """Write what shows more."""
+        formatter.write_paragraph()
+        wrapped(formatter, "chainq COMMAND --help explains a command; man chainq has the exit codes.")
 
 
 def _width() -> int:
     """Return how wide help is, in characters."""
     return max(min(terminal_width(), MAX_WIDTH), NARROWEST) - 2
-
-
-def write_exit_codes(formatter: "HelpFormatter") -> None:
-    """Write the exit codes and their meanings under a heading."""
-    codes = exit_codes()
-    width = max(map(len, codes))
-    sections(formatter, (("Exit codes", code.rjust(width), meaning) for code, meaning in codes.items()))
 
 
 def notes_in_words(text: str) -> str:

@@ -45,11 +45,6 @@ def _inside(column: Column) -> Iterable[str]:
     return [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
 
 
-def columns_by_command() -> dict[str, tuple[Column, ...]]:
-    """Return all columns of each command, also those that only its table has."""
-    return {command: (*method.selectable, *_of_tables(method)) for command, method in _methods().items()}
-
-
 def _methods() -> dict[str, Method]:
     """Return what describes the rows of each command that has columns."""
     return {**BY_COMMAND, COMMAND: listed(), FINDINGS.command: FINDINGS}

@@ -4,20 +4,18 @@ import errno
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from itertools import pairwise
+from typing import NoReturn
 
 import typer
 
 from chainq.cli import log
 from chainq.cli.commands import app
-from chainq.cli.help import PlainGroup, bounds_in_words
+from chainq.cli.help import PlainGroup
 from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
-from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url, quoted
+from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url
 from chainq.text.spelling import options_in, spelled
-
-if TYPE_CHECKING:
-    from typer._click import Context
 
 _OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
@@ -26,6 +24,7 @@ _KEYS = {
     VIEW_KEY: "use --view-key-file of owned or balance, and consider this key exposed",
 }
 _LONGEST = 5000  # characters of a message: a path of the system has up to 4096
+_LONGEST_OF_TYPER = 400  # of one that repeats arguments whole
 
 
 def main() -> NoReturn:
@@ -52,7 +51,7 @@ def main() -> NoReturn:
         _complain(arguments, _advised(arguments, error), error)
         code = error.exit_code
     except typer.TyperException as error:
-        _complain(arguments, _usage(error, arguments), error)
+        _complain(arguments, abridged(_without_secrets(_usage(error), arguments), _LONGEST_OF_TYPER), error)
         code = ExitCode.USAGE
     except Exception as error:
         if limit := _limit(error):
@@ -82,8 +81,6 @@ def _flush() -> None:
 def _advised(arguments: list[str], error: ChainqError) -> str:
     """Return the text of an error, without the parts of its hint that name options which only other, unnamed commands
     have."""
-    if isinstance(error, UsageError) and (mistyped := _mistyped(arguments)):
-        return mistyped
     named = options_in(error.hint)
     if not named or arguments[0] not in PlainGroup.catalogue:
         return str(error)
@@ -145,115 +142,31 @@ def _unwritten() -> bool:
     return False
 
 
-def _mistyped(arguments: list[str]) -> str:
-    from chainq.cli.mistyped import advice
-
-    return advice(arguments)
-
-
-def _usage(error: typer.TyperException, arguments: list[str]) -> str:
-    """Return what Typer finds wrong with the command line, in the words of all other messages."""
-    if mistyped := _mistyped(arguments):
-        return mistyped
-    option = getattr(error, "option_name", "")
-    if re.fullmatch(r"-[0-9]", option):
-        command = getattr(getattr(error, "ctx", None), "command", None)
-        names = {param.name for param in command.params} if command else set()
-        ranges = "-N:, or " * ("heights" in names)  # as an argument
-        hint = f"for the last N blocks use {ranges}--last N{'' if 'start' in names else ' with blocks or records'}"
-        value = next((one for one in arguments if one.startswith(option)), option)
-        return f"invalid height {quoted(value)}: negative numbers are not allowed here; {hint}"
-    message = abridged(error.format_message().rstrip("."), 400)  # the expressions below take long for long ones
-    if message.startswith("No such option"):
-        if (command := _command_of(option, arguments)) is not None:
-            return f"options follow the command: {_in_order(command, arguments)}"
-        from chainq.cli.guesses import guess_option
-
-        context = getattr(error, "ctx", None)
-        return f"unknown option {abridged(option, 80)}; {guess_option(option, context and context.command, arguments)}"
-    problem, colon, value = bounds_in_words(message).partition(": ")
-    if extra := re.fullmatch(r"Got unexpected extra argument\(?s?\)? \((.*)\)", problem):
-        words = (mask_url(word) if "://" in word else word for word in extra[1].split(" "))
-        problem = f"unexpected argument{'s' * (' ' in extra[1])} {' '.join(words)}"
-    problem = problem.replace("Invalid value for", "invalid").replace("'", "")
-    value = re.sub(r"valid (int|integer|float)( range)?$", "valid number", value)
-    bounds = re.search(r" is not (from|at least) ", value)
-    hint = _argument_hint(error, arguments) or _digits(error, value) or ("" if bounds else "see --help")
-    return sentences(*filter(None, (f"{problem[:1].lower()}{problem[1:]}{colon}{value}", hint)))
+def _usage(error: typer.TyperException) -> str:
+    """Return what Typer finds wrong with the command line."""
+    if getattr(error, "option_name", "")[1:].isdecimal():
+        return "invalid height: negative numbers are not allowed here; for the last N blocks use --last N"
+    message = error.format_message().rstrip(".")
+    return f"{message[:1].lower()}{message[1:]}"
 
 
-def _argument_hint(error: typer.TyperException, arguments: list[str]) -> str:
-    """Return how a range, a function, a shell or a file of keys is written instead; empty for other errors."""
-    if "FUNCTION" in error.format_message():
-        from chainq.catalog.kinds import TextKind, kind_of
-
-        kinds = {kind_of(word): word for word in arguments}
-        if joined := kinds.get(TextKind.FUNCTION):
-            return f"use a space: {joined.replace('/', ' ')}"
-        return f"chainq show {kinds.get(TextKind.PROGRAM, 'PROGRAM')} lists the functions"
-    if "SHELL" in error.format_message():
-        return "expected bash, zsh or fish"
-    if "HEIGHT" in error.format_message():
-        from chainq.cli.query import A_HEIGHT
-
-        return A_HEIGHT
-    if "--to" in error.format_message():
-        return "--to is a folder, or the URL of an object store"
-    context: Context | None = getattr(error, "ctx", None)
-    if error.format_message().startswith("Missing argument") and context:
-        example = re.search("chainq .*", context.command.epilog or "")
-        return f"such as: {example[0]}" if example else ""
-    extra = re.search(r"unexpected extra argument.* \((.+)\)", error.format_message())
-    if not extra or not context:
-        return ""
-    from chainq.cli.extra_words import advice
-
-    taken = context.params
-    first = taken.get("program") or taken.get("address")
-    return advice(arguments[0], taken.get("range"), extra[1].split(), columns=taken.get("columns"), first=first)
-
-
-def _digits(error: typer.TyperException, value: str) -> str:
-    """Return how a number is written that has a unit of time or commas; empty for other errors."""
-    if getattr(getattr(error, "param", None), "metavar", "") == "SECONDS":
-        found = re.match(r"'([0-9]{1,9})(s|m|h)' is not a valid number", value)
-        return f"use {int(found[1]) * {'s': 1, 'm': 60, 'h': 3600}[found[2]]}, in seconds" if found else ""
-    from chainq.heights.bounds import meant_number
-
-    found = re.match(r"'([0-9,]+)' is not a valid number", value)
-    return meant_number(found[1]) if found else ""
-
-
-def _command_of(option: str, arguments: list[str]) -> str | None:
-    """Return the command that an option before it belongs to, COMMAND for no command; None if it belongs to none."""
-    if not arguments[0].startswith("-"):
-        return None
-    name = next((word for word in arguments if word in PlainGroup.catalogue), None)
-    built = PlainGroup.catalogue[name or "records"][2]()
-    known = any(option in (*param.opts, *param.secondary_opts) for param in built.params)
-    return (name or "COMMAND") if known else None
-
-
-def _in_order(command: str, arguments: list[str]) -> str:
-    """Return the command line with the options that are before the command behind it; secrets are masked."""
-    from itertools import pairwise
-    from shlex import quote
-
-    def masked(before: str, word: str) -> str:
-        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        if "--header" in (before, option):
-            return f"{option}{equals}***" if value else word
-        return option + equals + (quote(mask_url(value) if "://" in value else value) if value else "")
-
-    at = arguments.index(command) if command in arguments else len(arguments)
-    words = [command, *arguments[at + 1 :], *arguments[:at]]
-    return abridged(" ".join(["chainq", *(masked(*pair) for pair in pairwise(["", *words]))]), 400)
+def _without_secrets(message: str, arguments: list[str]) -> str:
+    """Return a message without secrets of the command line: those in URLs, and a header that lacks its quotes."""
+    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    in_header = False
+    for before, word in pairwise(["", *words]):
+        in_header = not word.startswith("-") and (in_header or (before == "--header" and word.endswith(":")))
+        if in_header or "://" in word:
+            hidden = "***" if in_header else mask_url(word)
+            message = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", hidden.replace("\\", r"\\"), message)
+    return message
 
 
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
-    parts = abridged(sentences(*map(spelled, [message, *getattr(error, "__notes__", [])])), _LONGEST)
+    said = sentences(*map(spelled, [_without_secrets(spelled(message), arguments), *getattr(error, "__notes__", [])]))
+    parts = abridged(said, _LONGEST)
     parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:
         log.write("error", f"chainq{command}: {' '.join(parts.split())}")

@@ -230,14 +230,6 @@ class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
     max_age: str | None = option("AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.")
 
 
-class ColorOptions(Group, heading=OUTPUT):
-    """Colors, for all commands that use them."""
-
-    color: str = option(
-        "auto|always|never", "When to use colors.\fauto: on a terminal, unless NO_COLOR is set.", "auto"
-    )
-
-
 def output_format(*, chart: bool) -> Any:
     """Declare `--format`. `chart`: the rows of the command have heights, which a chart needs."""
     return option(
@@ -250,7 +242,7 @@ def output_format(*, chart: bool) -> Any:
     )
 
 
-class OutputOptions(ColorOptions, heading=OUTPUT):
+class OutputOptions(Group, heading=OUTPUT):
     """What is written, and where to."""
 
     format: str | None = output_format(chart=True)
@@ -389,7 +381,6 @@ class MethodOptions(
     OutputOptions,
     FlattenOptions,
     ReceiptOptions,
-    ColorOptions,
     DetailOptions,
     ServiceFlags,
     LakeOptions,

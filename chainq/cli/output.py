@@ -3,10 +3,10 @@
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.identifiers import STORES
 from chainq.catalog.methods import (
     DETAILED_REFERENCE,
     METHODS,
@@ -34,13 +34,7 @@ NO_CHECK = "--no-check skips this check"
 ALL = ("all", "*")
 """What `--columns` takes for every column."""
 BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
-_COMPRESSORS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bzip2", ".zip": "zip"}
 _WITH_HEADER = ("csv", "tsv")
-_SHEETS = (".xlsx", ".xls", ".ods")
-_DOCUMENTS = (".html", ".htm", ".md", ".pdf", ".docx")
-_PICTURES = (".svg", ".png", ".jpg", ".jpeg", ".gif")
-_ASKED_FOR = {**dict.fromkeys(_SHEETS, "csv"), **dict.fromkeys(_PICTURES, "chart")}
-"""The format that is probably meant by such an extension."""
 
 
 class OutputSettings(NamedTuple):
@@ -111,56 +105,10 @@ class OutputSettings(NamedTuple):
             name = printable(str(receipt_path(self.file)))
             more = "" if receipt is None else ", or add --receipt"
             warn(f"{name} is of the file that this run replaces; delete it{more}")
-        extension, name = self.file.suffix, str(self.file)
-        if name in registry.BUILT_IN and not self.stated:
-            warn(f"the file {name} contains {self.format}; for the format use --format {name}")
-        if _unwritable(self.file) and extension.lower() != ".md":  # a table may be part of a text
-            reason, instead = self._instead(self.file)
-            warn(f"{self.file} contains {self.format}{reason}; {instead}")
-            return
-        if extension and not self.stated and extension.lower() not in registry.EXTENSIONS:
-            known = ", ".join(registry.EXTENSIONS)
-            warn(f"{self.file} contains {self.format}: the extension {extension} selects no format ({known} do)")
+        extension = self.file.suffix
         expected = registry.EXTENSIONS.get(extension.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):
             warn(f"{self.file} contains {self.format}, but its extension is {extension}")
-
-    def _instead(self, file: Path) -> tuple[str, str]:
-        """Return why a file has not the format of its extension, of a compressed one, say, and what to do."""
-        extension = file.suffix.lower()
-        instead = _instead(file, self.format, binary=self.can.binary)
-        if extension not in _COMPRESSORS:
-            if self.format != _ASKED_FOR.get(extension):  # another than `instead` offers
-                suffix = next((one for one, name in registry.EXTENSIONS.items() if name == self.format), ".txt")
-                instead = f"use -o {printable(str(file.with_suffix(suffix)))}"
-            return f": {_writes_no(file)}", instead
-        if instead.startswith("use -o"):
-            return f", and is not compressed with {_COMPRESSORS[extension]}", instead
-        return " that is not compressed", instead
-
-
-def _unwritable(file: Path | None) -> bool:
-    """Return whether the extension promises what chainq never writes: a compressed file, a spreadsheet, a picture."""
-    return file is not None and file.suffix.lower() in (*_COMPRESSORS, *_SHEETS, *_DOCUMENTS, *_PICTURES)
-
-
-def _writes_no(file: Path) -> str:
-    return f"chainq writes no {printable(file.suffix.lower())} files"
-
-
-def _instead(file: Path, format_name: str, *, binary: bool) -> str:
-    """Return what to do for such a file of rows that would have that format, a `binary` one or not."""
-    extension, stem = file.suffix.lower(), printable(str(file.with_suffix("")))
-    if extension in _SHEETS:
-        return f"use -o {stem}.csv, which spreadsheets open"
-    if extension in _DOCUMENTS:
-        return f"use -o {stem}.csv, or --table -o {stem}.txt to read it"
-    if extension in _PICTURES:
-        return f"use --format chart -o {stem}.txt, which draws with characters"
-    name = registry.EXTENSIONS.get(file.with_suffix("").suffix.lower(), format_name)
-    if binary or name == "parquet" or extension == ".zip":  # zip(1) would name the file in the archive `-`
-        return f"use -o {stem}" + ("" if file.with_suffix("").suffix else f".{name}")
-    return f"use --format {name} | {_COMPRESSORS[extension]} > {stem}{printable(file.suffix)}"
 
 
 def settings(
@@ -177,7 +125,7 @@ def settings(
 
     `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `details`: a table
     has columns of lookups; `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the
-    format cannot do that, and for a file of another kind (`.gz`, `.xlsx`, `.svg`) if no option states the format.
+    format cannot do that.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:
@@ -186,8 +134,6 @@ def settings(
     file = file_of(given)
     stated = _stated_format(given)
     name = format_name(given)
-    if stated is None and file is not None and _unwritable(file):
-        raise UsageError(_writes_no(file), _instead(file, name, binary=False))
     make = registry.load(name)
     can = capabilities(make)
     shown_once = appended and on_terminal(file)
@@ -227,7 +173,7 @@ def settings(
         flatten=flatten and name == "jsonl",
         terminal=on_terminal(file),
         width=terminal_width(),
-        color=use_color(given.color, terminal=on_terminal(file)),
+        color=use_color(terminal=on_terminal(file)),
         abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
         detailed=detailed,
         spelled=spelled,
@@ -256,18 +202,26 @@ def file_of(given: "OutputOptions") -> Path | None:
         raise OutputError(f"cannot write {printable(name)}: the name of a folder, expected that of a file")
     if descriptor_of(file) == 1:
         return None
-    from chainq.cli import overwrites
-
-    overwrites.check(file, given)
+    _check_unread(file, given)
     return file
+
+
+def _check_unread(file: Path, given: "OutputOptions") -> None:
+    """Raise UsageError if an option or argument names the same file to be read; other links to it count."""
+    named: list[Any] = [getattr(given, name, None) for name in ("range", "url", "lake", "cert")]
+    for several in ("words", "keys", "view_key_file"):
+        named += getattr(given, several, None) or ()
+    for name in filter(None, named):
+        with suppress(OSError, ValueError):  # no such file, or a name that is too long
+            if file.samefile(name):
+                raise UsageError(f"the output {printable(str(file))} is a file that this command reads")
 
 
 def check_name(option: str, name: str) -> None:
     """Raise UsageError for a URL in place of the name of a file."""
-    if url := re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", name):  # a Path has one slash left
-        stores = "chainq export --to takes the URL of an object store" if url[1].lower() in STORES else ""
+    if re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", name):  # a Path has one slash left
         masked = mask_url(re.sub(":/+", "://", name, count=1))
-        raise UsageError(f"invalid {option} {quoted(masked)}: expected the name of a file", stores)
+        raise UsageError(f"invalid {option} {quoted(masked)}: expected the name of a file")
 
 
 def format_name(given: "OutputOptions") -> str:
@@ -328,15 +282,8 @@ def on_terminal(file: Path | None) -> bool:
     return file is None and os.isatty(1)
 
 
-def use_color(wanted: str, *, terminal: bool) -> bool:
-    """Return whether to use colors: as `--color` says, else NO_COLOR, else FORCE_COLOR, else on a terminal.
-
-    Raises UsageError for a value that `--color` does not take.
-    """
-    if wanted not in ("auto", "always", "never"):
-        raise UsageError(f"invalid --color {quoted(wanted)}: expected auto, always or never")
-    if wanted != "auto":
-        return wanted == "always"
+def use_color(*, terminal: bool) -> bool:
+    """Return whether to use colors: as NO_COLOR says, else FORCE_COLOR, else on a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
@@ -372,22 +319,13 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
 
 
 def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageError:
-    """Return the error for columns that the catalogue lacks: each with what was meant, or with those that there are."""
-    from chainq.catalog.columns import meant
+    """Return the error for columns that the catalogue lacks: with those that there are."""
+    from chainq.catalog.columns import instead
 
     if columns == REFERENCE and names[0] in (column.path for column in DETAILED_REFERENCE):
         return UsageError(
             f"column {names[0]} is only in the table without --columns",
             "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
         )
-    words = [word for word in re.split(r"[\s;|]+", names[0]) if word]
-    if len(words) > 1 and not {*words}.isdisjoint(column.path for column in columns):
-        return UsageError(f"unknown column {quoted(names[0])}", f"separate columns with commas: {','.join(words)}")
-    meanings = {
-        name: " (did you mean all?)" if name.lower() == "all" else meant(name.removesuffix(".*"), columns)
-        for name in names
-    }
-    guessed = [f"{quoted(name)}{text}" for name, text in meanings.items() if text.startswith(" (")]
-    others = [name for name, text in meanings.items() if not text.startswith(" (")]
-    listed = [", ".join(map(quoted, others)) + meanings[others[-1]]] if others else []
-    return UsageError(f"unknown column{'s' * (len(names) > 1)} {', '.join([*guessed, *listed])}", hint)
+    named = f"unknown column{'s' * (len(names) > 1)} {', '.join(map(quoted, names))}"
+    return UsageError(named + instead(names[0], columns), hint)

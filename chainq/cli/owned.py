@@ -70,10 +70,7 @@ def _key_files(given: OwnedOptions) -> list[str]:
         (ranges if is_range(word) or is_url(word) else files).append(word)
     given.range, given.keys = ranges[0] if ranges else None, files
     if extra := ranges[1:]:
-        from chainq.cli.extra_words import advice
-
-        hint = advice(COMMAND, given.range, extra, columns=given.columns)
-        raise UsageError(f"unexpected argument {' '.join(extra)}", hint)
+        raise UsageError(f"unexpected argument {' '.join(extra)}")
     return files
 
 

@@ -44,18 +44,8 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
     check = not given.no_check
     if given.newest and given.page is not None:
         raise UsageError("--newest cannot be combined with --page")
-    if given.columns and given.range in {column.path for column in method.selectable}:
-        from chainq.cli.extra_words import with_commas
-
-        raise UsageError(f"unexpected argument {given.range}", with_commas([*given.columns, given.range]))
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
-    try:
-        values = {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)}
-    except UsageError as error:
-        from chainq.cli.extra_words import in_order
-
-        error.hint = in_order(method.command, given) or error.hint
-        raise
+    values = {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)}
     return Query(
         method,
         values,
@@ -207,7 +197,7 @@ def check_one_page(method: Method, heights: HeightRange) -> None:
 def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":
     """Return the condition of the filter options, None without any. Raises UsageError."""
     programs, functions = (
-        [_filter(role, word, method, check) for word in words or ()]
+        [_checked(role, word, check) for word in words or ()]
         for role, words in ((Role.PROGRAM, given.of_program), (Role.FUNCTION, given.of_function))
     )
     if not (given.where or programs or functions):
@@ -218,30 +208,6 @@ def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None
         return Where(method, given.where or (), programs, functions, check=check)
     except UsageError as error:
         error.hint = NO_CHECK if "unknown field" in error.message else ""
-        if given.where and re.fullmatch(r"[\w.\[\]]+", given.where[-1]) and not error.hint:
-            error.hint = f"a shell takes < and > for itself: quote the condition, --where '{given.where[-1]} > VALUE'"
-        raise
-
-
-def _filter(role: Role, word: str, method: Method, check: bool) -> str:
-    """Return the value of `--program` or `--function`. Raises UsageError, which says how both or several are stated."""
-    try:
-        return _checked(role, word, check)
-    except UsageError as error:
-        from chainq.catalog.kinds import TextKind, kind_of
-
-        option = role.value
-        names = [name.strip() for name in word.split(",")]
-        if kind_of(word) is TextKind.FUNCTION:
-            program, _, function = word.partition("/")
-            error.hint = f"use --program {program} --function {function}"
-        elif len(names) > 1 and all(re.fullmatch(r"[\w.]+", name) for name in names):
-            error.hint = f"repeat the option: {' '.join(f'--{option} {name}' for name in names)}"
-        elif "*" in word and re.fullmatch(r"[\w.*]*\w[\w.*]*", word):
-            pattern = "^" + word.replace(".", r"\.").replace("*", ".*") + "$"
-            pattern = pattern.removeprefix("^.*").removesuffix(".*$")
-            paths = (called[role is Role.FUNCTION] for called in method.called)
-            error.hint = f"for all that match use --where '{' or '.join(f'{path} ~ {pattern}' for path in paths)}'"
         raise
 
 

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import cached_property
 
@@ -182,19 +182,6 @@ class Reporter(Progress):
     def waits(self, seconds: float, words: str) -> None:
         """Show that the run waits for so long, after words such as `next poll in`."""
         self._progress.waits(seconds, words)
-
-    def say_filtered(self, limit: int | None, hint: Callable[[], str]) -> None:
-        """Say how many rows a filter read, and how many passed; `limit`: with so many the run ended.
-
-        `hint` returns why none passed, if that is known.
-        """
-        from chainq.text.humanize import counted
-
-        read, passed = counted(self.filtered[0], "row"), self.filtered[1]
-        why = "" if passed else hint()
-        until = " until" if passed == limit else ","
-        say = self.note if self.filtered[0] else self.remark  # of nothing, a job that runs every minute need not hear
-        say(f"{read} read{until} {passed:,} passed the filter" + ("; " + why if why else ""))
 
     def beside(self, sink: Sink) -> Output:
         """Return what writes to the sink, with no bar meanwhile if both are on one terminal, also behind a pipe."""

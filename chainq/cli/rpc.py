@@ -37,14 +37,10 @@ def run(given: "RpcOptions") -> None:
             compact = raw_json.compact(text.strip().encode())
         except (ValueError, RecursionError) as error:
             hint = """expected a JSON object or array such as '{"start": 0, "end": 5}'"""
-            if name.startswith(("{", "[")):
-                from chainq.cli.extra_words import swapped
-
-                hint = swapped("rpc", name, text)
             raise UsageError(f"invalid parameters: {_fault(str(error), text.strip().encode())}", hint) from None
         sent = msgspec.Raw(compact)
     options, terminal = connect.service_options(given), on_terminal(None)
-    color = use_color(given.color, terminal=terminal)
+    color = use_color(terminal=terminal)
     reporter = connect.reporter(given)
     with connect.open_service(options, reporter) as service, open_sink(None, pager=reporter.warn) as sink:
         if given.dry_run:
@@ -55,7 +51,7 @@ def run(given: "RpcOptions") -> None:
         except ServiceError as error:
             if is_misunderstood(error.code, error.message):
                 doctor = "chainq doctor shows which methods and dialect the server has"
-                error.hint = _other_names(name) or _near(name) or doctor
+                error.hint = _other_names(name) or doctor
             elif error.code == _INVALID_PARAMS:
                 error.hint = _parameters(name)
             raise
@@ -103,15 +99,3 @@ def _other_names(name: str) -> str:
             here = " and ".join(dialect for dialect, other in names.items() if other == name)
             return f"{name} is a method of the dialect {here}; it is {others} (chainq {method.command} takes both)"
     return ""
-
-
-def _near(name: str) -> str:
-    """Return which method may be meant by a name that no dialect has, such as that of a command; empty if none is."""
-    from chainq.text.alike import alike
-
-    wires = {method.command: [dialect.wire(method).name for dialect in DIALECTS.values()] for method in METHODS}
-    known = {wire for names in wires.values() for wire in names}
-    if name in known:
-        return ""
-    meant = list(dict.fromkeys(wires.get(name, ()))) or alike(name, sorted(known))
-    return f"did you mean {' or '.join(meant)}?" if meant else ""

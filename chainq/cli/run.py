@@ -90,7 +90,7 @@ def run(
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
-            stack.callback(_say_filtered, query.where, query.limit, settings, reporter)
+            stack.callback(_warn_unseen, query.where, settings, reporter)
         if resume is not None:
             from chainq.resume import follow
 
@@ -136,14 +136,10 @@ def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:
     return facts.behind(first, tip + 1, single.read.start, single.query.bounds, incremental=incremental)
 
 
-def _say_filtered(where: "Where", limit: int | None, settings: OutputSettings, reporter: Reporter) -> None:
-    """Say what the filter did, and of which fields there were none, unless nobody reads on or no row came."""
-    error = sys.exception()
+def _warn_unseen(where: "Where", settings: OutputSettings, reporter: Reporter) -> None:
+    """Warn of the fields of a filter that no row had, unless nobody reads on or no row came."""
     read, passed = reporter.filtered
-    if error is not None and (not read or isinstance(error, PipeClosed)):
-        return
-    reporter.say_filtered(limit, where.hint)
-    if read and where.unseen:
+    if where.unseen and read and not isinstance(sys.exception(), PipeClosed):
         from chainq.formats.absent import no_row_has
 
         warned = [column.path for column in settings.named if passed]  # by their writer

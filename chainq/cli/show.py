@@ -38,7 +38,6 @@ def run(given: ShowCommand) -> None:
     last = None if given.last is None else parse_count(given.last)
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
-    use_color(given.color, terminal=False)  # before any request
     form = form_of(given, "json")
     missing: list[NotFoundError] = []
     reporter, number = connect.reporter(given), -1
@@ -117,7 +116,7 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
     """
     terminal = on_terminal(None)
-    color = use_color(given.color, terminal=terminal)
+    color = use_color(terminal=terminal)
     if form:
         from chainq.show.as_json import encode
 
@@ -130,7 +129,6 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     from chainq.show.block_hash import hash_words
     from chainq.show.next_commands import Held
     from chainq.show.screens import draw
-    from chainq.text.humanize import now
     from chainq.text.width import terminal_width, width_is_stated
 
     spec = OutputSpec(
@@ -144,4 +142,4 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     )
     held = Held(service.blocks.first, records=not service.lacks("records"))
     checked = "" if service.url == "demo:" else hash_words(found)  # the built-in sample has made-up hashes
-    return draw(found, spec, now(), connect.suffix(given), checked, held)
+    return draw(found, spec, connect.suffix(given), checked, held)

@@ -41,9 +41,9 @@ class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
     records: bool = switch("Add the record of each row, with its height.")
-    decrypt: bool = switch("Add the record, its plaintext and sender, and check it.")
-    unspent: bool = switch("Only records that are not spent; reads all full blocks up to the tip.")
-    spent: bool = switch("Only spent records, with what spends them; reads the same.")
+    decrypt: bool = switch("Add and check the record, its plaintext and sender.")
+    unspent: bool = switch("Only unspent records; reads full blocks up to the tip.")
+    spent: bool = switch("Only spent records and what spends them.")
     as_of: str | None = option(
         "H", "Count spends up to block H, where a range without an end ends, too.  [default: the tip]"
     )
@@ -53,7 +53,7 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     """Ownership rows that view keys own; the keys never leave this machine.
 
     Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs aleo-sdk
-    (the extra wallet: see chainq help install), which is under the GPL-3; chainq is under the MIT license.
+    (the extra wallet), which is under the GPL-3; chainq is under the MIT license.
 
     A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
     the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
@@ -86,7 +86,7 @@ class BalanceCommand(
     Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
     is spent: the service sees where these begin, and no more of your keys. With --checkpoint, later runs read only new
     blocks; that file holds amounts, but no key and no address. The service has no method for public balances. Needs
-    aleo-sdk (the extra wallet: see chainq help install).
+    aleo-sdk (the extra wallet).
 
     --csv and --jsonl print a row per program and token; --json prints one object. Their amounts are in the smallest
     unit, such as microcredits. With --watch they print the whole balance again at each change.
@@ -103,7 +103,7 @@ class BalanceCommand(
     )
 
 
-class ShowCommand(options.ColorOptions, options.ServiceFlags, heading=OUTPUT):
+class ShowCommand(options.ServiceFlags, heading=OUTPUT):
     """Show objects, each on one screen: what it is and what happened.
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
@@ -260,7 +260,7 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     )
 
 
-class RpcOptions(options.ColorOptions, options.ServiceFlags, options.RequestOptions):
+class RpcOptions(options.ServiceFlags, options.RequestOptions):
     """Call any method and print its result as one line of JSON, indented on a terminal.
 
     Name and parameters are sent as given, in every dialect.
@@ -279,7 +279,7 @@ class CompletionOptions(Group):
 class ProfilesCommand(options.ReportOptions):
     """List the profiles in config.toml, without their secrets.
 
-    chainq doctor --save NAME adds one. See chainq help config.
+    chainq doctor --save NAME adds one.
     """
 
 
@@ -308,7 +308,6 @@ _OWNED = (
     options.CheckpointOptions,
     options.ResumeOptions,
     options.OutputOptions,
-    options.ColorOptions,
     options.ServiceFlags,
     options.LakeOptions,
     options.CheckOptions,
@@ -332,7 +331,7 @@ def _exported() -> list[Parameter]:
 TOOLS = {
     "owned": Tool(
         OwnedOptions,
-        "chainq owned 0:500\nchainq owned 0:500 --decrypt\n"
+        "chainq owned 0:500 --decrypt\n"
         "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
         "chainq owned 0:500 --spent --unspent --as-of 499",
         declared=lambda: parameters(*_OWNED),

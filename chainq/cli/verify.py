@@ -52,7 +52,6 @@ from chainq.resume.reorg import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.open import open_sink
 from chainq.stored.open import is_same_service
-from chainq.text.alike import alike
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
 from chainq.text.spelling import spelled
@@ -376,7 +375,7 @@ def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: 
     profile = named if is_profile(named) else None
     url = "" if profile else identifiers.url(named)
     own_options = options._replace(url=url, profile=profile, dialect=None, headers={}, cert=None)
-    service = connect.open_service(own_options, reporter, second=True)
+    service = connect.open_service(own_options, reporter)
     if is_same_service(service.url, own):
         raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
     return service
@@ -395,7 +394,4 @@ def _commands(given: list[str] | None) -> tuple[str, ...]:
 def check_command(name: str) -> None:
     """Raise UsageError unless the rows of this command can be verified."""
     if name not in COMMANDS:
-        near = alike(name, COMMANDS)
-        raise UsageError(
-            f"cannot verify {name!r}", f"did you mean {near[0]}?" if near else f"expected one of {', '.join(COMMANDS)}"
-        )
+        raise UsageError(f"cannot verify {name!r}: expected one of {', '.join(COMMANDS)}")

@@ -8,9 +8,8 @@ from pathlib import Path
 from random import SystemRandom
 from typing import TYPE_CHECKING
 
-from chainq.catalog.identifiers import OVER_HTTP
 from chainq.cli import connect, output, verify
-from chainq.cli.query import OF_EXPORT, OF_URL, is_url, read_bounds
+from chainq.cli.query import is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, anchor_advice, begun, conclude, write_findings
@@ -20,11 +19,9 @@ from chainq.errors import Phrase, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
-from chainq.query import STDIN
 from chainq.sinks.open import open_sink, receipt_path
-from chainq.text.alike import alike
 from chainq.text.humanize import counted
-from chainq.text.sanitize import mask_url, printable, quoted
+from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by_height
 from chainq.verify.once import Once
@@ -188,11 +185,9 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     check_packages()
     name, path = given.range or "", Path(given.range or "")
     if is_url(name):
-        hint = OF_URL if name == "demo:" else f"{OF_URL}; {OVER_HTTP}"
-        raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder", hint)
+        raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder")
     if ":" not in name and not os.path.exists(path):  # noqa: PTH110  # a Path raises for a name that is too long
-        hint = "write the rows to a file with -o FILE, and verify that" if name == STDIN else _nearby(path)
-        raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder", hint)
+        raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")
     lake = not os.path.isfile(path)  # noqa: PTH113  # as above
     if lake and ":" not in name and not path.is_dir():
         raise UsageError(f"{quoted(name)} is a device or a pipe: expected a file of rows or the folder of an export")
@@ -200,9 +195,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
     allowed = ("--workers",) if lake else ("--start", "--end", "--commands", *["--workers"] * given.hashes)
     for option in (*given.given_bounds(), *(f"--{name}" for name in others)):
         if option not in allowed:
-            ranged = lake and option in given.given_bounds()
-            hint = OF_EXPORT if ranged else ""
-            raise UsageError(f"{option} cannot be combined with {'an export' if lake else 'a file'}", hint)
+            raise UsageError(f"{option} cannot be combined with {'an export' if lake else 'a file'}")
     if lake:
         memory = config_values.memory(given.max_memory)
         # Hashes compare more than what is inside of full blocks.
@@ -219,14 +212,6 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
         verify.check_command(command)
     repair = Repair(given.url if given.url and mask_url(given.url) == given.url else "")
     return RowsCheck(path, repair, command, heights, progress=reporter)
-
-
-def _nearby(path: Path) -> str:
-    """Return which file or folder beside a missing one may be meant, as a hint; empty for none."""
-    with suppress(OSError):
-        if near := alike(path.name, os.listdir(path.parent)):  # noqa: PTH208  # names only
-            return f"did you mean {printable(str(path.with_name(near[0])))}?"
-    return ""
 
 
 def _against(

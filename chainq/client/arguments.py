@@ -3,9 +3,8 @@
 import operator
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ParamSpec, TypedDict, TypeVar, cast
 
@@ -20,7 +19,6 @@ from chainq.heights.block_time import parse_time
 from chainq.heights.bounds import HIGHEST, LATEST, Bounds, parse_count, parse_end, parse_height, parse_start
 from chainq.query import Query
 from chainq.rows.where import Where
-from chainq.text.alike import alike
 from chainq.text.sanitize import excerpt
 
 if TYPE_CHECKING:
@@ -33,9 +31,6 @@ Texts = str | Sequence[str]  # one or several
 _MOST = 1e11  # seconds since 1970, as in the texts that the commands take: a larger number is in a smaller unit
 P = ParamSpec("P")
 T = TypeVar("T")
-RANGES = "blocks(start, end) and full_blocks(start, end) read a range"
-
-TRANSACTIONS = "transactions(start, end) and transactions(start=...) read a range"
 
 
 class RangeOptions(TypedDict, total=False):
@@ -49,10 +44,6 @@ class RangeOptions(TypedDict, total=False):
 
 
 _BOUNDS = ("start", "end", *RangeOptions.__annotations__)
-_INSTEAD = {
-    "columns": "; rows have all columns",
-    "where": '; filter the rows in Python, such as [row for row in rows if row["program_id"] == "credits.aleo"]',
-}
 
 
 class WhereOptions(RangeOptions, total=False):
@@ -133,13 +124,7 @@ def check_names(caller: str, options: Iterable[str], known: Sequence[str]) -> No
     """Raise TypeError for an option that is none of the known ones, as a function without it does."""
     for name in options:
         if name not in known:
-            near = alike(name, known)
-            meant = f"; did you mean {near[0]}?" if near else _INSTEAD.get(name, "")
-            if name == "columns" and caller == "owned":
-                meant = "; decrypt=True adds all columns of the records"
-            if name in ClientOptions.__annotations__:
-                meant = f"; it is an option of the client: Client({name}=...)"
-            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
+            raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
 
 
 def condition(
@@ -178,36 +163,13 @@ def counted_height(name: str, value: Height) -> int:
     return parse_start(value) if isinstance(value, str) else _bound(name, value)
 
 
-def lookup(value: Height, ranges: str = RANGES) -> Height:
-    """Return the height of one block, or LATEST. `ranges`: what reads several. Raises UsageError, which says what
-    an ID is and who takes it, as that of the commands does."""
+def lookup(value: Height) -> Height:
+    """Return the height of one block, or LATEST. Raises UsageError, which says what an ID is."""
     if isinstance(value, str) and value.strip() == LATEST:
         return LATEST
-    try:
-        return height("height", value)
-    except UsageError as error:
-        if isinstance(value, list | tuple | range):
-            raise UsageError(error.message, f"call the method for each height; {ranges}") from None
-        below = value.strip().startswith("-") if isinstance(value, str) else isinstance(value, int) and value < 0
-        if below:
-            raise UsageError(error.message, "'latest' is the tip; blocks(-5) reads the newest five") from None
-        if isinstance(value, str):
-            check_kind(value, "height", TextKind.HEIGHT)
-            if ":" in value or "A:B" in error.hint:
-                raise UsageError(error.message, ranges) from None
-        raise
-
-
-def one_block(method: Callable[P, T]) -> Callable[P, T]:
-    """Return a method of one height with a TypeError for a range that says which methods read one."""
-
-    @wraps(method)
-    def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        if len(args) > len(("self", "height")) or not kwargs.keys().isdisjoint(_BOUNDS):
-            raise TypeError(f"{method.__name__}() reads one block; {RANGES}")
-        return method(*args, **kwargs)
-
-    return called
+    if isinstance(value, str):
+        check_kind(value, "height", TextKind.HEIGHT)
+    return height("height", value)
 
 
 def of_one_block(heights: Sequence[object], options: Mapping[str, object]) -> bool:
@@ -219,27 +181,14 @@ def of_one_block(heights: Sequence[object], options: Mapping[str, object]) -> bo
         return False
     more = next((name for name in _BOUNDS if name in options), None)
     if more:
-        raise UsageError(f"transactions(height) reads one block, without {more}=", TRANSACTIONS)
+        raise UsageError(f"transactions(height) reads one block, without {more}=")
     check_names("transactions", options, ("height", "where"))
     return True
 
 
 def _bound(name: str, value: int) -> int:
     """Return a bound of a range; below 0 it counts back from the tip. Raises UsageError."""
-    try:
-        return integer(name, value, -HIGHEST, HIGHEST)
-    except UsageError as error:
-        raise UsageError(error.message, _as_bounds(value)) from None
-
-
-def _as_bounds(value: object) -> str:
-    """Return how to write a range that was given as one object; empty if it is none."""
-    match value:
-        case range(start=int(start), stop=int(end), step=1) | [int(start), int(end)]:
-            return f"use start={start}, end={end}"
-        case range() | [*_]:
-            return "for a range use start= and end="
-    return ""
+    return integer(name, value, -HIGHEST, HIGHEST)
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions, one_block
+from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
 from chainq.client.notes import complete, uncalled
 from chainq.client.opened import Opened, range_of
@@ -96,7 +96,6 @@ class Client(Opened):
         """
         return self._range("blocks", start, end, options, verify=verify, hashes=hashes)
 
-    @one_block
     def block(self, height: Height) -> "BlockRow":
         """Return the summary of one block, of the tip for "latest", which is requested anew. Raises NotFoundError.
 

@@ -8,7 +8,6 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.formats.cells import time_cell
 from chainq.rows.fields import Picker, text_of
-from chainq.text.humanize import now
 from chainq.text.sanitize import abridged, printable
 
 _LONGEST = 40  # characters of a value
@@ -21,8 +20,7 @@ def html_table(method: Method, rows: Sequence[Raw], caption: str, below: str = "
     """
     columns = [column for column in method.columns if column.brief and (not column.computed or _added(rows, column))]
     pick = Picker([column.path for column in columns])
-    moment = now()
-    cells = ([_cell(value, column, moment) for value, column in zip(pick(row), columns, strict=True)] for row in rows)
+    cells = ([_cell(value, column) for value, column in zip(pick(row), columns, strict=True)] for row in rows)
     return table([column.path for column in columns], cells, caption, below)
 
 
@@ -43,6 +41,6 @@ def _added(rows: Sequence[Raw], column: Column) -> bool:
     return bool(rows) and Picker([column.path])(rows[0])[0] is not None
 
 
-def _cell(value: Raw | None, column: Column, moment: float) -> str:
+def _cell(value: Raw | None, column: Column) -> str:
     text = text_of(value)
-    return time_cell(text, moment).short if column.kind is Kind.TIME else printable(abridged(text, _LONGEST))
+    return time_cell(text).short if column.kind is Kind.TIME else printable(abridged(text, _LONGEST))

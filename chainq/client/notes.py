@@ -12,20 +12,8 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
-from chainq.query import Batch, Query, limited, matching
-from chainq.rows.where import Where
+from chainq.query import Batch, Query, limited
 from chainq.transport.base import Report
-
-
-def filtered(batches: Iterator[Batch], where: Where | None) -> Iterator[Batch]:
-    """Yield batches with only the rows that meet a condition; all rows for None.
-
-    If there are none, note the similar values that were read. If nothing is similar, the condition may be right: a
-    program that reads new blocks every minute must not fill a log.
-    """
-    if where is None:
-        return batches
-    return _noted(matching(batches, where), lambda: where.meant() and where.hint())
 
 
 def uncalled(batches: Iterator[Batch], program: str, function: str) -> Iterator[Batch]:

@@ -11,7 +11,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import Height, Location, RangeOptions, Texts, WhereOptions
 from chainq.client.boundary import boundary
-from chainq.client.notes import complete, filtered, retried, short
+from chainq.client.notes import complete, retried, short
 from chainq.client.progress import Progress
 from chainq.client.rows import Rows
 from chainq.config import values
@@ -23,7 +23,7 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
-from chainq.query import Batch, Query, limited
+from chainq.query import Batch, Query, limited, matching
 from chainq.rows.where import Where
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
@@ -118,7 +118,7 @@ class Opened(Closing):
     def _transactions_of(self, height: Height, where: Texts | None = None) -> "list[TransactionsRow]":
         with boundary():
             condition = arguments.condition(BY_COMMAND["transactions"], where)
-        return list(self._lookup("transactions", self._height(height, arguments.TRANSACTIONS), condition))
+        return list(self._lookup("transactions", self._height(height), condition))
 
     def _range_of_transactions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
@@ -128,7 +128,7 @@ class Opened(Closing):
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=True)
         wanted = reversed(range(*heights.edges)) if query.reverse else [heights]
         found = short(self._service.fetch_lookups(query.method, wanted), self._service, query, heights, to_tip=True)
-        found = filtered(found, query.where)
+        found = matching(found, query.where)
         rows = map(with_height, limited(self._progress.follow(found, len(heights)), query.limit))
         return Rows(query.method, rows, typed=self._typed, of=self._of(range_of(query)))
 
@@ -168,16 +168,16 @@ class Opened(Closing):
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         rows = self._service.fetch_range(query, heights)
         found = short(rows, self._service, query, heights, to_tip=query.reverse)
-        return filtered(found, query.where), heights
+        return matching(found, query.where), heights
 
-    def _height(self, given: Height, ranges: str = arguments.RANGES) -> int:
+    def _height(self, given: Height) -> int:
         with boundary():
-            height = arguments.lookup(given, ranges)
+            height = arguments.lookup(given)
             return height if isinstance(height, int) else self._service.blocks.latest_height(known=False)
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:
         method = BY_COMMAND[command]
-        found = filtered(self._service.fetch_lookups(method, [lookup]), where)
+        found = matching(self._service.fetch_lookups(method, [lookup]), where)
         return Rows(method, found, typed=self._typed, of=self._of(str(lookup)))
 
     def _of(self, what: str) -> str:

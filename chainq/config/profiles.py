@@ -21,7 +21,6 @@ from chainq.config.paths import config_file
 from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, from_environment, header
 from chainq.errors import UsageError
-from chainq.text.alike import alike
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
@@ -227,8 +226,7 @@ class _Check:
     def _check_known(self, table: Mapping[str, object], known: Collection[str], at: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
-                near = alike(key, known)
-                hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known) or 'none'}"
+                hint = f"known keys: {', '.join(known) or 'none'}"
                 if key in _ConfigFile.__struct_encode_fields__:
                     hint = "it belongs at the top of the file, before the first table"
                 raise self._error((*at, key), "unknown key", hint)

@@ -8,8 +8,6 @@ may be combined.
 import re
 from typing import NamedTuple
 
-from chainq.text.alike import alike
-
 
 class Kind(NamedTuple):
     """A kind of fault. `text`: for the help. `number`: whether it takes an N. `ranged`: it concerns height ranges, so
@@ -71,8 +69,6 @@ def parse_fault(text: str) -> ListFault:
     """Return the fault that `NAME` or `NAME:N` names. Raises ValueError."""
     found = re.fullmatch(r"([a-z0-9-]+)(?::(.+))?", text)
     kind = found and KINDS.get(found[1])
-    if found and not kind and (near := alike(found[1], KINDS)):
-        raise ValueError(f"unknown fault {found[1]!r}; did you mean {near[0]}?")
     if not found or not kind:
         raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(KINDS)}")
     name, given = found[1], found[2] or ""

@@ -7,7 +7,6 @@ from msgspec import Raw
 from chainq.catalog.methods import Column
 from chainq.formats.protocol import Writer
 from chainq.rows.fields import Picker, object_of, read_path
-from chainq.text.alike import alike
 from chainq.text.sanitize import quoted
 
 
@@ -41,11 +40,8 @@ class NotingAbsent:
 
 
 def _instead(path: str, names: set[str]) -> str:
-    """Return which of the names in the place of a column was meant, else all of them."""
-    outer, dot, name = path.rpartition(".")
-    near = alike(name, sorted(names))
-    if near:
-        return f" (did you mean {outer}{dot}{near[0]}?)"
+    """Return the names in the place of a column."""
+    outer = path.rpartition(".")[0]
     return f"; {outer or 'a row'} has {', '.join(sorted(names))}"
 
 

@@ -13,7 +13,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind
 from chainq.rows.fields import array_of, count_of, text_of
 from chainq.rows.transaction import CREDITS, Call, program_of
-from chainq.text.humanize import age, counted, in_credits, utc
+from chainq.text.humanize import counted, in_credits, utc
 from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, ELLIPSIS, truncate, width_of
 
@@ -24,7 +24,6 @@ _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is neve
 _NUMBER = 100  # digits; a longer value is abbreviated, as IDs are
 _TEXT = 240  # characters of a text of several words
 _LINES = 12  # lines of a text
-_SKEW = 300  # seconds that a server's clock may be ahead of ours before its time counts as invalid
 _DIGITS = 4000  # Python refuses to turn more than 4,300 into a number
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _IN_WORD = r"""[^\s,:"'\[\]{}=]"""
@@ -141,19 +140,13 @@ def credits_cell(text: str) -> Cell:
     return plain(in_credits(int(text))) if re.fullmatch(r"[0-9]{1,20}", text) else id_cell(text, width=_WORD)
 
 
-def time_cell(text: str, now: float) -> Cell:
-    """Return seconds since 1970 as UTC, and their age; as they were sent unless that is a time in the past."""
-    if not re.fullmatch(r"[1-9][0-9]{0,11}", text) or (seconds := int(text)) > now + _SKEW:
-        return id_cell(text, width=_WORD)
-    shown = utc(seconds)
-    return Cell(shown, f"{shown}  {age(int(now) - seconds)}")
+def time_cell(text: str) -> Cell:
+    """Return seconds since 1970 as UTC; as they were sent unless that is a time."""
+    return plain(utc(int(text))) if re.fullmatch(r"[1-9][0-9]{0,10}", text) else id_cell(text, width=_WORD)
 
 
 def iso_cell(text: str) -> Cell:
-    """Return a time that a query computed, written by ISO 8601, as other times are shown; any other text as it is.
-
-    It has no age: that of a day, or of a maximum, is noise.
-    """
+    """Return a time that a query computed, written by ISO 8601, as other times are shown; any other text as it is."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z?", text):
         return id_cell(text, width=_WORD)
     return plain(text.replace("T", " "))
@@ -210,7 +203,7 @@ def name_cell(text: str) -> Cell:
     return Name(*id_cell(text, width=_WORD))
 
 
-def cell_of(value: Raw | None, column: Column, now: float, *, json: bool = False) -> Cell:
+def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
     """Return a value of that column on one line; blank if the row has none.
 
     `json`: an array or object is whole as JSON, not only as the number of its items.
@@ -221,7 +214,7 @@ def cell_of(value: Raw | None, column: Column, now: float, *, json: bool = False
     if column.kind in _BY_KIND:
         return _BY_KIND[column.kind](text)
     if column.kind is Kind.TIME:
-        return time_cell(text, now)
+        return time_cell(text)
     if column.type == "time":
         return iso_cell(text)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:

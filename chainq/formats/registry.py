@@ -52,11 +52,7 @@ def load(name: str) -> Format:
 
     found = list(entry_points(group=GROUP, name=name))
     if not found:
-        from chainq.text.alike import alike
-
-        if near := EXTENSIONS.get(f".{name.lower()}") or next(iter(alike(name, names())), ""):
-            raise UsageError(f"unknown format {quoted(name)}", f"did you mean {near}?")
-        raise UsageError(f"unknown format {quoted(name)}", f"the formats are {', '.join(names())}")
+        raise UsageError(f"unknown format {quoted(name)}: expected one of {', '.join(names())}")
     try:
         return cast("Format", found[0].load())
     except Exception as error:  # code of another package can raise anything

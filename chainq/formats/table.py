@@ -18,7 +18,7 @@ from chainq.formats.drawing import ENDLESS, Lane, grid, render
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.formats.tree import view_of
 from chainq.rows.fields import Picker
-from chainq.text.humanize import counted, now
+from chainq.text.humanize import counted
 from chainq.text.width import GAP, NARROWEST, width_of
 
 HEADER_EVERY = 40  # rows
@@ -53,11 +53,9 @@ class Candidate:
     @property
     def turn(self) -> tuple[int, int]:
         """Return when it gets the room that is left: IDs that other commands take, other IDs, the short ones first,
-        times for their age, others, the short ones first, and last arrays."""
+        others, the short ones first, and last arrays."""
         if self.field.kind is Kind.ID:
             return 0 if self.header in ("transaction_id", "transaction.id") else 1, self.whole
-        if self.field.kind is Kind.TIME:
-            return 2, 0
         return (4, 0) if self.items else (3, self.whole)
 
 
@@ -161,12 +159,9 @@ class Table:
         )
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:
-        moment, json = now(), self._spec.selected and not self._spec.abbreviate
+        json = self._spec.selected and not self._spec.abbreviate
         cells = [
-            [
-                cell_of(value, field, moment, json=json)
-                for value, field in zip(self._pick(row), self._fields, strict=True)
-            ]
+            [cell_of(value, field, json=json) for value, field in zip(self._pick(row), self._fields, strict=True)]
             for row in rows
         ]
         return cells if self._spec.abbreviate else [[Cell(c.whole, c.whole, c.style) for c in line] for line in cells]
@@ -239,7 +234,7 @@ class Table:
     def _write_upright(self, rows: Sequence[Raw]) -> None:
         for number, row in enumerate(rows):
             blank = [Text()] if self._rows + number else []
-            self._put([*blank, *view_of(row, self._view, now())], self._width)
+            self._put([*blank, *view_of(row, self._view)], self._width)
 
     def _put(self, shown: Sequence[RenderableType], width: int) -> None:
         self._out.write(render(shown, width, self._spec.color))

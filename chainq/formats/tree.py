@@ -35,7 +35,7 @@ _INNER = {"type", "id", "execution", "fee", "deployment", "owner", "finalize", "
 Field = tuple[str, Cell]
 
 
-def view_of(row: Raw, spec: OutputSpec, now: float, words: Mapping[str, str] | None = None) -> Iterator[RenderableType]:
+def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) -> Iterator[RenderableType]:
     """Yield a row for rich to print: each column and each unknown field as a line, then trees of what is nested.
 
     `words`: what to call fields in place of their names, which are what `--columns` and JSON have.
@@ -49,11 +49,11 @@ def view_of(row: Raw, spec: OutputSpec, now: float, words: Mapping[str, str] | N
     if bytes(row)[:1] != b"{":
         fields = [("value", cells.unknown_cell(text_of(row)))]
     elif inner and not spec.selected:
-        fields, trees = _summary(outer, inner, spec, now), builder.branches(outer)
+        fields, trees = _summary(outer, inner, spec), builder.branches(outer)
         unknown = [(name, value) for name, value in outer.items() if name not in _OUTER]
         unknown += [(f"transaction.{name}", value) for name, value in inner.items() if name not in _INNER]
     else:
-        fields, trees = _columns(row, spec, builder, now)
+        fields, trees = _columns(row, spec, builder)
         if not spec.selected:
             unknown = list(_unknown(outer, {column.path for column in spec.columns}))
     for path, value in unknown:
@@ -70,12 +70,12 @@ def view_of(row: Raw, spec: OutputSpec, now: float, words: Mapping[str, str] | N
         yield Text(f"{_MARK.strip()} not in the published interface", "dim")
 
 
-def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder", now: float) -> tuple[list[Field], list[Tree]]:
+def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder") -> tuple[list[Field], list[Tree]]:
     """Return the fields of the catalogue, and trees of their values; of a full block without its certificates."""
     fields: list[Field] = []
     trees: list[Tree] = []
     for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
-        cell = cells.cell_of(value, column, now)
+        cell = cells.cell_of(value, column)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
             cell = plain(cell.whole)  # a long number loses no digit
         elif column.kind is Kind.DATA:
@@ -101,13 +101,13 @@ def lines_of(fields: Sequence[Field], abbreviate: bool) -> Iterator[Line]:
         yield Line(name, value, "bold", indent)
 
 
-def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpec, now: float) -> list[Field]:
+def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpec) -> list[Field]:
     """Return the main fields of a transaction; the rest of it is in its trees."""
     values = {**outer, "transaction.id": inner.get("id"), "transaction.type": inner.get("type")}
     same = text_of(inner.get("type")) == text_of(outer.get("type"))
     left_out = {"finalize", "transaction.type" if same else ""}
     fields = [
-        (column.path, cells.cell_of(values[column.path], column, now))
+        (column.path, cells.cell_of(values[column.path], column))
         for column in spec.columns
         if column.path in values and column.path not in left_out
     ]

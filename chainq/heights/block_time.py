@@ -80,23 +80,7 @@ def parse_time(text: str, now: float, parameter: str) -> float:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + (more or 0)
     except (ValueError, OverflowError):
         reason = _beyond_calendar(words) or f"expected {TIMES}, or seconds since 1970"
-        raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {reason}", quoted(text)), _meant(words)) from None
-
-
-def _meant(text: str) -> str:
-    """Return which time a text stands for that is nearly one; empty if it is not known.
-
-    >>> _meant("2024-5-1"), _meant("yesterdya"), _meant("1715577567000")
-    ('did you mean 2024-05-01?', 'did you mean yesterday?', 'did you mean 1715577567, in seconds?')
-    """
-    if re.fullmatch(r"[0-9]{12,14}", text):
-        return f"did you mean {text[:-3]}, in seconds?"
-    from chainq.text.alike import alike
-
-    near = alike(text, [*_DAYS, "now"])
-    padded = re.sub(r"(?<![0-9])[0-9](?![0-9])", r"0\g<0>", text) if re.match("[0-9]{4}-", text) else ""
-    meant = near[0] if near else padded
-    return f"did you mean {meant}?" if meant != text and is_time(meant) else ""
+        raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {reason}", quoted(text))) from None
 
 
 def _beyond_calendar(text: str) -> str:

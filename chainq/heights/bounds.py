@@ -15,7 +15,6 @@ _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
 LATEST = "latest"  # in the place of a height: the tip
-_NEWEST = ("newest", "tip", "head", "top", "current", "now")  # what others call it
 MINUS = "\N{MINUS SIGN}"
 """The command line replaces the `-` of `-100:` with this, so the range is not read as an option."""
 
@@ -30,9 +29,10 @@ def parse_height(text: str) -> int:
     """Return a height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
     match = _HEIGHT.fullmatch(text.strip())
     if not match:
+        below = text.strip().startswith("-")
         raise UsageError(
             f"invalid height {quoted(text)}: expected a whole number such as 12345, 12_345, 12K or 1.5M",
-            _hint(text.strip()),
+            Phrase("for the last N blocks use {last}", last="N") if below else "",
         )
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]
@@ -51,60 +51,9 @@ def parse_count(text: str, option: str = "last") -> int:
     try:
         return parse_height(text)
     except UsageError:
-        given = text.strip()
-        is_age = option == "last" and re.fullmatch(r"[0-9.]+ ?(s|min|h|d|w|mo|y)", given)
         raise UsageError(
-            Phrase(f"invalid {{{option}}} {{}}: expected a number of blocks such as 100 or 10K", quoted(text)),
-            Phrase("for a time use {since}", since=given) if is_age else meant_number(given),
+            Phrase(f"invalid {{{option}}} {{}}: expected a number of blocks such as 100 or 10K", quoted(text))
         ) from None
-
-
-def _hint(text: str) -> str:
-    """Return a suggestion for a text that is not a height; empty if there is none."""
-    if meant := meant_height(text):
-        return meant
-    if re.fullmatch(r"-[0-9_.KkMm]+", text):
-        return Phrase("for the last {} blocks use {}:, or {last} with blocks or records", text[1:], text, last=text[1:])
-    if match := re.fullmatch(r"([0-9_.KkMm]+)(?:[-,]|\.\.+)([0-9_.KkMm]*)", text):
-        return as_range(*match.groups())
-    if match := re.fullmatch(r"([0-9_.KkMm]+):([0-9_.KkMm]+)", text):
-        return Phrase("use {start} and {end}", start=match[1], end=match[2])
-    if re.fullmatch(r"[0-9.]+[smhdw]", text):
-        return f"for blocks by time: chainq blocks --since {text}"
-    return ""
-
-
-def meant_number(text: str) -> str:
-    """Return which number a text with commas was meant to be; empty for another text."""
-    return f"did you mean {text.replace(',', '')}?" if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text) else ""
-
-
-def meant_height(text: str) -> str:
-    """Return which height or range a text was meant to be; empty if it is not near one."""
-    if meant := meant_number(text):
-        return meant
-    if back := re.fullmatch(rf"({'|'.join((LATEST, *_NEWEST))}) ?- ?([0-9]+)", text.lower()):
-        return f"for the last {back[2]} blocks use -{back[2]}:"
-    from chainq.text.alike import alike
-
-    near = text != LATEST and (text.lower() in _NEWEST or alike(text, [LATEST]))
-    return f"did you mean {LATEST}?" if near else ""
-
-
-def as_range(first: str, last: str) -> str:
-    """Return how to write a range that was given by its first and its last height, as messages write it (`10-19`).
-
-    >>> as_range("10", "19"), as_range("1.2.3", ""), as_range("last", "5")
-    ('a range is A:B, and ends before B: 10:20', 'a range is A:B, and ends before B', 'use last=5')
-    """
-    if first.lower() == "last" and last.isdecimal():
-        return Phrase("use {last}", last=int(last))
-    form = "a range is A:B, and ends before B"
-    try:
-        start, end = parse_height(first), parse_height(last) + 1
-    except UsageError:
-        return form
-    return f"{form}: {start}:{end}" if start < end else form
 
 
 def parse_start(text: str) -> int:
@@ -129,8 +78,8 @@ def parse_range(text: str, *, whole: bool = False) -> "Bounds":
     """
     text = text.strip().replace(MINUS, "-")
     first, colon, last = text.partition(":")
-    if ":" in last:
-        raise UsageError(f"invalid range {quoted(text)}: expected a height or a range such as 5, 5:10, 5: or :10")
+    if ":" in last or not (colon or text == LATEST or _HEIGHT.fullmatch(text)):
+        raise UsageError(f"invalid range {quoted(text)}: expected a height or a range such as 5, 5:10, 5:, :10 or -5:")
     if not colon:
         if text == LATEST:
             return Bounds(-1, whole=whole, one_word=True)

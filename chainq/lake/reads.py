@@ -22,7 +22,6 @@ from chainq.lake.table import PartitionFile
 from chainq.query import Batch
 from chainq.rows.tables import table_rows
 from chainq.stored.store import Upload
-from chainq.text.alike import alike
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -51,10 +50,7 @@ def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> tuple[Read
     wanted = dict.fromkeys(commands)
     for command in wanted:
         if command not in EXPORTED:
-            several = command.split(",")
-            near = [" ".join(several)] if {*several} <= {*EXPORTED} else alike(command, EXPORTED)
-            meant = f"did you mean {near[0]}?" if near else f"the commands are {', '.join(EXPORTED)}"
-            raise UsageError(f"{command!r} cannot be exported", meant)
+            raise UsageError(f"{command!r} cannot be exported: expected {', '.join(EXPORTED)}")
     if NAME in wanted:
         shared = tuple(table for table in CHAIN if full_blocks or table != SOURCE.command)
     elif DERIVED.isdisjoint(wanted):

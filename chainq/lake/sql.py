@@ -35,7 +35,6 @@ from chainq.stored import data_set, last_run
 from chainq.stored.inventory import export_command, gaps, listed, shorter, span
 from chainq.stored.manifest import look
 from chainq.stored.store import Store
-from chainq.text.alike import alike
 from chainq.text.sanitize import quoted
 
 T = TypeVar("T")
@@ -143,9 +142,7 @@ class Database(Closing):
                 more = f"; {writes} (recipes: docs/tables.md)"
             else:
                 more = f"; {self._writes([table], 'writes it')}"
-            near = [name for name in alike(unknown[0], known) if name not in named] if table is None else []
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise UsageError(f"no table {quoted(unknown[0])}{meant}", f"the {where} {', '.join(known)}{more}")
+            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
         commands = [command for view, command in known.items() if view in named]
         self._compare_spans({command: self._spans[command] for command in commands if command in self._spans})
         return commands

@@ -6,9 +6,8 @@ import shlex
 import shutil
 import sys
 
-from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt, quoted
+from chainq.text.sanitize import excerpt
 from chainq.text.width import width_of
 
 _LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
@@ -21,34 +20,7 @@ def invalid(error: Exception, query: str) -> UsageError:
         shown = re.sub(r"\n\s*Candidate (functions|macros):(\n\t.*)*", "", shown)
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables", single_file(query))
-    hint = "the table is full_blocks" if re.search(r"\bfull-blocks\b", query) else ""
-    if path := _unquoted(query) if "not found" in shown or "have a column" in shown else "":
-        hint = f'a column with dots is in double quotes: "{path}"'
-    elif column := re.search(r'Referenced column "([^"]*)" not found|have a column named "([^"]*)"', shown):
-        name = column[1] or column[2] or ""
-        text = f"text is in single quotes: {quoted(name)}" if column[1] and f'"{name}"' in query else ""
-        hint = _column_by_end(name, query) or text or hint
-    return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}", hint)
-
-
-def _unquoted(query: str) -> str:
-    """Return the first column with dots that a query names without quotes, also after an alias; empty if none is."""
-    paths = {column.path for method in _tables(query) for column in method.columns}
-    dotted = re.findall(r"(?<![\w.\"'])\w+(?:\.\w+)+(?![\w\"'])", query)
-    named = (part for text in dotted for part in (text, text.partition(".")[2]))
-    return next((path for path in named if "." in path and path in paths), "")
-
-
-def _tables(query: str) -> list[Method]:
-    """Return the tables that a query seems to name."""
-    return [method for name, method in BY_COMMAND.items() if re.search(rf"\b{name.replace('-', '_')}\b", query)]
-
-
-def _column_by_end(name: str, query: str) -> str:
-    """Return the one column of the tables in the query whose last part is that name, as a query writes it; empty if
-    there is none, or several."""
-    paths = {column.path for method in _tables(query) for column in method.columns if column.path.endswith(f".{name}")}
-    return f'did you mean "{paths.pop()}"?' if len(paths) == 1 else ""
+    return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}")
 
 
 def _located(found: "re.Match[str]", query: str) -> str:

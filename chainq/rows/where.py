@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.columns import column_by_end, known_column, meant
+from chainq.catalog.columns import column_by_end, instead, known_column
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.nested import AMOUNT, INTEGER, SHAPES
 from chainq.errors import Phrase, UsageError
-from chainq.rows.comparison import Equals
+from chainq.rows.comparison import equals
 from chainq.rows.condition import Field, Read, Test, Values, parse
 from chainq.rows.fields import Picker
 from chainq.rows.raw_json import items
@@ -45,10 +45,9 @@ class Where:
             one = len(expressions) == 1
             self.given["where"] = expressions[0] if one else " and ".join(f"({text})" for text in expressions)
         self._paths: dict[str, int] = {}
-        self._sought: list[Equals] = []
         tests = [self._calls(programs, functions)] if programs or functions else []
-        tests += [parse(expression, self._field, self._sought) for expression in expressions]
-        self._test: Test = lambda values: all([test(values) for test in tests])  # noqa: C419  # as `condition` does
+        tests += [parse(expression, self._field) for expression in expressions]
+        self._test: Test = lambda values: all(test(values) for test in tests)
         self._unseen = {path: place for path, place in self._paths.items() if "[]" not in path}
         self._pick = Picker([*self._paths])
         self._computed = [
@@ -79,17 +78,6 @@ class Where:
             self._unseen = {path: place for path, place in self._unseen.items() if values[place] is None}
         return self._test(values)
 
-    def hint(self) -> str:
-        """Return the texts that no row had, with suggestions, and where else calls are; empty if there are none."""
-        said = "; ".join(filter(None, (sought.hint() for sought in self._sought)))
-        if self._method.left_out and any(one.name in self._method.called[0] and one.hint() for one in self._sought):
-            return Phrase("{}{}{}", said, " " if said.endswith("?") else "; ", self._method.left_out)
-        return said
-
-    def meant(self) -> str:
-        """Return the same as `hint`, but only for texts with a similar value."""
-        return "; ".join(hint for sought in self._sought if (hint := sought.hint()).endswith("?"))
-
     def _values(self, row: Raw, height: int | None) -> Values:
         if self._decode is not None:
             try:
@@ -109,7 +97,7 @@ class Where:
         if column is None and self._check:
             column = column_by_end(name, self._method.sent)
         if column is None and (self._check or not name.isprintable()):
-            unknown = f"unknown field {quoted(name)} at character {place}{meant(name, self._method.sent)}"
+            unknown = f"unknown field {quoted(name)} at character {place}{instead(name, self._method.sent)}"
             raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
         path = column.path if column else name
         if column is None or not self._check:
@@ -127,19 +115,15 @@ class Where:
 
     def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
         """Return the test that a row has a call of one of each, or of either if the other is empty."""
-        names = (path.rpartition(".")[2] for path in self._method.called[0])
-        sought = [
-            [Equals(name, text) for text in texts] for name, texts in zip(names, (programs, functions), strict=True)
-        ]
-        self._sought += [equals for texts in sought for equals in texts]
-        wanted = [texts for texts in sought if texts]
+        sought = [list(map(equals, texts)) for texts in (programs, functions)]
+        wanted = [tests for tests in sought if tests]
         kinds = [
-            [self._reader(path) for path, texts in zip(paths, sought, strict=True) if texts]
+            [self._reader(path) for path, tests in zip(paths, sought, strict=True) if tests]
             for paths in self._method.called
         ]
         # Both fields of a kind come from the same items, so the values of a call are at the same place in each.
         return lambda values: any(
-            all(any(equals(value) for equals in texts) for texts, value in zip(wanted, call, strict=True))
+            all(any(test(value) for test in tests) for tests, value in zip(wanted, call, strict=True))
             for readers in kinds
             for call in zip(*(read(values) for read in readers), strict=True)
         )

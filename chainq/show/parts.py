@@ -16,7 +16,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
 from chainq.fetching.known_rows import fetch_known, read_known
 from chainq.fetching.service import Service
-from chainq.heights.bounds import LATEST, Bounds, meant_height, parse_height
+from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
@@ -205,25 +205,22 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
     heights = _newest_heights(service, last)
-    found, meant = _seen(service, program, heights)
+    found = _seen(service, program, heights)
     if len(heights) and not found.records and not found.transitions:
-        if meant:
-            raise NotFoundError(f"program {program} not found", meant)
         raise _unseen(
             service, f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION"
         )
     return found
 
 
-def _seen(service: Service, program: str, heights: HeightRange) -> tuple[ProgramParts, str]:
-    """Return what a range has of a program, and if that is nothing, which name was meant; empty if none is near."""
+def _seen(service: Service, program: str, heights: HeightRange) -> ProgramParts:
+    """Return what a range has of a program."""
     from chainq.rows.where import Where
 
     commands = ("records", "transitions")
     records, transitions = read_known(service, commands, heights)
     made, called = (Where(BY_COMMAND[command], programs=[program]) for command in commands)
-    found = ProgramParts(program, heights, made.rows(records), called.rows(transitions))
-    return found, "" if found.records or found.transitions else made.meant() or called.meant()
+    return ProgramParts(program, heights, made.rows(records), called.rows(transitions))
 
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
@@ -352,14 +349,11 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
     transactions = _all(limited(found, NEWEST))
     if not transactions:
         from chainq.show.summary import calls_by_function, functions_in
-        from chainq.text.alike import alike
 
-        seen, meant = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
+        seen = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
         calls = calls_by_function([*seen.records, *seen.transitions], functions_in(seen.transitions))
-        if near := [f"{program}/{name}" for name in alike(function, [one.name for one in calls], 2)]:
-            meant = f"did you mean {' or '.join(near)}?"
         listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
-        hint = meant or (Phrase("{}, or {}", more, listed) if more else listed)
+        hint = Phrase("{}, or {}", more, listed) if more else listed
         since = f" from height {start}" if start else ""
         raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
     return FunctionParts(program, function, start, transactions)
@@ -368,7 +362,6 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
 def check(text: str) -> str:
     """Return the text in the form that is sent. Raises UsageError if `chainq show` has no screen for it."""
     from chainq.catalog import identifiers
-    from chainq.heights.block_time import is_time
 
     kind = kind_of(text)
     if text == LATEST or kind is TextKind.HEIGHT:
@@ -381,34 +374,13 @@ def check(text: str) -> str:
         raise _no_screen(text, kind)
     if re.fullmatch(_LIKE_CODED, text):  # of a known kind but for a character, or an address that is too short
         identifiers.coded(text, "ID or address")
-    if identifiers.is_data_set(text):
-        raise UsageError(f"cannot show{shown(text)}: this is a folder", f"use chainq show OBJECT --url {text}")
-    if re.fullmatch(r"[0-9_.KkMm]*:[0-9_.KkMm]*", text):
-        raise UsageError(f"cannot show{shown(text)}: this is a range", f"use chainq blocks {text} | chainq show -")
-    if is_time(text):
-        hint = f"chainq blocks --since '{text}' --limit 1 finds a block by its time"
-        raise UsageError(f"cannot show{shown(text)}: this is a time", hint)
     raise UsageError(
-        f"cannot show{shown(text)}",
-        f"{_meant(text)} expected a height, latest, a block hash (ab1...), a transaction ID (at1...), an address, a "
-        "program such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a record "
-        "(record1...)".lstrip(),
+        f"cannot show{shown(text)}: expected a height, latest, a block hash (ab1...), a transaction ID (at1...), an "
+        "address, a program such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a "
+        "record (record1...)"
     )
 
 
-def _meant(text: str) -> str:
-    """Return what a text without a screen was meant to be, as a question; empty if nothing is near."""
-    from chainq.catalog import identifiers
-    from chainq.text.alike import alike
-
-    if height := meant_height(text):
-        return height
-    name, dot, network = text.rpartition(".")
-    if dot and alike(network, ["aleo"]):
-        return f"did you mean {name.lower() if text.isupper() else name}.aleo?"
-    return identifiers.with_network(text)
-
-
 def _no_screen(text: str, kind: TextKind) -> UsageError:
-    named = f"{shown(text)}: this is {kind.title}" if shown(text) else f" {kind.title}"
-    return UsageError(f"cannot show{named}", Phrase(kind.hint, text, text, trunc=False))
+    named = f"{shown(text)}: this is {kind.value}" if shown(text) else f" {kind.value}"
+    return UsageError(f"cannot show{named}")

@@ -57,40 +57,38 @@ _WORDS = {
 """What a screen calls the fields of a transaction; unknown ones keep their names."""
 
 
-def draw(parts: Parts, spec: OutputSpec, now: float, suffix: str, checked: str, held: Held) -> bytes:
-    """Return the screen of what was gathered. `now`: seconds since 1970; `suffix`: options of the next commands;
+def draw(parts: Parts, spec: OutputSpec, suffix: str, checked: str, held: Held) -> bytes:
+    """Return the screen of what was gathered. `suffix`: options of the next commands;
     `checked`: what is known of the hash of a block, empty for nothing; `held`: what the service has."""
     room = max(spec.width, NARROWEST) if spec.abbreviate or spec.terminal else ENDLESS  # for what has no long value
     width = room if spec.abbreviate else ENDLESS
-    shown = _screen(parts, spec._replace(width=width), room, now, checked, held)
+    shown = _screen(parts, spec._replace(width=width), room, checked, held)
     commands = next_commands(parts, held)
     heading: list[RenderableType] = ["", Text(title(commands), "bold")] if commands else []
     screen = render([*shown, *heading], width, spec.color)
     return screen + "".join(f"  {line}{suffix}\n" for line in commands).encode()  # not by rich, which would wrap them
 
 
-def _screen(
-    parts: Parts, spec: OutputSpec, room: int, now: float, checked: str, held: Held
-) -> Iterator[RenderableType]:
+def _screen(parts: Parts, spec: OutputSpec, room: int, checked: str, held: Held) -> Iterator[RenderableType]:
     if isinstance(parts, BlockParts):
-        return _block(parts, spec, now, checked)
+        return _block(parts, spec, checked)
     if isinstance(parts, TransactionParts):
-        return _transaction(parts, spec, now)
+        return _transaction(parts, spec)
     if isinstance(parts, AddressParts):
-        return _address(parts, spec, now)
+        return _address(parts, spec)
     if isinstance(parts, ProgramParts):
-        return _program(parts, spec, room, now, held)
+        return _program(parts, spec, room, held)
     if isinstance(parts, TransitionParts | RecordParts):
-        return _made(parts, spec, now)
-    return _function(parts, spec, room, now, held)
+        return _made(parts, spec)
+    return _function(parts, spec, room, held)
 
 
-def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Iterator[RenderableType]:
+def _block(parts: BlockParts, spec: OutputSpec, checked: str) -> Iterator[RenderableType]:
     names = ("block_hash", "previous_hash", "round", "timestamp", "coinbase_target", "proof_target", "coinbase_reward")
     values = dict(zip(names, Picker(names)(parts.summary), strict=True))
     yield _title("block", str(parts.height))
     yield _fields(
-        ("time", time_cell(text_of(values["timestamp"]), now).whole),
+        ("time", time_cell(text_of(values["timestamp"])).whole),
         ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
         *([("", checked)] if checked else []),
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
@@ -102,7 +100,7 @@ def _block(parts: BlockParts, spec: OutputSpec, now: float, checked: str) -> Ite
     members = object_of(parts.block)
     found = [summary.transaction_of(row, by_transition) for row in array_of(members.get("transactions"))]
     yield ""
-    yield _tree(_title("transactions", _by_status(found)), found, spec, now)
+    yield _tree(_title("transactions", _by_status(found)), found, spec)
     if aborted := array_of(members.get("aborted_transaction_ids")):
         yield ""
         yield _title("aborted", counted(len(aborted), "transaction"))
@@ -141,22 +139,22 @@ def _by_status(found: Sequence[Transaction]) -> str:
     return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
 
 
-def _transaction(parts: TransactionParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _transaction(parts: TransactionParts, spec: OutputSpec) -> Iterator[RenderableType]:
     """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it, named in words."""
     yield _title("transaction", "" if parts.height is None else f"in block {parts.height}")
-    yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), now, _WORDS)
+    yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), _WORDS)
 
 
-def _address(parts: AddressParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[RenderableType]:
     yield _title("address", _id(parts.address, spec.width - 9))
     yield ""
     found = [summary.transaction_of(row) for row in parts.transactions]
     found.sort(key=lambda one: (one.time or 0, int(one.position) if one.position.isdecimal() else 0), reverse=True)
     words = f"the newest {len(found)}" if found else "none"
-    yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec, now)
+    yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec)
 
 
-def _program(parts: ProgramParts, spec: OutputSpec, room: int, now: float, held: Held) -> Iterator[RenderableType]:
+def _program(parts: ProgramParts, spec: OutputSpec, room: int, held: Held) -> Iterator[RenderableType]:
     names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
     yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
@@ -170,7 +168,7 @@ def _program(parts: ProgramParts, spec: OutputSpec, room: int, now: float, held:
         rows = []
         for one in calls:
             height = "-" if one.height is None else str(one.height)
-            cells = [one.name, f"{one.calls:,}", *[height] * high, *[_time(one, now)] * timed]
+            cells = [one.name, f"{one.calls:,}", *[height] * high, *[_time(one)] * timed]
             rows.append([*cells, _id(one.transaction, ID_WIDTH + max(id_room, 0))])
         yield from _rows(headings, rows, room)
     else:
@@ -199,14 +197,14 @@ def _sentence(text: str, room: int) -> Text:
     return Text("\n".join(wrap(text, room)), "dim")
 
 
-def _function(parts: FunctionParts, spec: OutputSpec, room: int, now: float, held: Held) -> Iterator[RenderableType]:
+def _function(parts: FunctionParts, spec: OutputSpec, room: int, held: Held) -> Iterator[RenderableType]:
     yield _title("function", f"{parts.program}/{parts.function}")
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
     yield ""
     whole = f"from height {parts.start}" if parts.start else "of the whole chain"
     some = len(parts.transactions) < NEWEST  # else older ones do not matter
-    yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec, now)
+    yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec)
     if some and parts.start > held.first:
         yield _sentence(_more(spec), room)
 
@@ -215,7 +213,7 @@ def _more(spec: OutputSpec) -> str:
     return f"{spec.spelled(Phrase('{last}', last='N'))} looks at more blocks."
 
 
-def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) -> Iterator[RenderableType]:
+def _made(parts: TransitionParts | RecordParts, spec: OutputSpec) -> Iterator[RenderableType]:
     made, room = summary.made_by(parts), spec.width - 15
     record = parts.record if isinstance(parts, RecordParts) else None
     yield _title("transition" if record is None else "record", "")
@@ -223,7 +221,7 @@ def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) ->
     yield _fields(
         ("call", made.call),
         ("height", "" if made.height is None else str(made.height)),
-        ("time", time_cell(made.time, now).whole),
+        ("time", time_cell(made.time).whole),
         ("transaction", _id(made.transaction, room)),
         ("transition", _id(made.transition, room)),
         ("output", summary.shown(index)),
@@ -232,12 +230,12 @@ def _made(parts: TransitionParts | RecordParts, spec: OutputSpec, now: float) ->
     )
 
 
-def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec, now: float) -> Tree:
+def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
     """Return a tree of transactions: what each is, its ID, and the transitions in it."""
     root = Tree(title, guide_style="dim")
     for one in found:
         status = status_cell(one.status)
-        label = "  ".join(filter(None, (_time(one, now) or one.position, one.type, status.short)))
+        label = "  ".join(filter(None, (_time(one) or one.position, one.type, status.short)))
         tree = root.add(Text(label, status.style or _ROW))
         tree.add(Text(_id(one.id, spec.width - 8), "cyan"))
         if one.deploys:
@@ -293,9 +291,9 @@ def _credits(value: Raw | None) -> str:
     return f"{credits_cell(text_of(value)).whole} credits" if text[:1].isdecimal() else text
 
 
-def _time(one: Transaction | FunctionCalls, now: float) -> str:
+def _time(one: Transaction | FunctionCalls) -> str:
     """Return a block time in UTC; empty for no time."""
-    return "" if not one.time else time_cell(str(one.time), now).short
+    return "" if not one.time else time_cell(str(one.time)).short
 
 
 def _blocks(heights: HeightRange) -> str:

@@ -1,13 +1,10 @@
 """Human-readable counts, ages and times."""
 
-import os
 import re
-import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from chainq.errors import Shortfall, UsageError
-from chainq.text.sanitize import quoted
+from chainq.errors import Shortfall
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -24,18 +21,6 @@ def counts(numbers: Iterable[tuple[str, int]]) -> str:
     plural = re.compile(r"\b(hash|batch|root|ID)(?:es|s)\b")
     named = ((plural.sub(r"\1", what, 1) if number == 1 else what, number) for what, number in numbers)
     return ", ".join(f"{number:,} {what}" for what, number in named)
-
-
-def now() -> float:
-    """Return the time that ages count from, in seconds since 1970: SOURCE_DATE_EPOCH if it is set.
-
-    This makes pages with tables reproducible (reproducible-builds.org/specs/source-date-epoch). Raises UsageError for
-    a value that is not such a time.
-    """
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if epoch and not re.fullmatch("[0-9]{1,15}", epoch):
-        raise UsageError(f"invalid SOURCE_DATE_EPOCH {quoted(epoch)}: expected seconds since 1970, such as 1717326000")
-    return int(epoch) if epoch else time.time()
 
 
 def utc(seconds: float) -> str:

@@ -245,21 +245,6 @@ def test_json_of_several_names_is_an_array(chainq: Program, server: Servers, tru
     assert split(ran.out.replace(b"\n", b"")) == [truth.block(5), truth.block(6)]
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [
-        ("latest", "did you mean latest/block?"),
-        ("getBlok", "did you mean getBlocks?"),
-        ("full-blocks", "did you mean getChainBlocks or getAleoBlocks?"),
-        ("xyz", "chainq doctor shows which methods"),
-    ],
-)
-def test_rpc_names_the_method_that_is_meant(name: str, meant: str, chainq: Program, server: Servers) -> None:
-    """The name of a command, or a misspelt method, suggests the method as the service names it."""
-    ran = chainq("rpc", name, url=server())
-    assert meant in one_line(ran, 3)
-
-
 def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
     """rpc prints the result of any call; parameters are an object or an array, `-` reads them, none are sent."""
     one = b"[" + truth.block(5) + b"]\n"
@@ -336,7 +321,7 @@ def test_transitions_have_the_id_of_their_program(option: str, chainq: Program, 
     sources = [json.loads(row)["program"] for row in truth.rows("transitions", 10_000, 10_003)]
     due = [re.findall(r"(?m)^program ([a-z_]+\.aleo);", source)[0] for source in sources]
     assert len(set(due)) > 1
-    given = ("transitions", "10000:10003", "--columns", "program_id,height", option, "--color", "never")
+    given = ("transitions", "10000:10003", "--columns", "program_id,height", option)
     for more in ((), ("--checkpoint", "kept")) if option != "--table" else ((),):
         ran = chainq(*given, *more, url="demo:")
         assert ran.code == 0, ran.err

@@ -159,7 +159,7 @@ def test_a_member_does_not_change_other_columns(chainq: Program, format_: str) -
 @pytest.mark.parametrize(
     ("path", "meant"),
     [
-        ("plaintext.microcredit", " (did you mean plaintext.microcredits?)"),
+        ("plaintext.microcredit", "; plaintext has _nonce, _version, microcredits, owner"),
         ("plaintext_json.TYPO", "; plaintext_json has _nonce, _version, microcredits, owner"),
     ],
 )

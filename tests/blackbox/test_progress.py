@@ -259,7 +259,7 @@ def test_totals_follow_a_run_that_has_ended(chainq: Program) -> None:
 
 def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> None:
     """Where rows go to the same terminal, the bar goes out of their way, and no totals follow."""
-    child = started(chainq, "blocks 0:3000 --json --columns height -j 1 --color never", server())
+    child = started(chainq, "blocks 0:3000 --json --columns height -j 1", server())
     child.expect(pexpect.EOF)
     child.close()
     text = "\n".join(screen(child.logfile_read.getvalue(), COLUMNS))
@@ -301,7 +301,7 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     text = child.logfile_read.getvalue()
     lines = screen(text, COLUMNS)
     assert "━" in text
-    assert lines[0].startswith("program") and lines[-1].startswith("This is the private balance"), lines
+    assert lines[0].startswith("program") and lines[-1].startswith("as of block"), lines
     assert not any(line.startswith("chainq: ") for line in lines), lines
     elsewhere = "> balance"
     child = started(chainq, "balance --end 50 --workers 1", server(), shell=elsewhere)

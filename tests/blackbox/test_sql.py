@@ -351,8 +351,6 @@ def test_formats(exported: Program) -> None:
     query = 'select min(b.height), max(b.height), 1.5, "header.metadata.height" from blocks b, full_blocks group by 4'
     head, *_ = exported("sql", "lake", query, "--table").out.decode().splitlines()
     assert head.split() == ["min(b.height)", "max(b.height)", "1.5", "height"]
-    refused = one_line(exported("sql", "lake", "select 1", "-o", "one.xlsx"), 2)
-    assert "chainq writes no .xlsx files; use -o one.csv" in refused
     assert exported("sql", "lake", "select height from blocks", "-o", "heights.csv", "--csv").code == 0
     assert len((exported.home / "heights.csv").read_text().splitlines()) == 101
 
@@ -706,15 +704,11 @@ def test_times_and_booleans_in_parquet(exported: Program) -> None:
 def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path: Path) -> None:
     """Mistakes are one line; those in the output's options come before any request."""
     assert "no data set in nowhere: that folder does not exist" in one_line(chainq("sql", "nowhere", "select 1"), 2)
-    in_quotes = exported("sql", "lake", 'select * from blocks where block_hash = "a.b"')
-    assert one_line(in_quotes, 2).endswith("; text is in single quotes: 'a.b'\n")
     assert "the query names no table" in one_line(chainq("sql", "select 1", url="demo:"), 2)
     assert "cannot be combined with DEST" in one_line(exported("sql", "lake", "select 1", "--last", "5"), 2)
     assert "a range cannot be combined with DEST" in one_line(exported("sql", "lake", "5:9", "select 1"), 2)
     line = one_line(exported("sql", "--lake", "lake", "select 1"), 2)
-    assert line.endswith(
-        "unknown option --lake; the folder or URL of an export comes before the query: chainq sql DEST QUERY\n"
-    )
+    assert "no such option: --lake" in line
     assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
     for given in (["lake"], ["lake", "-"], ["-"], []):
         assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
@@ -723,12 +717,6 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
         exported("sql", "lake", ".tables"), 2
     )
     assert exported("sql", "lake", "show tables", "--text").rows == [b"blocks", b"full_blocks", b"records"]
-    line = one_line(exported("sql", "lake", "select count(*) from full-blocks"), 2)
-    assert line.endswith("; the table is full_blocks\n")
-    line = one_line(exported("sql", "lake", "select height from full_blocks"), 2)
-    assert line.endswith('; did you mean "header.metadata.height"?\n')
-    line = one_line(exported("sql", "lake", "select b.header.metadata.height from full_blocks b"), 2)
-    assert line.endswith('; a column with dots is in double quotes: "header.metadata.height"\n')
     line = one_line(exported("sql", "lake", "copy blocks to 'x.csv'"), 2)
     assert line.endswith("invalid query: COPY, expected a SELECT; -o FILE writes the result of a SELECT\n")
     line = one_line(exported("sql", "lake", "pivot records on program_id using count(*)"), 2)

@@ -23,37 +23,11 @@ USAGE: list[tuple[list[str], str]] = [
     (["records", "--start", "12K", "--end", "11_999"], "12000"),
     (["blocks", "--last", "5", "--start", "3"], "--last"),
     (["blocks", "--last", "-5"], "invalid --last '-5': expected a number of blocks such as 100 or 10K"),
-    (["blocks", "5", "8"], "unexpected argument 8; a range is A:B, and ends before B: 5:9\n"),
-    (["records", "12_345", "12346"], "unexpected argument 12346; a range is A:B, and ends before B: 12345:12347\n"),
-    (["records", "last", "5"], "unexpected argument 5; use --last 5\n"),
-    (["blocks", "latest-5"], "or 1.5M; for the last 5 blocks use -5:\n"),
-    (["blocks", "8", "5"], "unexpected argument 5; a range is A:B, and ends before B\n"),
-    (["blocks", "8-5"], "or 1.5M; a range is A:B, and ends before B\n"),
-    (["address-transactions", ADDRESS, "5", "latest"], "a range is one argument, 5:latest"),
-    (["verify", "x.csv", "5:6"], "unexpected argument 5:6; use --start 5 --end 6"),
-    (["blocks", "5:6", "8:9"], "unexpected argument 8:9; blocks takes one range\n"),
-    (["blocks", "5:6", "8"], "unexpected argument 8; blocks takes one range\n"),
-    (["records", "5", "6", "7"], "unexpected arguments 6 7; records takes one range, such as 5:8\n"),
-    (["records", "12K", "5", "latest"], "unexpected arguments 5 latest; records takes one range\n"),
-    (["verify", "5", "6", "7"], "unexpected arguments 6 7; verify takes one range, such as 5:8\n"),
-    (["doctor", "http://h:1/"], "unexpected argument http://h:1/; the URL of a service is the value of --url\n"),
     (["records", "demo:"], "invalid height 'demo:'; the URL of a service is the value of --url\n"),
-    (["show", "-57"], "invalid height '-57': negative numbers are not allowed here; "),
+    (["show", "-57"], "negative numbers are not allowed here; for the last N blocks use --last N\n"),
     (["block", "5", "https://h/x"], "invalid height 'https://h/x'; the URL of a service is the value of --url\n"),
-    (["records", "5:6", "demo:"], "unexpected argument demo:; the URL of a service is the value of --url\n"),
-    (["records", "demo:", "5:6"], "unexpected argument 5:6; the URL of a service is the value of --url\n"),
-    (["program-transactions", "demo:", "a.aleo", "b"], "argument b; the URL of a service is the value of --url\n"),
-    (["address-transactions", "demo:", ADDRESS], "; the URL of a service is the value of --url\n"),
-    (["rpc", '{"block": 5}', "b"], """; the arguments seem to be swapped; use chainq rpc b '{"block": 5}'\n"""),
     (["blocks", "https://u:secret@h/x"], "invalid height 'https://***@h/x'; the URL"),
-    (["blocks", "5", "https://u:secret@h/x"], "unexpected argument https://***@h/x; the URL"),
-    (["latest", "5", "6"], "unexpected arguments 5 6; use chainq block 5 6\n"),
-    (["serve", "8545"], "unexpected argument 8545; use --port 8545\n"),
-    (["blocks", "10,20"], "or 1.5M; a range is A:B, and ends before B: 10:21\n"),
-    (["blocks", "12,345"], "or 1.5M; did you mean 12345?\n"),
-    (["blocks", "--since", "2024-5-1"], "; did you mean 2024-05-01?\n"),
-    (["blocks", "--until", "yesterdya"], "; did you mean yesterday?\n"),
-    (["blocks", "--since", "1715577567000"], "; did you mean 1715577567, in seconds?\n"),
+    (["blocks", "5", "https://u:secret@h/x"], "got unexpected extra argument(s) (https://***@h/x)\n"),
     (["records", "--since", "2024-06-31"], "invalid --since '2024-06-31': 2024-06 has 30 days\n"),
     (["records", "--until", "2023-02-29T10:00"], "'2023-02-29T10:00': 2023-02 has 28 days\n"),
     (["records", "--since", "2024-13-01"], "'2024-13-01': a month is 01 to 12, not 13\n"),
@@ -67,27 +41,15 @@ USAGE: list[tuple[list[str], str]] = [
         ["records", "--until", "monday"],
         "an age (90m, 2h, 7d), '2 days ago', yesterday, today or now, or seconds since 1970\n",
     ),
-    (["block", "5", "-j", "100"], "invalid --concurrency / -j: 100 is not from 1 to 64\n"),
+    (["block", "5", "-j", "100"], "invalid --concurrency '100': expected a whole number from 1 to 64\n"),
     (["blocks", "-o", ""], "invalid --output ''"),
     (["blocks", "--columns", "height,,timestamp"], "a column between two commas is empty"),
     (["block", "five"], "five"),
-    (["records", "latets"], "12K or 1.5M; did you mean latest?"),
-    (["block", "lastest"], "12K or 1.5M; did you mean latest?"),
-    (["records", "--program", "credits"], "invalid program ID 'credits'; did you mean credits.aleo?"),
-    (["records", "--program", "a.aleo,b.aleo"], "; repeat the option: --program a.aleo --program b.aleo\n"),
-    (["records", "--function", "join, split"], "; repeat the option: --function join --function split\n"),
-    (["records", "--function", "transfer_*"], "; for all that match use --where 'function_name ~ ^transfer_'\n"),
-    (["transitions", "--program", "*s.aleo"], "; for all that match use --where 'program ~ s\\.aleo$'\n"),
     (["records", "--program", "a/b"], "expected a name such as credits.aleo; --no-check"),
     (["blocks", "--columns", "amount"], "unknown column 'amount'; the columns are id, height"),
-    (["blocks", "5:8", "--columns", "height", "round"], "; separate columns with commas: --columns height,round\n"),
-    (["blocks", "--columns", "height", "round"], "; separate columns with commas: --columns height,round\n"),
     (["sql", "demo:", "select 1"], "; chainq sql --url demo: 'select 1'\n"),
     (["records", "--max-age", "5m"], "; for the age of the tip alone use chainq latest --max-age 5m\n"),
-    (["blocks", "--columns", "hash"], "unknown column 'hash' (did you mean block_hash or previous_hash?)"),
-    (["full-blocks", "--where", "transactions.status = x"], "(did you mean transactions[].status?)"),
-    (["full-blocks", "--where", "transactions[0].status = x"], "(did you mean transactions[].status?)"),
-    (["full-blocks", "--where", "stauts = rejected"], "(did you mean transactions[].status?)"),
+    (["blocks", "--columns", "hash"], "unknown column 'hash'; the columns are id, height, block_hash, previous_hash"),
     (
         ["full-blocks", "--where", "header.metadata = 1"],
         "header.metadata has header.metadata.network, header.metadata.r",
@@ -100,49 +62,25 @@ USAGE: list[tuple[list[str], str]] = [
     (["transaction", ID[:20] + ID[21] + ID[20] + ID[22:]], "checksum"),
     (["transaction", "ab1fh02nl67hdnfzz5uv5g0n0yxy9ytelnl2uuf74sqrpp4g2z6yvzs6ccl9d"], "a block hash"),
     (["transaction", "rows.txt"], "invalid transaction ID 'rows.txt': expected at1 at its beginning;"),
-    (["transaction", "12345"], "this is a height, or a row id; use chainq show 12345 or chainq block 12345"),
-    (["transaction", f"{ID[:8]}…{ID[-6:]}"], "shortened by a table; use --no-trunc"),
-    (["block", ID], f"this is a transaction ID; use chainq show {ID} or chainq transaction {ID}"),
-    (["block", "latest", f"{ID[:8]}…{ID[-6:]}"], "shortened by a table; use --no-trunc"),
-    (["records", "--start", ADDRESS], f"this is an address; use chainq show {ADDRESS}"),
-    (["address-transactions", ID], f"this is a transaction ID; use chainq show {ID}"),
-    (["address-transactions", "credits.aleo"], "this is a program ID; use chainq show credits.aleo"),
-    (["program-transactions", ADDRESS, "mint"], f"this is an address; use chainq show {ADDRESS}"),
+    (["transaction", "12345"], "this is a height, or a row id; --no-check"),
+    (["transaction", f"{ID[:8]}…{ID[-6:]}"], "this is shortened by a table"),
+    (["block", ID], "this is a transaction ID\n"),
+    (["block", "latest", f"{ID[:8]}…{ID[-6:]}"], "this is shortened by a table\n"),
+    (["records", "--start", ADDRESS], "this is an address\n"),
+    (["address-transactions", ID], "this is a transaction ID; --no-check"),
+    (["address-transactions", "credits.aleo"], "this is a program ID; --no-check"),
+    (["program-transactions", ADDRESS, "mint"], "this is an address; --no-check"),
     (["transaction", ID, "x"], "x"),
     (["address-transactions", ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p")], "checksum"),
     (["address-transactions", "bob"], "bob"),
-    (
-        ["address-transactions", "0:5", ADDRESS],
-        f"; the arguments seem to be swapped; use chainq address-transactions {ADDRESS} 0:5\n",
-    ),
-    (["address-transactions", "0:5"], "; a range follows the address: chainq address-transactions ADDRESS 0:5\n"),
-    (
-        ["program-transactions", "transfer_public", "credits.aleo"],
-        "; the arguments seem to be swapped; use chainq program-transactions credits.aleo transfer_public\n",
-    ),
-    (["blocks", "-o", "s3://b/a.csv"], "expected the name of a file; chainq export --to takes the URL of an object"),
+    (["blocks", "-o", "s3://b/a.csv"], "invalid --output 's3://b/***': expected the name of a file\n"),
     (
         ["blocks", "-o", "https://u:secret@h/a.csv"],
         "invalid --output 'https://***@h/***': expected the name of a file\n",
     ),
-    (["sql", "-- a comment\nselect 1"], "; a query that begins with a comment comes after --: chainq sql -- 'QUERY'\n"),
     (["export", "latest", "--to", "x"], "no command to export, only the range latest; the commands are chain, blocks,"),
-    (["export", "blocks", "-o", "x"], "unknown option -o; did you mean --to?\n"),
-    (
-        ["blocks", "--checkpoint", "s3://b/c"],
-        "invalid --checkpoint 's3://b/c': expected the name of a file; chainq ex",
-    ),
     (["blocks", "5:8", "--follow"], "--follow cannot be combined with --end; leave out the end of the range: 5:\n"),
-    (["blocks", "--columns", "height,", "round"], "; separate columns with commas: --columns height,round\n"),
-    (["records", "--col", "x"], "unknown option --col; did you mean --columns or --color?\n"),
-    (["records", "--newest"], "unknown option --newest; did you mean --reverse?\n"),
-    (["show", "CREDITS.ALEO"], "cannot show 'CREDITS.ALEO'; did you mean credits.aleo?"),
-    (["full-blocks", "--columns", "type"], "(did you mean authority.type or ratifications[].type or transactions[]."),
-    (["blocks", "--where", "height"], "; a shell takes < and > for itself: quote the condition, --where 'height > "),
-    (["blocks", "--where", "height = 1 or 2"], "unexpected '2' at character 15; repeat the field: height = 1 or heigh"),
-    (["blocks", "--where", "5 < height <= 7"], "; a field comes first: height > 5 and height <= 7\n"),
-    (["records", "--where", "'a' = program_id"], "; a field comes first: program_id = 'a'\n"),
-    (["records", "--where", '"program_id" = a'], "; write a field without quotes: program_id = a\n"),
+    (["records", "--col", "x"], "no such option: --col (Possible options: --columns, --follow, --jsonl)\n"),
     (["program-transactions", "credits", "mint"], "credits"),
     (["program-transactions", "cre dits.aleo", "mint"], "cre dits.aleo"),
     (["program-transactions", "credits.aleo", "mint-it"], "mint-it"),
@@ -151,12 +89,15 @@ USAGE: list[tuple[list[str], str]] = [
     (["records", "--limit", "many"], "--limit"),
     (["records", "--page-size", "0"], "--page-size"),
     (["records", "--page", "-1"], "--page"),
-    (["records", "--page", "9" * 400], "invalid --page 9999999999999999…"),
-    (["records", "--page-size", "9" * 400], "invalid --page-size 9999999999999999…"),
+    (["records", "--page", "9" * 400], "invalid --page '9999999999999999…"),
+    (["records", "--page-size", "9" * 400], "invalid --page-size '9999999999999999…"),
     (["records", "--page-size", "9" * 5000], "--page-size"),
-    (["records", "--limit", str(2**53 + 1)], f"invalid --limit {2**53 + 1}: the highest number is {2**53}"),
-    (["records", "--retries", "9" * 400], "invalid --retries 9999999999999999…"),
-    (["block", "5", "-j", "0"], "-j"),
+    (
+        ["records", "--limit", str(2**53 + 1)],
+        f"invalid --limit '{2**53 + 1}': expected a whole number from 0 to {2**53}\n",
+    ),
+    (["records", "--retries", "9" * 400], "invalid --retries '9999999999999999…"),
+    (["block", "5", "-j", "0"], "--concurrency"),
     (["block", "5", "--retries", "-1"], "--retries"),
     (["block", "5", "--timeout", "0"], "--timeout"),
     (["block", "5", "--timeout", "nan"], "--timeout"),
@@ -166,8 +107,6 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "--interval", "5"], "--interval needs --follow"),
     (["blocks", "--checkpoint", "c", "--interval", "5"], "--interval needs --follow"),
     (["block", "5", "--url", "demo://"], "the sample chain is --url demo:"),
-    (["block", "5", "--url", "demo:12"], "the sample chain is --url demo:; did you mean http://demo:12?\n"),
-    (["block", "5", "--url", "htp://h:1/"], "or URL of an export; did you mean http://h:1/?\n"),
     (["block", "5", "--url", "http://h/x y"], "it contains a space\n"),
     (["block", "5", "--url", "http://h/x\\y"], "it contains '\\\\'\n"),
     (["block", "5", "--url", "demo"], "the sample chain is --url demo:"),
@@ -186,53 +125,32 @@ USAGE: list[tuple[list[str], str]] = [
     (["recods"], "records"),
     (["block5"], "block"),
     (["--colour", "blocks"], "--colour"),
-    (["block"], "missing argument HEIGHT...; such as 12345, 5:8, latest, or -10: for the last 10 blocks\n"),
-    (["transaction"], "missing argument ID...; such as: chainq transaction at1"),
-    (["show"], "missing argument OBJECT...; such as: chainq show "),
-    (["block", "--", "-5"], "; for the last 5 blocks use -5:, or --last 5 with blocks or records\n"),
-    (["export", "records"], "missing option --to; --to is a folder, or the URL of an object store\n"),
+    (["block"], "missing argument 'HEIGHT...'\n"),
+    (
+        ["block", "--", "-5"],
+        "12_345, 12K or 1.5M; for the last N blocks use --last N\n",
+    ),
+    (["export", "records"], "missing option '--to'\n"),
     (["records", "--jsonl", "--format", "csv"], "--jsonl and --format csv cannot be combined\n"),
-    (["records", "--format", ""], "unknown format ''; the formats are table,"),
-    (["records", "--format", "josnl"], "unknown format 'josnl'; did you mean jsonl?\n"),
+    (["records", "--format", ""], "unknown format '': expected one of table, jsonl, "),
     (
         ["rpc", "block", "{block: 5}"],
         "invalid parameters: object keys must be strings, at 'block: 5}'; expected a JSON",
     ),
-    (["records", "--format", "ndjson"], "unknown format 'ndjson'; did you mean jsonl?\n"),
-    (["records", "--columns", "height id"], "unknown column 'height id'; separate columns with commas: height,id\n"),
-    (["records", "--columns", "height;no"], "unknown column 'height;no'; separate columns with commas: height,no\n"),
-    (["records", "--columns", "ALL"], "unknown column 'ALL' (did you mean all?)"),
-    (["records", "--where", "id", "=", "5"], "a value with spaces needs quotes: --where 'id = 5'\n"),
-    (["records", "5", "--where", "id", "!=", "5"], "a value with spaces needs quotes: --where 'id != 5'\n"),
-    (["blocks", "--since", "2024-05-13", "05:00"], "a value with spaces needs quotes: --since '2024-05-13 05:00'\n"),
-    (["blocks", "--until=2024-05-13", "10:30", "--csv"], "needs quotes: --until '2024-05-13 10:30'\n"),
-    (["blocks", "--since", "2", "days", "ago"], "a value with spaces needs quotes: --since '2 days ago'\n"),
     (["blocks", "--header", "X-Key: env:NOPE"], "environment variable NOPE is not set (--header X-Key)\n"),
-    (["blocks", "--header", "X-Key:", "v"], "blocks: a value with spaces needs quotes: --header 'NAME: VALUE'\n"),
-    (["rpc", "block", "{block:", "5}"], "a value with spaces needs quotes: '{block: 5}'\n"),
-    (
-        ["blocks", "--columns", "/bin", "/etc", "/usr"],
-        "the shell replaced * with the names of files; use --columns all\n",
-    ),
-    (["blocks", "–last", "5"], "'–last' begins with a dash that is not '-'; did you mean --last?\n"),
-    (["blocks", "—last=5"], "'—last' begins with a dash that is not '-'; did you mean --last?\n"),
-    (["blocks", "–o", "x.csv"], "'–o' begins with a dash that is not '-'; did you mean -o?\n"),
-    (
-        ["owned", "--receipt"],
-        "is an option of blocks, block, latest, full-blocks, transactions and 6 more (chainq help",
-    ),
-    (["rpc", "block", "--params", "5"], "unknown option --params; see --help\n"),
+    (["blocks", "--header", "X-Key:", "v"], "invalid range '***'"),
     (["transaction"], "ID"),
     (["program-transactions", "credits.aleo"], "FUNCTION"),
-    (["program-transactions", "credits.aleo/mint"], "missing argument FUNCTION; use a space: credits.aleo mint"),
-    (["blocks", "--columns", "heigth,x1,round,timestmp"], "'heigth' (did you mean height?), 'timestmp' (did you mean"),
-    (["blocks", "--columns", "heigth,x1,round,timestmp"], "), 'x1'; the columns are id, height, "),
+    (
+        ["blocks", "--columns", "heigth,x1,round,timestmp"],
+        "unknown columns 'heigth', 'x1', 'timestmp'; the columns are id, height, ",
+    ),
     (["address-transactions"], "ADDRESS"),
     (["latest", "5"], "5"),
     (["rpc"], "METHOD"),
     (["rpc", "block", "{"], "JSON"),
     (["rpc", "block", "5"], "JSON"),
-    (["rpc", "block", "--no-check"], "--no-check"),  # it checks nothing
+    (["rpc", "block", "--no-check"], "--no-check"),
     (["block", "5", "--profile", "nobody"], "nobody"),
 ]
 
@@ -374,42 +292,22 @@ def test_2_an_environment_that_cannot_be_used(name: str, value: str, said: str, 
     assert "hunter2" not in message
 
 
-@pytest.mark.parametrize("words", [["blocks", "5", "--table"], ["show", "5"]])
-def test_2_a_bad_source_date_epoch(words: list[str], chainq: Program) -> None:
-    """A time from which no age can be counted is named, by the commands that print ages."""
-    ran = chainq(*words, url="demo:", env={"SOURCE_DATE_EPOCH": "junk"})
-    assert "invalid SOURCE_DATE_EPOCH 'junk': expected seconds since 1970" in one_line(ran, 2)
-
-
 def test_2_no_url(chainq: Program) -> None:
     """Without a URL from anywhere the message says the ways out."""
     said = one_line(chainq("block", "5"), 2)
     assert all(way in said for way in ("--url", "CHAINQ_URL", "profile", "demo:"))
-    assert "chainq has no variable" not in said
 
 
 @pytest.mark.parametrize(
     ("profiles", "named"), [(("main",), "--profile main"), (("main", "test"), "--profile NAME (main, test)")]
 )
-def test_2_no_url_but_what_was_meant_for_one(profiles: tuple[str, ...], named: str, chainq: Program) -> None:
-    """Profiles that exist are named, and a variable that is misspelled."""
+def test_2_no_url_but_profiles(profiles: tuple[str, ...], named: str, chainq: Program) -> None:
+    """Profiles that exist are named."""
     folder = chainq.home / "config" / "chainq"
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("".join(f'[profiles.{name}]\nurl = "demo:"\n' for name in profiles))
-    said = one_line(chainq("block", "5", env={"CHAINQ_ULR": "demo:", "CHAINQ_OTHERWISE": "1"}), 2)
-    assert said == (
-        "chainq block: no service URL; chainq has no variable CHAINQ_ULR: did you mean CHAINQ_URL?"
-        f" pass --url URL or {named}, or set CHAINQ_URL\n"
-    )
-
-
-def test_0_a_mistyped_variable(chainq: Program) -> None:
-    """A variable that is misspelled has no effect: a warning says so, for a user's own one none."""
-    ran = chainq("latest", "--text", url="demo:", env={"CHAINQ_FOMAT": "csv", "CHAINQ_TOKEN": "1"})
-    assert (ran.code, ran.err) == (
-        0,
-        "chainq: warning: chainq has no variable CHAINQ_FOMAT: did you mean CHAINQ_FORMAT?\n",
-    )
+    said = one_line(chainq("block", "5"), 2)
+    assert said == f"chainq block: no service URL; pass --url URL or {named}, or set CHAINQ_URL\n"
 
 
 @pytest.mark.parametrize(("url", "hint"), [("foo", "invalid URL 'foo'"), ("demo", "is CHAINQ_URL=demo:\n")])
@@ -422,9 +320,8 @@ def test_2_a_bad_url_in_the_environment(url: str, hint: str, chainq: Program) ->
 
 def test_2_a_bad_format_in_the_environment(chainq: Program, nowhere: str) -> None:
     """CHAINQ_FORMAT is checked like --format."""
-    for name, meant in (("yaml", "the formats are table, "), ("jsn", "did you mean json?\n")):
-        message = one_line(chainq("block", "5", url=nowhere, env={"CHAINQ_FORMAT": name}), 2)
-        assert f"CHAINQ_FORMAT: unknown format {name!r}; {meant}" in message
+    message = one_line(chainq("block", "5", url=nowhere, env={"CHAINQ_FORMAT": "yaml"}), 2)
+    assert "CHAINQ_FORMAT: unknown format 'yaml': expected one of table, " in message
 
 
 def test_2_a_bad_name_on_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -479,7 +376,6 @@ LONG = "x" * 100_000
         ["records", "--profile", LONG],
         ["records", "--dialect", LONG],
         ["records", "--max-age", LONG, "--follow"],
-        ["records", "--color", LONG],
         ["records", "-o", LONG],
         ["doctor", "--save", f".{LONG}"],
         ["show", LONG],
@@ -511,42 +407,16 @@ def test_2_the_excerpt_of_an_argument_shows_nothing_of_a_key(chainq: Program, no
     [
         (("blocks", "-10"), "use --last N\n"),
         (("export", "blocks", "--to", "lake", "-10"), "use --last N\n"),
-        (("show", "-1"), "use --last N with blocks or records\n"),
-        (("blocks", "5:", "8"), "a range is one argument, 5:8\n"),
+        (("show", "-1"), "use --last N\n"),
         (("blocks", "--columns", ""), "invalid --columns '': expected names of columns\n"),
     ],
 )
 def test_the_advice_fits_the_command_line(words: tuple[str, ...], advice: str, chainq: Program) -> None:
-    """--last is named as an option of the command that runs, or of others; a range is one word; a name is not empty."""
+    """--last takes the place of a negative height; a name is not empty."""
     assert one_line(chainq(*words, url="demo:"), 2).endswith(advice)
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "meant"),
-    [
-        ("full-blocks", "heigth", "header.metadata.height"),
-        ("full-blocks", "TIMESTAMP", "header.metadata.timestamp"),
-        ("full-blocks", "timestmp", "header.metadata.timestamp"),
-        ("records", "Program_ID", "program_id"),
-    ],
-)
-def test_a_column_is_found_by_its_last_part_and_without_case(
-    command: str, name: str, meant: str, chainq: Program
-) -> None:
-    """A nested column by what people call it."""
-    said = one_line(chainq(command, "--columns", name, url="http://127.0.0.1:9/"), 2)
-    assert f"unknown column {name!r} (did you mean {meant}?)" in said
 
 
 def test_4_a_refused_connection_is_in_plain_words(chainq: Program) -> None:
     """Without the number or the source file that Python adds."""
     said = one_line(chainq("block", "5", "--retries", "0", url="http://127.0.0.1:1"), 4)
     assert ": http://127.0.0.1:1: could not reach the server: Connection refused; is the server running" in said
-
-
-def test_a_file_with_the_name_of_a_format_is_noted(chainq: Program) -> None:
-    """-o json is a file, as the user of another program may not expect; --format is not."""
-    ran = chainq("block", "5", "-o", "csv", url="demo:")
-    assert (ran.code, ran.out) == (0, b"")
-    assert ran.err == "chainq: warning: the file csv contains jsonl; for the format use --format csv\n"
-    assert chainq("block", "5", "-o", "json", "--format", "json", url="demo:").err == ""

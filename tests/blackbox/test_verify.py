@@ -201,11 +201,9 @@ def test_columns_of_findings_are_listed_and_picked(program: Program, server: Ser
 
 def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
     """A command whose rows no block explains is refused before any request."""
-    assert "cannot verify 'latest'; expected one of blocks, full-blocks" in one_line(
+    assert "cannot verify 'latest': expected one of blocks, full-blocks" in one_line(
         program("verify", "--commands", "records,latest", url=nowhere), 2
     )
-    near = one_line(program("verify", "--commands", "recrods", url=nowhere), 2)
-    assert near.endswith("cannot verify 'recrods'; did you mean records?\n")
 
 
 @pytest.mark.parametrize(

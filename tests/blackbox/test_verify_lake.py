@@ -312,9 +312,6 @@ def test_a_data_set_as_it_was_written_has_no_finding(exported: Path, program: Pr
     ran = program("verify", str(exported))
     assert (ran.code, ran.out) == (0, b"")
     assert ran.err.startswith("chainq: heights 20-79: no findings in 60 blocks, ")
-    odd = program("verify", str(exported), "-o", "found.gz")
-    said = "chainq verify: chainq writes no .gz files; use --format jsonl | gzip > found.gz\n"
-    assert (odd.code, odd.err) == (2, said)
 
 
 def test_full_blocks_and_odd_values_are_verified(program: Program, server: Servers, tmp_path: Path) -> None:
@@ -523,17 +520,10 @@ def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) 
     nothing = program("verify", str(tmp_path / "nothing"))
     assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
     assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
-    assert "nor a file or folder; write the rows to a file with -o FILE" in one_line(program("verify", "-"), 2)
-    near = one_line(program("verify", str(tmp_path / "my lake/recrods")), 2)
-    assert near.endswith(f" nor a file or folder; did you mean {tmp_path}/my lake/records?\n")
-    whole = "an export is verified as a whole, without a range"
     ranged = one_line(program("verify", str(tmp_path), "--last", "5"), 2)
-    assert f"--last cannot be combined with an export; {whole}" in ranged
-    assert f"unexpected argument 5:9; {whole}" in one_line(program("verify", str(tmp_path), "5:9"), 2)
-    assert "unexpected argument 5:9; use --start 5 --end 9" in one_line(program("verify", "rows.csv", "5:9"), 2)
-    for url, served in ("demo:", ""), ("http://127.0.0.1:9/", "; chainq serve --lake DEST serves an export over HTTP"):
-        line = one_line(program("verify", url), 2)
-        assert line.endswith(f"nor a file or folder; the URL of a service is the value of --url{served}\n")
+    assert "--last cannot be combined with an export" in ranged
+    for url in ("demo:", "http://127.0.0.1:9/"):
+        assert one_line(program("verify", url), 2).endswith("nor a file or folder\n")
 
 
 def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program, server: Servers) -> None:

@@ -120,14 +120,11 @@ def calls(block: Any) -> list[tuple[str, str]]:
 def test_the_rows_that_pass_are_printed(
     command: str, expression: str, passes: Passes, chainq: Program, server: Servers, truth: Truth
 ) -> None:
-    """These rows and no others, as the server sent them; stderr has how many were read and how many passed."""
+    """These rows and no others, as the server sent them."""
     end = SPAN[1] if command != "full-blocks" else 2440
     due = passing(truth, command, passes, SPAN[0], end)
     ran = chainq(command, "--start", str(SPAN[0]), "--end", str(end), "--where", expression, url=server())
-    assert sorted(ran.rows) == sorted(due)
-    read = len(truth.rows(command, SPAN[0], end))
-    rows = "1 row" if read == 1 else f"{read:,} rows"
-    assert one_line(ran, 0).startswith(f"chainq: {rows} read, {len(due):,} passed the filter")
+    assert (ran.code, ran.err, sorted(ran.rows)) == (0, "", sorted(due))
 
 
 @pytest.mark.parametrize(
@@ -157,9 +154,8 @@ def test_the_example_of_the_help(method: Method, chainq: Program, server: Server
     """It has columns of its command, and leaves some rows out; the operators are named beside it."""
     page = " ".join(chainq(method.command, "--help").out.decode().split())
     assert f"'{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( )." in page
-    words = (method.command, "2400:2500", "--where", method.condition, "-o", "rows.jsonl")
-    said = one_line(chainq(*words, url=server()), 0)
-    read, passed = (int(number.replace(",", "")) for number in re.findall("([0-9,]+) (?:rows read|passed)", said))
+    words = (method.command, "2400:2500", "-q")
+    passed, read = (len(chainq(*words, *more, url=server()).rows) for more in (("--where", method.condition), ()))
     assert 0 < passed < read
 
 
@@ -179,54 +175,6 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
     assert "expected a field at character 5" in one_line(chainq(*words, *both, "--where", "not )", url=url), 2)
 
 
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (("--where", "program_id = Credits.aleo"), "no program_id is 'Credits.aleo': did you mean 'credits.aleo'?"),
-        (("--where", "program_id > 5"), "no program_id is a number, and > compares numbers"),
-        (("--where", "program_id = 5"), "no program_id is a number"),
-        (("transitions", "--where", "tcm = 5"), "no tcm is a number: did you mean '5field'?"),
-        (
-            ("transitions", "--function", "transfer_private"),
-            "no function_name is 'transfer_private': did you mean 'transfer_public_to_private' or 'transfer_public'? "
-            "transitions with record inputs are not listed here; chainq full-blocks and chainq program-transactions "
-            "have them",
-        ),
-        (("--function", "Split"), "no function_name is 'Split': did you mean 'split'?"),
-        (("--function", "private_to"), "no function_name is 'private_to': did you mean 'transfer_private_to_public'?"),
-        (("--where", "transaction_id = nope"), "no transaction_id is 'nope'"),
-        (
-            ("--where", "program_id ~ CREDITS"),
-            "no program_id matches 'CREDITS': case matters; did you mean program_id ~ '(?i)CREDITS'?",
-        ),
-        (
-            ("--where", "program_id ~ none"),
-            "no program_id matches 'none', only 'credits.aleo' or 'tile_gallery.aleo' or 'token_registry.aleo' or "
-            "'wrapped_credits.aleo'",
-        ),
-        (("--where", "program_id ~ credits and height < 0"), ""),
-        (
-            ("--function", "qqq"),
-            "no function_name is 'qqq', only 'claim' or 'deposit_credits_private' or 'fee_private' or 'join' or "
-            "'mint' or others",
-        ),
-        (
-            ("--program", "none.aleo"),
-            "no program_id is 'none.aleo', only 'credits.aleo' or 'tile_gallery.aleo' or 'token_registry.aleo' or "
-            "'wrapped_credits.aleo'",
-        ),
-        (("--where", "function_name = split and height < 0"), ""),
-        (("--where", "height < 0 and program_id = credits.aleo"), ""),
-        (("--where", "height < 0", "--where", "program_id = credits.aleo"), ""),
-    ],
-)
-def test_a_text_that_no_row_has(words: tuple[str, ...], hint: str, chainq: Program, server: Servers) -> None:
-    """If no row passes, stderr has what may have been meant, of the values that the rows had."""
-    command = () if words[0] == "transitions" else ("records",)
-    said = one_line(chainq(*command, *words, "--start", "2400", "--end", "2700", url=server()), 0)
-    assert said.endswith(f" read, 0 passed the filter{hint and f'; {hint}'}\n")
-
-
 def test_options_that_a_command_does_not_have(chainq: Program, server: Servers) -> None:
     """Where rows name no program, there is no --program; where there is one, it is checked."""
     for command in ("blocks", "ownership", "transactions"):
@@ -244,7 +192,7 @@ def test_the_limit_counts_rows_that_pass(reverse: bool, chainq: Program, server:
     heights = [json.loads(row)["height"] for row in ran.rows]
     assert len(heights) == 7
     assert heights == [json.loads(row)["height"] for row in due[:: -1 if reverse else 1]][:7]
-    assert re.fullmatch(r"chainq: [0-9,]+ rows read until 7 passed the filter\n", ran.err), ran.err
+    assert (ran.code, ran.err) == (0, "")
 
 
 def test_formats_and_columns(chainq: Program, server: Servers, truth: Truth, tmp_path: Path) -> None:
@@ -273,7 +221,7 @@ def test_a_checkpoint_belongs_to_its_filter(chainq: Program, truth: Truth) -> No
         job = Job(chainq, url, *words)
         for tip in (FIRST + 60, FIRST + 63, FIRST + 150):
             service.tip = tip
-            said(job(), 0, "rows read, ", "passed the filter")
+            said(job(), 0)
         assert job() == (0, b"", "")  # a run that finds nothing new has nothing to say
         first = passing(truth, "records", lambda r: r["output_index"] == 0, FIRST, FIRST + 151)
         due = [row for row in first if json.loads(row)["program_id"] == "credits.aleo"]
@@ -329,8 +277,7 @@ def test_following_with_a_limit(chainq: Program, truth: Truth) -> None:
         words = ("--follow", "--interval", "0.01", "--start", str(FIRST), "--limit", "9")
         ran = chainq("records", *words, "--where", "output_index > 0", url=url)
     due = passing(truth, "records", lambda r: r["output_index"] > 0, FIRST, service.tip + 1)
-    assert ran.rows == due[:9]
-    assert "until 9 passed the filter" in one_line(ran, 0)
+    assert (ran.code, ran.rows) == (0, due[:9])
 
 
 def test_transactions_by_height_and_limit(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -340,7 +287,6 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
     ran = chainq("transactions", "2400:2440", "--where", "height > 2405 and index = 1", url=url)
     due = [row for height, row in rows if height > 2405 and json.loads(row)["index"] == 1]
     assert (ran.code, ran.rows) == (0, due)
-    assert f"{len(due)} passed" in ran.err
     assert chainq("transactions", "2400:2440", "--limit", "3", "-q", url=url).rows == [row for _, row in rows[:3]]
     gone = chainq("transactions", "2401", "9000000", "--where", "index = 99", url=url)
     assert (gone.code, gone.out) == (1, b"")
@@ -350,18 +296,17 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
     ("expression", "said"),
     [
         ("", "it is empty"),
-        ("progam_id = x", "unknown field 'progam_id' at character 1 (did you mean program_id?)"),
+        ("progam_id = x", "unknown field 'progam_id' at character 1; the columns are record_ciphertext, "),
         ("height > 5 and (program_id = a", "expected ) at its end"),
         ("height > 5) and id = 3", "expected and, or, or its end at character 11, before ') and id = 3'"),
         ("height", "expected =, !=, <, <=, >, >=, ~ or !~ at its end"),
         ("height > and id = 3", "expected a value at character 10, before 'and id = 3'"),
-        ("program_id ~ (", "expected a value at character 14, before '('; put ( in quotes"),
+        ("program_id ~ (", "expected a value at character 14, before '('"),
         ("height > tall", "expected a number after > at character 10, before 'tall'"),
-        ("height => 5", "unexpected => at character 8; did you mean >=?"),
-        ("height <> 5", "unexpected <> at character 8; did you mean !=?"),
-        ("program_id in (a,b)", "before 'in (a,b)'; use program_id = A or program_id = B"),
-        ("program_id not like '%a'", "use program_id ~ TEXT"),
-        ("height BETWEEN 3 and 5", "use height >= A and height <= B"),
+        ("height = 5 && id > 3", "expected and, or, or its end at character 12, before '&& id > 3'"),
+        ("height => 5", "expected a value at character 9, before '> 5'"),
+        ("program_id in (a,b)", "expected =, !=, <, <=, >, >=, ~ or !~ at character 12, before 'in (a,b)'"),
+        ("program_id = a b", "expected and, or, or its end at character 16, before 'b'"),
         ("height near 5", "expected =, !=, <, <=, >, >=, ~ or !~ at character 8, before 'near 5'"),
         ("height > null", "expected a number after > at character 10, before 'null'"),
         ("program_id ~ '(a'", "invalid regular expression at character 14, before \"'(a'\": missing ), unterminated"),
@@ -369,11 +314,6 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
         ("height = 5 id = 3", "expected and, or, or its end at character 12, before 'id = 3'"),
         ("height = 'abc'", "expected a number after height ="),
         ("program_id = “credits.aleo”", "unexpected '“' at character 14; write ' or \" around a text"),
-        ("height = 12,005", "unexpected ',' at character 12; did you mean 12005?"),
-        ("height = 5, id > 3", "unexpected ',' at character 11; join conditions with and, or, not"),
-        ("height = 5 && id > 3", "unexpected '&' at character 12; join conditions with and, or, not"),
-        ("height = 5 || id > 3", "unexpected '||' at character 12; join conditions with and, or, not"),
-        ("program_id = a | program_id = b", "unexpected '|' at character 16; join conditions with and, or, not"),
         ("= 5", "expected a field at character 1, before '= 5'"),
         ("(" * 500 + "id = 5" + ")" * 500, "more than 50 conditions inside each other"),
         ("not " * 5000 + "id = 5", "more than 50 conditions inside each other"),
@@ -402,11 +342,9 @@ def test_2_an_array_is_not_a_number(expression: str, said: str, chainq: Program)
 
 
 def test_2_a_date_is_not_a_number(chainq: Program) -> None:
-    """The message has its seconds."""
-    for date in ("2024-01-01", "'2024-01-01 00:00'"):
-        error = one_line(chainq("blocks", "5", "--where", f"timestamp >= {date}", url="http://127.0.0.1:1"), 2)
-        seconds = f"({date.strip(chr(39))} is 1704067200)"
-        assert error.endswith(f"; times are Unix seconds {seconds}; for blocks by time use --since\n")
+    """The message has the unit."""
+    error = one_line(chainq("blocks", "5", "--where", "timestamp >= 2024-01-01", url="http://127.0.0.1:1"), 2)
+    assert "expected a number (Unix seconds) after >=" in error
 
 
 def test_fields_of_this_server_alone(chainq: Program, server: Servers) -> None:

@@ -54,7 +54,7 @@ def test_an_id_has_the_prefix_at() -> None:
     assert identifiers.transaction_id(ID) == ID
     others = (
         (CHAIN.block_hash(5), "a block hash"),
-        (ADDRESS, "an address; use chainq show"),
+        (ADDRESS, "an address"),
         (CHAIN.transition_id(640, 1, 0), "a transition ID"),
     )
     for text, kind in others:
@@ -215,29 +215,12 @@ def test_a_host_that_can_be_looked_up_passes(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("localhost:8545", "did you mean http://localhost:8545?"),
-        ("127.0.0.1:8545/rpc", "did you mean http://127.0.0.1:8545/rpc?"),
-        ("nohost.invalid", "did you mean https://nohost.invalid?"),
-        ("127.0.0.1", "did you mean http://127.0.0.1?"),
-        ("http:/127.0.0.1:8545", "did you mean http://127.0.0.1:8545?"),
-        ("http//localhost", "did you mean http://localhost?"),
-        ("https:host.example/rpc", "did you mean https://host.example/rpc?"),
-        ("http:/someone:hunter2@host", ""),
-        ("http:/host.example/v1/hunter2", ""),
-        ("folder/Sub", "there is no folder of that name"),
-        ("someone:hunter2@host:1", ""),
-        ("nohost.invalid/v1/hunter2", "there is no folder of that name"),
-        ("./no/folder", ""),
-        ("ftp://host.example", ""),
-    ],
+    "text", ["localhost:8545", "nohost.invalid", "http:/someone:hunter2@host", "ftp://host.example", "folder/Sub"]
 )
-def test_a_host_without_a_scheme_is_recognized(text: str, hint: str) -> None:
-    """The error names the URL that was meant, but never one with a secret in it."""
-    with pytest.raises(UsageError) as raised:
+def test_a_url_without_a_scheme_is_refused(text: str) -> None:
+    """The error names the forms that are valid, and repeats no secret."""
+    with pytest.raises(UsageError, match=r"invalid URL .*: expected http://127.0.0.1:8545, ") as raised:
         identifiers.url(text)
-    assert raised.value.hint == hint
     assert "hunter2" not in str(raised.value)
 
 

@@ -48,13 +48,8 @@ def test_what_help_shows() -> None:
     del own["url"]
     assert own.keys() == ClientOptions.__annotations__.keys()
     assert {name: one.annotation for name, one in own.items()} == ClientOptions.__annotations__
-    with pytest.raises(
-        TypeError, match=r"^AsyncClient\(\) got an unexpected keyword argument 'typd'; did you mean typed"
-    ):
+    with pytest.raises(TypeError, match=r"^AsyncClient\(\) got an unexpected keyword argument 'typd'"):
         AsyncClient("demo:", typd=True)  # type: ignore[call-arg]
-    for name in ("retry", "max_retries"):
-        with pytest.raises(TypeError, match="did you mean retries"):
-            AsyncClient("demo:", **{name: 3})  # type: ignore[arg-type]
 
 
 def test_batches_are_read_asynchronously() -> None:

@@ -27,7 +27,7 @@ from chainq.demo.planted import VIEW_KEY
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
-from harness.program import LONGEST, Program, one_line
+from harness.program import LONGEST, Program
 from harness.services import Moving, serving, witnessed
 
 
@@ -360,23 +360,6 @@ def test_errors_are_exceptions() -> None:
     assert IncompleteError.exit_code == 6
 
 
-def test_a_range_in_one_text_names_start_and_end(program: Program) -> None:
-    """A range as the commands take it is no height: the error names the keywords, and for --start the options.
-
-    A method that reads one block has no such keywords, so that the error names the methods that read ranges.
-    """
-    with Client("demo:") as client, pytest.raises(UsageError, match="use start='0' and end='5'"):
-        client.records("0:5")
-    with (
-        Client("demo:") as client,
-        pytest.raises(UsageError, match=r"12K or 1.5M; blocks\(start, end\) and full_blocks"),
-    ):
-        client.block("0:5")
-    with Client("demo:") as client, pytest.raises(UsageError, match=r"12K or 1.5M; transactions\(start, end\) and"):
-        client.transactions("0:5")
-    assert "use --start 0 and --end 5" in one_line(program("records", "--start", "0:5"), 2)
-
-
 def test_the_rows_of_a_function_name_what_limits_them() -> None:
     """The representation of program_transactions has limit and newest, as that of a range has its bounds."""
     with Client("demo:") as client:
@@ -577,7 +560,7 @@ def test_heights_are_words_too() -> None:
         assert client.block("12K")["height"] == 12_000
         with pytest.raises(UsageError, match="invalid height '100X': expected a whole number such as"):
             client.records(end="100X")
-        with pytest.raises(TypeError, match="unexpected keyword argument 'columns'; rows have all columns"):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument 'columns'$"):
             client.records(columns=["height"])  # type: ignore[call-arg]  # what is tested
 
 
@@ -645,35 +628,20 @@ def test_what_rows_say_of_themselves() -> None:
     ("height", "words"),
     [
         (5.0, "invalid height 5.0: expected an int from 0 to"),
-        (-1, "; 'latest' is the tip; blocks(-5) reads the newest five"),
-        ("-1", "'latest' is the tip; blocks(-5) reads the newest five"),
-        ([5, 6], "; call the method for each height; "),
+        (-1, "invalid height -1: expected an int from 0 to"),
+        ("-1", "invalid height '-1': expected a whole number"),
+        ([5, 6], "invalid height [5, 6]: expected an int from 0 to"),
         (range(5, 7), "invalid height range(5, 7): expected an int from 0 to"),
     ],
 )
 def test_what_is_no_height_of_one_block(height: Any, words: str) -> None:
-    """The message shows the value as it was given, and names a way that works."""
+    """The message shows the value as it was given."""
     with Client("demo:") as client:
         for method in (client.block, client.transactions):
             with pytest.raises(UsageError) as raised:
                 method(height)
             assert words in str(raised.value)
         assert [row["height"] for row in client.blocks(-5)][-1] == client.block("latest")["height"]
-
-
-@pytest.mark.parametrize(
-    ("call", "way"),
-    [
-        (lambda client: client.block(5, 7), "block() reads one block; "),
-        (lambda client: client.block(start=5, end=7), "block() reads one block; "),
-    ],
-)
-def test_a_range_for_a_method_of_one_block_names_those_of_ranges(call: Callable[[Any], Any], way: str) -> None:
-    """Wrong arguments are a TypeError, as of other functions, which says what to call."""
-    with Client("demo:") as client, pytest.raises(TypeError) as caught:
-        call(client)
-    assert str(caught.value).startswith(way)
-    assert str(caught.value).endswith("blocks(start, end) and full_blocks(start, end) read a range")
 
 
 def test_transactions_of_a_range() -> None:
@@ -699,24 +667,8 @@ def test_transactions_of_a_range() -> None:
         options: Any
         for options in ({"limit": 3}, {"last": 3}, {"reverse": True}):
             with pytest.raises(
-                UsageError, match=r"^transactions\(height\) reads one block, without (limit|last|reverse)=; "
+                UsageError, match=r"^transactions\(height\) reads one block, without (limit|last|reverse)=$"
             ):
                 client.transactions(672, **options)
-        with pytest.raises(TypeError, match="did you mean where"):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'wher'"):
             client.transactions(672, wher="id > 5")  # type: ignore[call-overload]
-
-
-@pytest.mark.parametrize(
-    ("start", "way"),
-    [
-        (range(12000, 12100), "; use start=12000, end=12100"),
-        ((12000, 12100), "; use start=12000, end=12100"),
-        (range(0, 100, 2), "; for a range use start= and end="),
-        ([5, 6, 7], "; for a range use start= and end="),
-    ],
-)
-def test_a_range_in_one_argument_is_shown_in_two(start: Any, way: str) -> None:
-    """Heights in one object are an error that says how to write the range."""
-    with Client("demo:") as client, pytest.raises(UsageError) as caught:
-        client.records(start)
-    assert str(caught.value).endswith(way)

@@ -108,7 +108,7 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         ('x = "abc\n', 1, "not valid TOML"),
         ("\n\nx = [1,\n", 4, "not valid TOML"),
         ("[profiles.x]\nurl = 1\nurl = 2\n", 3, "not valid TOML"),
-        ('[profiles.x]\nurl = "u"\n\n# why\nurll = "v"\n', 5, "profiles.x.urll: unknown key; did you mean url?"),
+        ('[profiles.x]\nurl = "u"\n\n# why\nurll = "v"\n', 5, "profiles.x.urll: unknown key; known keys: url, "),
         ("colour = 1\n", 1, "colour: unknown key; known keys: default-profile, profiles"),
         ("[profiles.x]\nurl = 7\n", 2, "profiles.x.url: expected a string"),
         ("[profiles.x]\n\nrate = '9'\n", 3, "profiles.x.rate: expected a number"),
@@ -134,7 +134,7 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         ),
         ("[profiles.x.headers]\nA = 'Bearer ${TOKEN}'\n", 2, "$NAME are not replaced; env:NAME reads the whole value"),
         ("[profiles.x]\nurl = http://h\n", 2, "text needs straight quotation marks"),
-        ("[profiles.x]\nurl = '127.0.0.1:1'\n", 2, "did you mean http://127.0.0.1:1?"),
+        ("[profiles.x]\nurl = '127.0.0.1:1'\n", 2, "expected http://127.0.0.1:8545, https://host/path"),
         ("[profiles.x.headers]\nA = 'b'\nC = 7\n", 3, "profiles.x.headers.C: expected a string"),
         ("[profiles.x.headers]\n'A b' = 'c'\n", 2, "profiles.x.headers.A b: invalid header name or value"),
         (
@@ -157,7 +157,7 @@ def test_an_unknown_name_lists_the_known(write: Write) -> None:
         (
             "[profiles.x.methods]\n'records/al' = 'r'\n",
             2,
-            "profiles.x.methods.records/al: unknown key; did you mean records/all?",
+            "profiles.x.methods.records/al: unknown key; known keys: ",
         ),
         ("[profiles.x.methods]\nblock = ''\n", 2, "profiles.x.methods.block: expected a string that is not empty"),
         ("[profiles.x.parameters]\nblock = 'b'\n", 2, "profiles.x.parameters.block: expected a table"),
@@ -241,7 +241,7 @@ def test_many_profiles_take_linear_time(write: Write) -> None:
         write(many)
         assert len(profiles.read().profiles) == count
         write(f"{many}rte = 5\n")
-        mistake = rf"line {4 * count + 1}: profiles.p{count - 1}.rte: unknown key; did you mean rate\?"
+        mistake = rf"line {4 * count + 1}: profiles.p{count - 1}.rte: unknown key; known keys: "
         with pytest.raises(UsageError, match=mistake):
             profiles.read()
 
@@ -324,5 +324,5 @@ def test_a_bad_file_is_a_usage_error_of_any_command(chainq: Program) -> None:
     chainq.config.write_text("[profiles.x]\n\nurll = 1\n")
     ran = chainq("latest")
     assert ran.code == 2
-    assert "config.toml line 3: profiles.x.urll: unknown key; did you mean url?" in ran.err
+    assert "config.toml line 3: profiles.x.urll: unknown key; known keys: url, " in ran.err
     assert chainq("latest", url="demo:").code == 0

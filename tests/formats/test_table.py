@@ -13,9 +13,7 @@ from chainq.formats.protocol import OutputSpec
 from chainq.text.humanize import age
 from chainq.text.width import truncate, wrap
 from chainq.verify.findings import FINDINGS
-from harness.tables import BLOCK, FIELD, HASH, NOW, cells, drawn, spec
-
-pytestmark = pytest.mark.usefixtures("frozen")
+from harness.tables import BLOCK, FIELD, HASH, cells, drawn, spec
 
 
 def test_blocks_at_80_columns() -> None:
@@ -30,10 +28,10 @@ def test_blocks_at_80_columns() -> None:
 
 
 def test_room_is_used() -> None:
-    """A wider terminal shows hidden columns, then full IDs, those of transactions first, and ages."""
+    """A wider terminal shows hidden columns, then full IDs, those of transactions first."""
     wide = drawn(spec("blocks", width=120), [BLOCK])
     assert "4,294,967,295" in wide
-    assert "2024-06-02 11:36:49Z  1y 11mo" in wide
+    assert "2024-06-02 11:36:49Z" in wide
     assert HASH not in wide
     assert HASH in drawn(spec("blocks", width=200), [BLOCK])
     record = {"transaction_id": "at" + HASH, "program_id": "credits.aleo", "height": 5}
@@ -110,15 +108,10 @@ def test_words_that_outgrow_the_last_column() -> None:
     assert cells(text)[:3] == [list(names), ["1000", "a.aleo", "mint"], ["1000", "a.aleo", "transfer_private"]]
 
 
-@pytest.mark.parametrize("time", ["1780086400", "-5", "0", "1717328209000", "soon", "1.5", "9" * 30])
+@pytest.mark.parametrize("time", ["-5", "0", "1717328209000", "soon", "1.5", "9" * 30])
 def test_invalid_times_are_shown_as_sent(time: str) -> None:
-    """A time in the future, or a value that is not a time, is shown as it was sent."""
+    """A value that is not a time is shown as it was sent."""
     assert cells(drawn(spec("blocks", "timestamp"), [{"timestamp": time}]))[1] == [time]
-
-
-def test_a_servers_clock_may_be_ahead_a_little() -> None:
-    """The newest block of a server whose clock is ahead by seconds still has a readable time."""
-    assert "0 s" in drawn(spec("blocks", "timestamp"), [{"timestamp": str(NOW + 20)}])
 
 
 @pytest.mark.parametrize(

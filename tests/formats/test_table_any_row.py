@@ -13,8 +13,6 @@ from chainq.rows import raw_json
 from harness.program import ROOT
 from harness.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, spec
 
-pytestmark = pytest.mark.usefixtures("frozen")
-
 REAL = ROOT.parent / "shared" / "data" / "real"
 wild = st.text() | st.sampled_from(
     ["\x1b[31m", "[red]", "表" * 30, "‮", "a\nb", "\ud800", "e\u0301" * 40, "☁\ufe0f" * 40, FIELD]

@@ -7,8 +7,6 @@ import pytest
 from chainq.catalog.methods import BY_COMMAND
 from harness.tables import BLOCK, FIELD, HASH, TRANSITION, drawn, nested, spec
 
-pytestmark = pytest.mark.usefixtures("frozen")
-
 
 def test_one_object_shows_every_field() -> None:
     """One object shows all columns, and the unknown fields that the server sent, marked as such."""
@@ -17,7 +15,7 @@ def test_one_object_shows_every_field() -> None:
     for column in BY_COMMAND["latest"].columns:
         assert f"\n{column.path}" in f"\n{text}"
     lines = [line.split() for line in text.splitlines()]
-    assert ["timestamp", "2024-06-02", "11:36:49Z", "1y", "11mo"] in lines
+    assert ["timestamp", "2024-06-02", "11:36:49Z"] in lines
     assert ["flag\\n", "*", "true"] in lines
     assert "later\\x1b *\n└── deep\n    ├── 0  1\n    └── 1  two\n" in text
     assert text.endswith("* not in the published interface\n")

@@ -91,7 +91,7 @@ def load() -> None:
     # What is computed once in each process: patterns, commands, shapes of the sample chain. It would take a third
     # of a short run.
     from chainq.catalog.kinds import kind_of
-    from chainq.cli.topics import options_of_all
+    from chainq.cli.commands import COMMANDS
     from chainq.demo.chain import Chain
     from chainq.text.sanitize import keys_in, mask_url
     from chainq.text.spelling import spelled
@@ -100,7 +100,8 @@ def load() -> None:
     keys_in("")
     kind_of("-")
     spelled("")
-    options_of_all()  # builds all commands
+    for _, _, make in COMMANDS.values():
+        make()
     Chain().planted_tag((0, 0, 0, 0))
     gc.freeze()  # or a run that looks for garbage would copy all of it
 

@@ -162,7 +162,7 @@ class Home:
             # `doctor --save`, the verdict of `verify`, what export and sql did, and the only error that a page expects:
             # that of --max-age.
             report = re.match(
-                r"chainq: (fetching |compared |.*partitions? .*\b(written|to write)|.* passed the filter)",
+                r"chainq: (fetching |compared |.*partitions? .*\b(written|to write))",
                 said,
             )
             known = report or "saved as" in said or ": no findings in " in said

@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 from msgspec import Raw
 from rich.cells import cell_len
 
@@ -14,7 +13,6 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.formats import table
 from chainq.formats.protocol import OutputSpec
 
-NOW = 1_780_000_000
 WIDTHS = (60, 80, 120, 200)
 HASH = "ab1" + "qpzry9x8gf2tvdw0s3jn54khce6mua7l" * 2
 FIELD = "592151692088060931686245643009084277517376606075field"
@@ -36,12 +34,6 @@ TRANSITION = {
     "inputs": [{"type": "public", "value": "263388u64"}, {"type": "public", "value": "10000u64"}],
     "outputs": [{"type": "future", "value": "{\n  program_id: credits.aleo\n}"}, {"type": "record", "id": FIELD}],
 }
-
-
-@pytest.fixture
-def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are drawn at `NOW`."""
-    monkeypatch.setattr(table, "now", lambda: float(NOW))
 
 
 def spec(command: str, *paths: str, **options: Any) -> OutputSpec:

@@ -61,7 +61,7 @@ def test_any_row_is_drawn_and_written(row: Any) -> None:
     for kind, parts in zip(
         ("block", "transaction", "address", "program", "function"), all_parts(raw(row)), strict=True
     ):
-        screen = draw(parts, OutputSpec("show", (), width=80), 1_780_000_000.0, "", "", ALL).decode()
+        screen = draw(parts, OutputSpec("show", (), width=80), "", "", ALL).decode()
         assert screen.split()[0] == kind
         found = next_commands(parts, ALL)
         assert screen.endswith("".join(f"  {command}\n" for command in found))
@@ -74,7 +74,7 @@ def test_any_row_is_drawn_and_written(row: Any) -> None:
 def test_lines_without_an_end_are_not_filled(parts: Parts) -> None:
     """A screen in a pipe needs the room of its text, not of lines as wide as they may be."""
     tracemalloc.start()
-    draw(parts, OutputSpec("show", (), abbreviate=False), 1_780_000_000.0, "", "", ALL)
+    draw(parts, OutputSpec("show", (), abbreviate=False), "", "", ALL)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < ENDLESS
