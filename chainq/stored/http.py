@@ -85,7 +85,7 @@ def guarded(app: Any, bound: str) -> Any:
         headers = Headers(scope=scope)
         refusal = ""
         if not _is_own(headers.get("host", "localhost"), bound):  # DNS rebinding: browsers always name the host
-            refusal = "invalid Host header: expected localhost, an IP address, or the host of --host"
+            refusal = "invalid Host header: expected localhost, an IP address, or the host at which the server listens"
         elif "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, section 6.1
             refusal = "Content-Length and Transfer-Encoding exclude each other"
         if refusal:
