@@ -13,7 +13,7 @@ _chainq_row --end text 'End height, exclusive. Default: through the tip. `latest
 _chainq_row --since text 'First block time (UTC): 2024-06-02T11:36, yesterday or 2h. Also 2024-06-02, a time with an offset (2024-06-02T11:36+02:00), today, now, '"'"'2 days ago'"'"' or Unix seconds. Days begin at 00:00 UTC. Units are s, m or min, h, d, w, mo and y, or words'
 _chainq_row --until text 'End block time (UTC), exclusive; also today or now'
 _chainq_for blocks full-blocks records ownership transitions owned sql verify
-_chainq_row --last text 'The last N blocks. Default: the last 10 blocks. Of address-transactions and a new export: the whole chain'
+_chainq_row --last text 'The last N blocks. Default: the last 10 blocks. Of address-transactions: the whole chain; a new export needs a range'
 _chainq_for blocks full-blocks records ownership transitions address-transactions owned
 _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
@@ -131,7 +131,7 @@ _chainq_row --as-of text 'Count spends up to block H, where a range without an e
 _chainq_for owned verify
 _chainq_row --columns text+ 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`'
 _chainq_for balance
-_chainq_row --start text 'Height before the first record'
+_chainq_row --start text 'Height before the first record; needed without --end and --checkpoint'
 _chainq_row --end text 'End height, exclusive: balance as of the block before. Not with --checkpoint'
 _chainq_row --jsonl flag 'One JSON object per line'
 _chainq_row --csv flag 'CSV with a header (RFC 4180)'
@@ -253,7 +253,7 @@ _chainq_for owned
 _chainq_row 1 words range latest 'the block at the tip' -100: 'the last 100 blocks' 0:100 'blocks 0 to 99'
 _chainq_row any path '[keyfile]...'
 _chainq_for balance
-_chainq_row any path '[keyfile]...'
+_chainq_row any path '[range] [keyfile]...'
 _chainq_for show
 _chainq_row any words object... latest 'the block at the tip' - 'one per line on standard input'
 _chainq_for export
@@ -276,7 +276,7 @@ _chainq_for help
 _chainq_row any words '[topic]...' blocks 'block summaries for a height range' block 'block summaries by height' latest 'block summary of the latest block' full-blocks 'full block content (header, authority, ratifications, transactions) for a height range' transactions 'transaction summaries of blocks' transaction 'full details of transactions by ID' program-transactions 'transactions that call a program'"'"'s function, once for each call' records 'records produced in a height range' ownership 'minimal ownership data of records in a height range' transitions 'transitions that have no record inputs, in a height range' address-transactions 'IDs of public transactions of an address in a height range' owned 'ownership rows that your view keys own' balance 'private balance of your view keys' show 'show a block, transaction, address or program on one screen' export 'write Parquet partitions into a folder or an object store' sql 'query an export, or the last blocks, with SQL' rpc 'call any method and print its result' doctor 'examine a server: dialect, methods, pagination, limits' verify 'find missing, duplicate, altered and misplaced rows' status 'show how far a checkpoint or an export has come' profiles 'list the profiles in config.toml' serve 'serve the sample chain over HTTP, with optional faults' completion 'print the completion script of a shell' help 'explain a command, option or topic; see help topics' version 'print the version' range '' filter '' resume '' output '' service '' chart '' environment '' exit-codes '' topics '' address '' authority '' puzzle '' state-root '' execution '' deployment '' mapping '' finalize '' record '' nonce '' transition '' inputs '' future '' private '' fee-public '' zk-proof '' tpk '' field '' prefix '' view-key '' ownership-row '' tip '' reorg '' dialect '' lake '' partition '' tag '' serial-number '' commitment '' accepted '' receipt '' manifest '' finding '' settled '' height '' cache '' config '' authentication '' tls '' width '' sort '' aggregate '' units '' fees '' cron '' copy '' chain '' compare '' reward '' row '' last '' types '' timezone '' stdin '' parquet '' compression '' search '' methods '' docs '' install '' wallet '' privacy '' demo '' tables '' proof '' --version '' python '' object-store '' rate-limit '' speed '' extra ''
 _chainq_row --start flag 'First height; -100: the last 100 blocks. With only an end, the range starts at height 0.'
 _chainq_row --end flag 'End height, exclusive. Default: through the tip. `latest` is the default, too.'
-_chainq_row --last flag 'The last N blocks. Default: the last 10 blocks. Of address-transactions and a new export: the whole chain.'
+_chainq_row --last flag 'The last N blocks. Default: the last 10 blocks. Of address-transactions: the whole chain; a new export needs a range.'
 _chainq_row --since flag 'First block time (UTC): 2024-06-02T11:36, yesterday or 2h. Also 2024-06-02, a time with an offset (2024-06-02T11:36+02:00), today, now, '"'"'2 days ago'"'"' or Unix seconds. Days begin at 00:00 UTC. Units are s, m or min, h, d, w, mo and y, or words.'
 _chainq_row --until flag 'End block time (UTC), exclusive; also today or now.'
 _chainq_row --reverse flag 'Highest heights first.'
