@@ -1,22 +1,25 @@
 """`chainq balance`: what view keys own and have not spent, by program and token, as of a block."""
 
-import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.identity import prepare, read_keys, recorded_owner
 from chainq.cli.output import form_of, on_terminal
+from chainq.cli.query import is_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
 from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.formats.drawing import ENDLESS, draw_texts
-from chainq.heights.bounds import parse_range, parse_start
+from chainq.heights.bounds import MINUS, parse_range, parse_start
+from chainq.heights.range import HeightRange
+from chainq.planning.chunking import refuse_whole
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, raise_if_ending
 from chainq.sinks.open import open_sink
@@ -52,8 +55,7 @@ def run(given: BalanceCommand) -> None:
 
     IncompleteError at the end, after the balance, where a record could not be entered.
     """
-    for word in given.keys or []:
-        _refuse_range(word)
+    files = _key_files(given)
     if given.interval is not None and not given.watch:
         raise UsageError("--interval needs --watch")
     form = form_of(given, "json", "jsonl", "csv")
@@ -63,7 +65,7 @@ def run(given: BalanceCommand) -> None:
         raise UsageError("--end cannot be combined with --watch or --checkpoint")
     check_heights(start, end)
     prepare("balance", given.network)
-    found = sorted(read_keys(given.keys or (), given), key=lambda key: key.address)
+    found = sorted(read_keys(files, given), key=lambda key: key.address)
     addresses = [key.address for key in found]
     reporter = connect.reporter(given)
     for_screen = not given.no_trunc and (on_terminal(None) or width_is_stated())
@@ -71,6 +73,9 @@ def run(given: BalanceCommand) -> None:
         options = connect.service_options(given, patient=given.watch, lake=given.lake or "")
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
+        if given.start is None and given.end is None and given.checkpoint is None and not service.is_export:
+            methods = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+            refuse_whole("a balance", methods, HeightRange(0, service.blocks.tip_height() + 1))
         identity = {"owner": recorded_owner(addresses, given.checkpoint), "start": start}
         identity["url"] = mask_url(service.url)
         kept = stack.enter_context(Checkpoint(given.checkpoint, identity, start, len(addresses)))
@@ -125,15 +130,17 @@ def _ways(given: BalanceCommand) -> str:
     return _RESUMES if given.watch else Phrase("{}, {}", _RESUMES, FEWER)
 
 
-def _refuse_range(word: str) -> None:
-    """Raise UsageError for an argument that is a range of heights, and no file."""
-    try:
-        bounds = parse_range(word)
-    except UsageError:
-        return
-    if not os.path.exists(word):  # noqa: PTH110  # a Path raises for a name that is too long
-        hint = "use --start {} --end {}".format(*bounds.fixed) if bounds.fixed else "use --start and --end"
-        raise UsageError(f"{word} is a range of heights, not a file of view keys", hint)
+def _key_files(given: BalanceCommand) -> list[str]:
+    """Return the arguments that are files of view keys; a range among them becomes the bounds. Raises UsageError."""
+    words = given.keys or []
+    ranges = [word for word in words if is_range(word)]
+    if ranges:
+        shown, stated = ranges[0].replace(MINUS, "-"), given.start is not None or given.end is not None
+        if stated or len(ranges) > 1:
+            raise UsageError(f"the range {shown} cannot be combined with {'--start or --end' if stated else 'another'}")
+        bounds = parse_range(shown)
+        given.start, given.end = str(bounds.start or 0), None if bounds.end is None else str(bounds.end)
+    return [word for word in words if word not in ranges]
 
 
 def _print_balances(

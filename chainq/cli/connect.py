@@ -17,6 +17,7 @@ from chainq.errors import ChainqError, NotFoundError, Phrase, Shortfall, UsageEr
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
+from chainq.text.humanize import chain_end
 from chainq.text.sanitize import mask_url, printable
 from chainq.transport.base import ServiceOptions
 
@@ -106,7 +107,7 @@ def note_tip(error: NotFoundError, service: Service) -> None:
     """Add the tip to an error about a block that does not exist, if the service names it."""
     if error.missing and all(name.isdecimal() for name in error.missing):
         with suppress(ChainqError):
-            error.add_note(f"the tip is {service.blocks.tip_height()}")
+            error.add_note(chain_end(service.blocks.tip_height()))
 
 
 def warn_of_belief(

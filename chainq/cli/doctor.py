@@ -58,6 +58,8 @@ def run(given: DoctorCommand) -> None:
         if not form and diagnosis.dialect is not None:
             works = all(check.ok for check in diagnosis.checks if check.name in ("latest", "tip"))
             sink.write(_next(url, options, save if saved else None, default=given.default, works=works).encode())
+    if said := profiles.hidden(profiles.read()):  # also one that has just become the default
+        reporter.warn(said)
     for check in diagnosis.checks:
         if check.fault is not None:
             raise check.fault
@@ -97,7 +99,7 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
 
 def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool, works: bool) -> str:
     """Return the commands to go on with, `works` if the tip can be shown; a URL with secrets is not repeated."""
-    where = f" --profile {options.profile}" if options.profile else f" --url {quote(url)}"
+    where = f" --profile {quote(options.profile)}" if options.profile else f" --url {quote(url)}"
     where = where if options.profile or mask_url(url) == url else ""
     if saved:
         where = "" if default else f" --profile {saved}"

@@ -17,7 +17,7 @@ def without_range(plan: ExportPlan) -> str:
     start = plan.heights.start
     if plan.seen.inventory.valid:
         return f"; no range was given, so it continues at height {start}; pass 0: for the whole chain" if start else ""
-    return f"; no range was given, so it is {'all that the source has' if start else 'the whole chain'}"
+    return "; no range was given, so it is all that the source has"
 
 
 class Progress:

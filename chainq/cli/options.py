@@ -97,7 +97,7 @@ def last_blocks(*, whole: bool = False, required: bool = False) -> Any:
     if required:
         return option("N", "The last N blocks.", names="--last", heading=RANGE)
     # docs/reference.md has the text of `blocks` for all commands.
-    others = "Of address-transactions and a new export: the whole chain."
+    others = "Of address-transactions: the whole chain; a new export needs a range."
     default = "the whole chain." if whole else f"the last {DEFAULT_LAST} blocks.\f{others}"
     return option("N", f"The last N blocks. Default: {default}", names="--last", heading=RANGE)
 

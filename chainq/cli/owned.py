@@ -27,6 +27,9 @@ def run(given: OwnedOptions) -> None:
     IncompleteError at the end, after all rows, if some could not be compared.
     """
     files = _key_files(given)
+    by_default = _takes_readable(given)
+    if by_default:
+        given.columns = _readable(given, several=True)
     wanted = _wanted(given)
     method = _method(wanted, given, several=True)
     if wanted.spends and (given.checkpoint is not None or given.follow):
@@ -43,6 +46,8 @@ def run(given: OwnedOptions) -> None:
     first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = connect.reporter(given)
     warn_readable(output.file_of(given), reporter.warn)
+    if by_default:
+        given.columns = _readable(given, several=len(found) > 1)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         method = _method(wanted, given, several=len(found) > 1)
         found.clear()
@@ -52,6 +57,21 @@ def run(given: OwnedOptions) -> None:
         if first and (none := wallet.none_owned):
             reporter.note(none + ("" if given.checkpoint is None else "; later runs read new blocks"))
         wallet.check()
+
+
+def _takes_readable(given: OwnedOptions) -> bool:
+    """Return whether the rows have the columns of a table in another format, since no option says which."""
+    appended = given.checkpoint is not None or (given.follow and given.output is not None)
+    plain = owned_method(records=True, plaintext=True, spends=True)
+    named = given.columns or given.records or given.decrypt
+    return not named and output.settings(plain, given, appended=appended).format not in ("table", "chart")
+
+
+def _readable(given: OwnedOptions, *, several: bool) -> list[str]:
+    """Return the columns of a table, as `--columns` names them."""
+    method = owned_method(records=True, plaintext=True, spends=given.spent or given.unspent)
+    shown = [column for column in readable(method, several=several, spent=given.spent).columns if column.brief]
+    return [column.path for column in sorted(shown, key=lambda column: column.brief)]
 
 
 def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:

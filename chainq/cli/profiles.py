@@ -22,6 +22,8 @@ def run(given: "ReportOptions") -> None:
     settings = profiles.read()
     if settings.wrong is not None:  # what is there is what helps to correct it
         Reporter().warn(settings.wrong.message)
+    if said := profiles.hidden(settings):
+        Reporter().warn(said)
     found = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None

@@ -22,6 +22,7 @@ from chainq.process.signals import PipeClosed, signals_deferred
 from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.text.humanize import chain_end
 from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
@@ -263,7 +264,9 @@ class SingleRun:
         program, function = map(query.arguments.get, (Role.PROGRAM, Role.FUNCTION))
         if function and not (found or query.page or query.where or query.limit == 0):
             self.service.believed_lists.pop(query.method.name, None)  # an empty list: one warning is enough
-            self.reporter.warn(f"no transactions call {program}/{function}: check the names with chainq show {program}")
+            tip = self.service.blocks.tip_height()
+            hint = f"check the names with chainq show {program}" if tip >= 0 else chain_end(tip)
+            self.reporter.warn(f"no transactions call {program}/{function}: {hint}")
 
     def _warn_unreached(self, bounds: Bounds, read: HeightRange) -> None:
         """Say where the chain ends, if that is before `--end` or `--until`."""

@@ -274,7 +274,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
         whole = [entry for entry in entries if entry.spec.end <= end]
         status = Status(
             target=store.label,
-            command=command,
+            command=printable(command),
             next=end,
             tip=None if tip < 0 else tip,
             tip_time=None,

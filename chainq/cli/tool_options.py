@@ -37,6 +37,14 @@ class KeyFiles(Group):
     keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
 
 
+class RangeAndKeyFiles(Group):
+    """The heights in one word and the files of view keys, in any order."""
+
+    keys: list[str] | None = argument(
+        "[RANGE] [KEYFILE]...", "Heights (0: is the whole chain), and files of view keys, one per line.", None
+    )
+
+
 class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
@@ -55,25 +63,25 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs aleo-sdk
     (the extra wallet), which is under the GPL-3; chainq is under the MIT license.
 
-    A table shows what the records hold, and totals, unless --columns names others. Columns: owner (the address of
-    the key) and those of ownership; with --records those of records; with --decrypt plaintext, plaintext_json,
-    plaintext.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent spent_height and
-    spent_transaction. --columns requests and decrypts what the columns that it names need. --spent and --unspent
-    read every full block from the first owned record to the tip, or to --as-of; that can take hours. With both, all
-    records are printed.
+    Without --columns, --records and --decrypt, rows show what the records hold; a table also has totals. Columns:
+    owner (the address of the key) and those of ownership; with --records those of records; with --decrypt plaintext,
+    plaintext_json, plaintext.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent
+    spent_height and spent_transaction. --columns requests and decrypts what the columns that it names need. --spent and
+    --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours.
+    With both, all records are printed.
 
     owned does not prove that the service lists every record, even with --strict. balance and verify do, and --spent and
     --unspent for the full blocks that they read: these contain the records themselves.
 
-    Plain ownership rows show the service nothing of your keys. A table, --records, --decrypt, --spent and --unspent
-    do: they request the blocks and the transactions of your records. --lake DEST requests none of those that an export
-    of chain, ownership and records has, except source texts of programs other than credits.aleo, which an export of
-    transitions has. With --url DEST, such an export, no service learns anything.
+    Ownership rows alone (--columns owner,transition_id,output_index) show the service nothing of your keys. All
+    other columns, --spent and --unspent do: they request the blocks and the transactions of your records. --lake DEST
+    requests none of those that an export of chain, ownership and records has, except source texts of programs other
+    than credits.aleo, which an export of transitions has. With --url DEST, such an export, no service learns anything.
     """
 
 
 class BalanceCommand(
-    KeyFiles,
+    RangeAndKeyFiles,
     options.CheckpointOptions,
     KeyOptions,
     options.ReportOptions,
@@ -92,7 +100,7 @@ class BalanceCommand(
     unit, such as microcredits. With --watch they print the whole balance again at each change.
     """
 
-    start: str | None = option("H", "Height before the first record.  [default: 0]")
+    start: str | None = option("H", "Height before the first record; needed without --end and --checkpoint.")
     end: str | None = option("H", "End height, exclusive: balance as of the block before. Not with --checkpoint.")
     jsonl: bool = switch("One JSON object per line.", heading=OUTPUT)
     csv: bool = switch("CSV with a header (RFC 4180).", heading=OUTPUT)
@@ -140,8 +148,8 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
 
     words: list[str] | None = argument(
         "COMMAND... [RANGE]",
-        "Range commands or chain, then heights: A:B, A:, :B or H. Default: from the first height in DEST; for a new "
-        "export the whole chain.",
+        "Range commands or chain, then heights: A:B, A:, :B or H; 0: is the whole chain. Default: from the first "
+        "height in DEST; a new export needs a range.",
         None,
     )
     to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)

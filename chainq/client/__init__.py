@@ -7,7 +7,7 @@
     [12000, 12001, 12002, 12003, 12004]
 
 A range includes `start` and excludes `end`; without an `end` it reaches through the tip. Without any bound it is the
-whole chain, although most commands print the newest ten heights; those are `last=10`. Instead of `start`: `last`, a
+newest ten blocks, as for the commands (of an address the whole chain, `start=0`). Instead of `start`: `last`, a
 number of blocks, or `since`, a time; instead of `end`: `until`, a time. Heights are int, or texts as the commands take
 them ("12K", "-100", "latest"). Times are datetimes, dates (their midnight in UTC), timedeltas (ages), seconds since
 1970, or texts as `--since` takes them (docs/reference.md, "Range options"). `reverse` gives the highest heights first;

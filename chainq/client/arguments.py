@@ -88,7 +88,7 @@ def range_query(
     *,
     verify: bool = True,
 ) -> Query:
-    """Return the query of a range command: the whole chain if no bound is given.
+    """Return the query of a range command: without any bound the newest blocks, of an address the whole chain.
 
     `caller`: the method that was called; `sent`: the arguments of each request. Raises UsageError, and TypeError for an
     unknown option.
@@ -105,7 +105,7 @@ def range_query(
         last=None if last is None else parse_count(last) if isinstance(last, str) else height("last", last),
         since=None if since is None else _seconds("since", since),
         until=None if until is None else _seconds("until", until),
-        whole=True,
+        whole=method.param(Role.ADDRESS) is not None,
     )
     bounds.check()
     given = cast("CallOptions", options)

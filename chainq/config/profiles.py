@@ -3,6 +3,7 @@
 Every mistake is reported with its file, line and key. Header values may be secrets: no message repeats one.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Collection, Mapping
@@ -20,7 +21,7 @@ from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import config_file
 from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, from_environment, header
-from chainq.errors import UsageError
+from chainq.errors import Phrase, UsageError
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
@@ -114,6 +115,17 @@ def profile(name: str | None, settings: Settings) -> Profile:
     found = settings.profiles[name]
     resolved = {key: _resolved(name, key, value) for key, value in found.headers.items()}
     return msgspec.structs.replace(found, headers=resolved)
+
+
+def hidden(settings: Settings) -> str:
+    """Return that the environment hides the default profile, and how to use it; empty if commands use it."""
+    default = settings.profiles.get(settings.default or "")
+    for variable in ("CHAINQ_PROFILE", "CHAINQ_URL") if default is not None else ():
+        value = os.environ.get(variable)
+        if value and value not in (settings.default, default and default.url):
+            says = "{} is set, so commands do not use the default profile {}; unset {}, or pass {profile}"
+            return Phrase(says, variable, quoted(settings.default or ""), variable, profile=settings.default)
+    return ""
 
 
 def same_host(one: str, other: str) -> bool:

@@ -107,7 +107,7 @@ def draw(
     """
     room = max(spec.width, NARROWEST)
     summary = bins.summary()
-    scale = _scale(bins, summary, 2 * room, times)
+    scale = scale_of(summary.low, summary.high, times)
     marks = scale.marks()
     margin = max(map(len, marks.values()))
     width = max(room - margin - 2, *(len(axis.mark(place)) for place in (bins.first, bins.last)))
@@ -126,8 +126,7 @@ def draw(
         yield dim(" " * (margin + 1) + text)
     low, mean, high = (scale.text(value, scale.step / 10) for value in (summary.low, summary.mean, summary.high))
     peak = f"block {bins.peak}" if axis is HEIGHTS else axis.mark(bins.peak)
-    beyond = ", above the chart" if summary.high > scale.high else ""
-    yield from wrap(f"lowest {low}, mean {mean}, highest {high} at {peak}{beyond}", room)
+    yield from wrap(f"lowest {low}, mean {mean}, highest {high} at {peak}", room)
     if max(group.values for group in groups) > 1:
         extremes = "the highest" if scale.low == 0 else "the lowest and the highest"
         rows = "the rows of " if summary.values > bins.size else ""
@@ -138,14 +137,6 @@ def draw(
 def without(rows: int, lack: str) -> list[str]:
     """Return the line below a picture that counts the rows which it leaves out; none if there are none."""
     return [f"left out: {counted(rows, 'row')} without {lack}"] if rows else []
-
-
-def _scale(bins: Bins, summary: Summary, dots: int, times: bool) -> Scale:
-    """Return the vertical axis, up to the highest value unless a few outliers would flatten all others."""
-    means = sorted(group.mean for group in bins.groups(dots) if group.values)
-    usual = means[len(means) * 95 // 100]
-    clip = summary.low >= 0 and usual > 0 and not times
-    return scale_of(summary.low, min(summary.high, 3 * usual) if clip else summary.high, times)
 
 
 def _dots(groups: Sequence[Summary], scale: Scale, width: int) -> list[str]:
@@ -167,9 +158,9 @@ def _dots(groups: Sequence[Summary], scale: Scale, width: int) -> list[str]:
             canvas.line(column, mean if before is None else before, column, mean)
             before = mean
         elif group.mean > 0 and not (wide and (column + 1) * len(groups) // columns > number):  # gaps between wide ones
-            canvas.line(column, 0, column, min(mean, _TOP))
+            canvas.line(column, 0, column, mean)
         for extreme in (scale.dot(group.low), scale.dot(group.high)):
-            if abs(extreme - mean) > 1 and 0 < extreme <= _TOP:
+            if abs(extreme - mean) > 1 and extreme > 0:
                 canvas.point(column, extreme)
     lines: list[str] = canvas.plot("\n").replace("\u2800", " ").split("\n")
     return lines

@@ -26,6 +26,7 @@ from chainq.stored.store import Store
 from chainq.text.sanitize import printable
 
 UNLIKELY = 1e-6
+_OF_BEACONS = "authority.signature"  # only the first blocks of a chain have it: it is not lost
 
 
 class _Field(NamedTuple):
@@ -75,7 +76,7 @@ def changes(store: Store, entries: Sequence[Entry], written: Sequence[Entry]) ->
 
     said: dict[str, list[str]] = {}
     for field in sorted(before.values | after.values):
-        if after.lacks(field, before):
+        if after.lacks(field, before) and str(field) != _OF_BEACONS:
             if following and counts(len(span)).values[field]:
                 continue
             text = (

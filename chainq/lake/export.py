@@ -37,6 +37,7 @@ from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
 from chainq.lake.registered import ICEBERG, load_kind, open_table, registered
 from chainq.lake.table import SCHEMAS
+from chainq.planning.chunking import refuse_whole
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
 from chainq.stored.inventory import Inventory, Key, gaps
@@ -200,6 +201,10 @@ class Export:
             return self._new
         bounds = self._bounds(inventory, found)
         heights = self._heights(bounds, inventory)
+        if found is None and self._query.unbounded and not self._service.is_export:
+            refuse_whole(
+                f"a new export in {self._store.label}", [read_method(one.name) for one in self._reads], heights
+            )
         if found is not None and (len(heights) or self._service.blocks.tip_height() >= found.chain.height):
             data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
         self._check_tip(bounds, inventory)

@@ -7,10 +7,10 @@ Rejected: DuckDB's own reader with `allowed_directories`, because it downloads a
 """
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty
 from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -27,7 +27,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake import exact
 from chainq.lake.scan import Files, MissingHeightsError
 from chainq.lake.sql_errors import invalid, single_file
-from chainq.process import Closing
+from chainq.process import Closing, signals
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.rows.transaction import NAMES_PROGRAM
@@ -71,6 +71,7 @@ class Database(Closing):
         self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
         self._uneven = ""  # tables of the last query that end at different heights
         self._pool: Pool[None] = Pool(1)
+        self._abandoned = False  # True if a query did not end when it was interrupted: closing would wait for it
         self._closed = False  # True once only queries over its own tables are possible
         self._label = ""  # of the data set
         self._listed: object = None  # its partitions
@@ -78,7 +79,8 @@ class Database(Closing):
     def close(self) -> None:
         """Stop the running query, and drop all tables."""
         self._pool.close()
-        self._connection.close()
+        if not self._abandoned:
+            self._connection.close()
 
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
         """Add a view of each command's partitions that have a receipt.
@@ -284,15 +286,26 @@ class Database(Closing):
 
         In the main thread DuckDB itself ends on a signal, with a RuntimeError in place of KeyboardInterrupt.
         """
-        self._pool.submit(None, work)
+        ended: list[bool] = []
+
+        def run() -> T:
+            try:
+                return work()
+            finally:
+                ended.append(True)
+
+        self._pool.submit(None, run)
         try:
             outcome = self._pool.wait()[1]
-        except BaseException:
-            while True:  # an interrupt before the query began has no effect
-                self._connection.interrupt()
-                with suppress(Empty):
-                    self._pool.wait(0.05)
-                    raise
+        except BaseException:  # perhaps after its result was taken
+            until = time.monotonic() + signals.GRACE  # DuckDB may not look at interrupts for long: while it parses
+            while not ended and time.monotonic() < until:
+                self._connection.interrupt()  # has no effect before the query began
+                time.sleep(0.01)
+            self._abandoned |= not ended
+            self._pool.close()
+            self._pool = Pool(1)
+            raise
         if isinstance(outcome, BaseException):
             raise outcome
         return cast("T", outcome)

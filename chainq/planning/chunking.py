@@ -1,14 +1,17 @@
 """The length of chunks: as many heights as fill a response, estimated from earlier responses."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import ceil
+from typing import NoReturn
 
 from chainq import tuning
 from chainq.catalog.methods import Method
+from chainq.errors import UsageError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import NOTHING_KNOWN, Known, RowsRequest
 from chainq.query import Query
+from chainq.text.humanize import counted
 
 
 def proving(heights: HeightRange) -> str:
@@ -149,6 +152,13 @@ def within_limit(query: Query, heights: HeightRange) -> HeightRange:
     if query.reverse:
         return HeightRange(heights.end - limit, heights.end)
     return HeightRange(heights.start, heights.start + limit)
+
+
+def refuse_whole(what: str, methods: Iterable[Method], heights: HeightRange) -> NoReturn:
+    """Raise UsageError: `what` reads the whole chain, `heights`, by these methods, and nobody asked for that."""
+    calls = sum(1 for method in methods for _ in first_requests(Query(method), heights))
+    message = f"no range was given: {what} would read {heights}, up to {counted(calls, 'call')}"
+    raise UsageError(message, "pass 0: for the whole chain, or a range such as 12K:")
 
 
 def first_requests(query: Query, heights: HeightRange) -> Iterator[RowsRequest]:

@@ -1,7 +1,7 @@
 """SIGINT, SIGTERM, SIGHUP and the end of a run's time as an exception.
 
 It is deferred while rows are being made and written, so that rows stay complete; only a write whose reader has
-stalled is broken off, and never a write to a regular file.
+stalled is broken off, and a write to a regular file only by a second signal, seconds later.
 
 Python drops an exception that is raised while a generator or an object is being deallocated. A signal whose exception
 is dropped is raised again a moment later (`_on_unraisable`); and one that other code swallowed is raised at the next
@@ -53,6 +53,7 @@ class PipeClosed(Exception):  # noqa: N818  # not an error: the reader has read 
 class _State:
     deferring = False
     pending: int | None = None  # the signal that came meanwhile
+    insisted = False  # whether another one came while it was pending
     ending: int | None = None  # the signal that the run is ending by
     awaiting = False  # a reader that takes what is written
     progress = False  # whether the reader took bytes since the last alarm
@@ -61,19 +62,21 @@ class _State:
 
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
-    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) changes nothing: a write has GRACE, or
-    # MAX_PERIODS of it while its reader reads, and cleaning up has GRACE after that.
+    # A second signal (an impatient Ctrl-C; timeout(1) sends each twice) always ends the run, but not at once: a write
+    # has GRACE, or MAX_PERIODS of it while its reader reads or if it is to a file, and cleaning up has GRACE.
     if _State.ending is not None:
         signal.setitimer(signal.ITIMER_REAL, GRACE)
     elif not _State.deferring and not _importing(frame):
         raise _interrupted(number)
     elif _State.pending is None:
         _postpone(number, GRACE if _State.deferring else MOMENT)
+    else:
+        _State.insisted = True
 
 
 def _postpone(number: int, seconds: float) -> None:
     """Keep the signal pending; the alarm looks after it in so many seconds."""
-    _State.pending, _State.progress, _State.periods = number, False, 0
+    _State.pending, _State.insisted, _State.progress, _State.periods = number, False, False, 0
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
@@ -96,11 +99,13 @@ def _on_alarm(_: int, frame: FrameType | None) -> None:
         number, _State.pending = _State.pending, None
         _on_signal(number, frame)
     else:
-        if _State.awaiting:
-            _State.periods += 1
-            if not _State.progress or _State.periods == MAX_PERIODS:
-                raise _interrupted(_State.pending, mid_write=True)
-            _State.progress = False
+        _State.periods += 1
+        late = _State.periods >= MAX_PERIODS
+        if _State.awaiting and (late or not _State.progress):
+            raise _interrupted(_State.pending, mid_write=True)
+        if _State.insisted and late:
+            die(_State.pending)
+        _State.progress = False
         signal.setitimer(signal.ITIMER_REAL, GRACE)
 
 

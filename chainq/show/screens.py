@@ -6,6 +6,7 @@ wherever its line has room, and in the next commands always; those are never wra
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from msgspec import Raw
 from rich.console import RenderableType
@@ -35,7 +36,7 @@ from chainq.show.parts import (
     TransactionParts,
     TransitionParts,
 )
-from chainq.show.summary import FunctionCalls, Transaction
+from chainq.show.summary import Call, FunctionCalls, Transaction
 from chainq.text.humanize import counted
 from chainq.text.width import GAP, NARROWEST, width_of, wrap
 
@@ -174,8 +175,9 @@ def _program(parts: ProgramParts, spec: OutputSpec, room: int, held: Held) -> It
     else:
         yield Text("  none")
     yield _sentence(
-        "These are the calls that made a record or had none as input. chainq program-transactions lists all calls of"
-        f" one function.{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
+        "These are the calls that made a record or had none as input, as far as the service lists them: some list"
+        " neither fees nor calls such as transfer_public. chainq program-transactions lists all calls of one function."
+        f"{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
         room,
     )
 
@@ -240,18 +242,24 @@ def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
         tree.add(Text(_id(one.id, spec.width - 8), "cyan"))
         if one.deploys:
             tree.add(Text(f"deploys {one.deploys}"))
-        for call in one.calls:
-            long = width_of(call.name) > spec.width - 8
-            line = Text(call.name.replace("/", "/\n  ", 1) if long else call.name)
-            notes = [counted(call.records, "record")] if call.records else []
-            notes += [f"fee {brief_fee(one.fee)}".rstrip()] if call.fee and one.fee else []
-            notes += ["not done"] if one.status.lower() == "rejected" and not call.fee else []
-            noted = f"  {', '.join(notes)}" if notes else ""
-            fits = width_of(call.name + noted) <= spec.width - 8
-            if noted:
-                line.append(noted if fits else f"\n{noted}", "dim")
+        noted = ((call.name, _notes(call, one)) for call in one.calls)
+        for (name, notes), equal in groupby(noted):  # a transaction may have thousands of equal calls
+            times = sum(1 for _ in equal)
+            more = ", ".join([*notes, *([f"{times:,} times"] if times > 1 else [])])
+            fits = width_of(f"{name}  {more}") <= spec.width - 8
+            line = Text(name if width_of(name) <= spec.width - 8 else name.replace("/", "/\n  ", 1))
+            if more:
+                line.append(f"  {more}" if fits else f"\n  {more}", "dim")
             tree.add(line)
     return root
+
+
+def _notes(call: Call, one: Transaction) -> tuple[str, ...]:
+    """Return what a tree says of a call beside its name."""
+    notes = [counted(call.records, "record")] if call.records else []
+    notes += [f"fee {brief_fee(one.fee)}".rstrip()] if call.fee and one.fee else []
+    notes += ["not done"] if one.status.lower() == "rejected" and not call.fee else []
+    return tuple(notes)
 
 
 def _title(word: str, rest: str) -> Text:

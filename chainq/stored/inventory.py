@@ -153,11 +153,13 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     return word + ", ".join(str(gap).split()[1] for gap in found[:most]) + more
 
 
-def export_command(tables: Iterable[str], heights: HeightRange | None, label: str, *, needs_url: bool = False) -> str:
+def export_command(
+    tables: Iterable[str], heights: HeightRange | None, label: str, *, needs_url: bool = False, repairs: bool = False
+) -> str:
     """Return the command that writes these heights of tables into the data set with that label.
 
     None for heights that nobody knows: without a range the command would write the whole chain. `needs_url`: the URL
-    of the run is that of the data set, so another one must be passed.
+    of the run is that of the data set, so another one must be passed. `repairs`: it replaces what is there.
 
     >>> export_command(["blocks", "records"], HeightRange(5, 30), "my lake")
     "chainq export blocks records 5:30 --to 'my lake'"
@@ -165,10 +167,12 @@ def export_command(tables: Iterable[str], heights: HeightRange | None, label: st
     'chainq export chain records RANGE --to lake'
     >>> export_command(["blocks"], HeightRange(5, 30), "lake", needs_url=True)
     'chainq export blocks 5:30 --to lake --url URL'
+    >>> export_command(["; rm x"], None, "lake")  # a name in the files of a data set, which anybody may have made
+    "chainq export '; rm x' RANGE --to lake"
     """
     bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
-    what, to = f"{' '.join(export_words(tables))} {bounds}", shlex.quote(label)
-    return f"chainq export {what} --to {to} --url URL" if needs_url else f"chainq export {what} --to {to}"
+    what, to = f"{' '.join(map(shlex.quote, export_words(tables)))} {bounds}", shlex.quote(label)
+    return f"chainq export {what} --to {to}{' --url URL' * needs_url}{' --repair all' * repairs}"
 
 
 def remove_command(names: Iterable[str], label: str) -> str | None:

@@ -3,6 +3,7 @@
 It is a transport for requests within the process of a run; `chainq serve --lake` uses it for other processes.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -27,17 +28,25 @@ from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 """Error codes of JSON-RPC 2.0, section 5.1."""
+TOO_LARGE = "57014"
+"""Error code of a result that exceeds what is left of MOST_BYTES: with it, deployed servers refuse a query that is too
+heavy, and their clients know that a narrower one succeeds (docs/protocol.md, "Envelope and errors")."""
 PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
 """Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
+MOST_BYTES = 64 * 2**20
+"""Bytes of the results of a body, however many requests it has. Any single block fits."""
+_MOST_NUMBER = 2**32 - 1
+"""Highest argument: heights are 32-bit integers, and no page behind that many exists."""
 _ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
 _TEXTS = (Role.ID, Role.PROGRAM, Role.FUNCTION, Role.ADDRESS)
+_UNREADABLE = object()  # in the place of a request that cannot be decoded
 _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as lists have it
 
 
 class RpcError(Exception):
     """An error for a request, which becomes an error object with this code and message. `table`: that it lacks."""
 
-    def __init__(self, code: int, message: str, hint: str = "", table: str = "") -> None:
+    def __init__(self, code: int | str, message: str, hint: str = "", table: str = "") -> None:
         super().__init__(message)
         self.code, self.message, self.hint, self.table = code, message, hint, table
 
@@ -71,7 +80,7 @@ class StoredService:
         """
         asked = msgspec.json.decode(request.body)
         try:
-            body = self._valid_answer(asked) or b""
+            body = self._valid_answer(asked, None) or b""
         except RpcError as refused:
             if refused.code == NO_TABLE:
                 raise no_table(self.reader.label, refused.table, refused.hint) from None
@@ -86,7 +95,9 @@ class StoredService:
         """Return the data of an error: the first height, so that clients need not ask below it, and what it lacks."""
         return Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
 
-    def _valid_answer(self, request: Any) -> bytes | None:
+    def _valid_answer(self, request: Any, most: int | None) -> bytes | None:
+        """Return the response to one decoded request. `most`: the maximum size of its result in bytes. Raises RpcError,
+        and ChainqErrors of reading."""
         fields = request if isinstance(request, dict) else {}
         name = fields.get("method")
         valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
@@ -95,10 +106,10 @@ class StoredService:
         if "id" not in fields:
             return None
         try:
-            result = self._result(name, fields.get("params"))
+            result = self._result(name, fields.get("params"), most)
         except IncompleteError:  # an export may have written or replaced files since the listing
             self.reader = self._read()
-            result = self._result(name, fields.get("params"))
+            result = self._result(name, fields.get("params"), most)
         return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
 
     def respond(self, body: bytes) -> bytes:
@@ -108,18 +119,28 @@ class StoredService:
         """
         try:
             content = msgspec.json.decode(body)
+        except (RecursionError, msgspec.ValidationError):  # nested too deeply, or a number without end: of one request
+            content = [*map(_decoded, _items(body))] if body.lstrip()[:1] == b"[" else _UNREADABLE
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return error(None, PARSE, "Parse error")
+            content = _UNREADABLE
         if content == []:
             return error(None, ENVELOPE, "Invalid Request")
-        parts = [part for one in (content if isinstance(content, list) else [content]) if (part := self._told(one))]
+        parts: list[bytes] = []
+        left = MOST_BYTES
+        for one in content if isinstance(content, list) else [content]:
+            part, outcome = self._told(one, left)
+            if part is not None:
+                parts.append(part)
+                left = 0 if outcome == TOO_LARGE else left - len(part)
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
-    def _told(self, request: Any) -> bytes | None:
-        """Return the response to one decoded request, None for one without an id. Counts its outcome."""
+    def _told(self, request: Any, most: int) -> tuple[bytes | None, str]:
+        """Return the response to one decoded request, None for one without an id, and its outcome, which is counted."""
+        if request is _UNREADABLE:
+            return error(None, PARSE, "Parse error"), str(PARSE)
         outcome = "ok"
         try:
-            response = self._valid_answer(request)
+            response = self._valid_answer(request, most)
         except RpcError as refused:
             message, data = refused.message, None
             if refused.code == NO_TABLE:
@@ -131,20 +152,23 @@ class StoredService:
         name = request.get("method") if isinstance(request, dict) else None
         with self._lock:
             self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
-        return response
+        return response, outcome
 
-    def _result(self, name: str, params: Any) -> bytes:
+    def _result(self, name: str, params: Any, most: int | None) -> bytes:
         method = BY_NAME.get(name)
         if method is None:
             raise RpcError(UNKNOWN, "Method not found")
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
+        if most is not None and most <= 0:  # before anything is read
+            raise _too_large()
         given = {param.role: _argument(param, params) for param in method.params}
         self._need(*lookups.NEEDED.get(method.command, ()), own=True)
         found = self._methods[method.command](method, given)
-        if isinstance(found, Iterator):
-            return b"[" + b",".join(map(bytes, found)) + b"]"
-        return b"null" if found is None else bytes(found)
+        if found is None:
+            return b"null"
+        rows = [bytes(row) for row in _within(found if isinstance(found, Iterator) else iter([found]), most)]
+        return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
         self._need(method.command)
@@ -208,7 +232,42 @@ def _id(request: Any) -> Any:
     return None if isinstance(found, dict | list | bool) else found
 
 
-def error(id_: Any, code: int, message: str, data: Raw | None = None) -> bytes:
+def _items(body: bytes) -> Iterator[bytes]:
+    """Yield the items of a JSON array without decoding them, however deeply they are nested."""
+    depth, start = 0, body.index(b"[") + 1
+    for token in re.finditer(rb'"(?:[^"\\]|\\.)*"|[\[{\]},]', body):
+        depth += (token[0] in b"[{") - (token[0] in b"]}")
+        if depth == (token[0] == b","):
+            yield body[start : token.start()]
+            start = token.end()
+        if not depth:
+            return
+    yield body[start:]  # of an array without an end
+
+
+def _decoded(item: bytes) -> Any:
+    try:
+        return msgspec.json.decode(item)
+    except (RecursionError, msgspec.DecodeError, UnicodeDecodeError):
+        return _UNREADABLE
+
+
+def _within(rows: Iterator[Raw], most: int | None) -> Iterator[Raw]:
+    """Yield the rows. Raises RpcError, before it reads on, if they have more than `most` bytes."""
+    for row in rows:
+        if most is not None:
+            most -= len(memoryview(row)) + 1
+            if most < 0:
+                raise _too_large()
+        yield row
+
+
+def _too_large() -> RpcError:
+    limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
+    return RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
+
+
+def error(id_: Any, code: int | str, message: str, data: Raw | None = None) -> bytes:
     """Return an error response, with `data` if there is any (JSON-RPC 2.0, section 5.1)."""
     text = "".join(message)  # also for a phrase, which msgspec cannot encode
     content = {"code": code, "message": text, **({} if data is None else {"data": data})}
@@ -228,6 +287,6 @@ def _argument(param: Param, params: dict[str, Any]) -> int | str:
         return value
     if value is None and param.role in (Role.PAGE, Role.SIZE):
         value = 0 if param.role is Role.PAGE else PAGE
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= _MOST_NUMBER:
         raise RpcError(PARAMETERS, "Invalid params")
     return value

@@ -111,7 +111,7 @@ def keep_secret(url: str, headers: Mapping[str, str]) -> None:
 
 
 def mask_sent(text: str) -> str:
-    """Return the text with `***` for secrets that were sent, however they are encoded: servers repeat requests.
+    """Return the text with `***` for secrets that were sent (`text.secrets`): servers repeat requests.
 
     Call it before truncating a text, because part of a secret is not recognized. `excerpt` calls it itself.
     """

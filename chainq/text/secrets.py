@@ -1,7 +1,7 @@
 """Finds the secrets of requests in other text: header values, and all parts of a URL except its host.
 
-Servers repeat requests in their errors: `Cannot POST /v1/<key>`, or all headers. They may use any encoding, so a secret
-is found however its characters are escaped, and in base64.
+Servers repeat requests in their errors: `Cannot POST /v1/<key>`, or all headers. A secret is found as it was sent, in
+base64 and percent-encoded, also inside JSON or HTML, and in no other encoding.
 """
 
 import re
@@ -38,7 +38,7 @@ def secrets(url: str, headers: Mapping[str, str], harmless: str) -> Iterator[str
 
 
 def pattern(found: Iterable[str]) -> str:
-    """Return an expression for these secrets in any of their encodings, the longest first."""
+    """Return an expression for these secrets in each of their encodings, the longest first."""
     raw = {secret for secret in found if len(secret) > 1}
     packed = {b64encode(secret.encode()).decode().rstrip("=") for secret in raw if len(secret) >= LONG // 2}
     packed |= {text.translate({43: "-", 47: "_"}) for text in packed}  # as in URLs (RFC 4648, section 5)
@@ -66,8 +66,8 @@ def _expression(secret: str) -> str:
 
 def _character(character: str) -> str:
     """Return an expression for a character as it is, and as URLs, JSON, HTML and programming languages escape it."""
-    if character.isascii() and character.isalnum():
-        return character  # which nobody escapes
+    if character.isascii() and character.isalnum():  # which only percent-encoding of everything escapes
+        return f"(?:{character}|%(?i:{ord(character):02x}))"
     code = ord(character)  # repetitions are bounded: searching for an unbounded one takes the square of the length
     octets = "".join(f"%{octet:02x}" for octet in character.encode())
     forms = [octets, rf"\\{{1,3}}(?:u00|x){code:02x}", f"&#0{{0,5}}{code};", f"&#x0{{0,5}}{code:x};"]

@@ -1,5 +1,6 @@
 """How the command line spells the parameters that errors and warnings name (`errors.Phrase`)."""
 
+from shlex import quote
 from typing import Any
 
 from chainq.errors import Phrase
@@ -32,4 +33,4 @@ def _option(name: str, value: Any) -> str:
         return f"chainq {name[:-2].replace('_', '-')}"
     switch = isinstance(value, bool)
     word = _WORDS.get(name) or f"--{'no-' if value is False else ''}{name.replace('_', '-')}"
-    return word if switch or value is None else f"{word} {value}"
+    return word if switch or value is None else f"{word} {quote(str(value))}"

@@ -1,6 +1,5 @@
 """Checks the partitions of a data set from one listing: the names of their receipts, and how they adjoin."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
 from chainq.stored import data_set, last_run, manifest
-from chainq.stored.inventory import gaps, remove_command, shorter, span
+from chainq.stored.inventory import export_command, gaps, remove_command, shorter, span
 from chainq.stored.manifest import Manifest
 from chainq.stored.narrow import partition_of
 from chainq.stored.receipt import Entry, parse_entry
@@ -48,8 +47,7 @@ class PartitionRepair(NamedTuple):
         grid, because no export writes there (`removal`), or another anchor is wanted.
         """
         commands = (spec.command, *others)
-        heights = f"{spec.start}:{spec.end}"
-        export = f"chainq export {' '.join(commands)} {heights} --to {shlex.quote(self.label)} --repair all"
+        export = export_command(commands, HeightRange(spec.start, spec.end), self.label, repairs=True)
         repair = None if spec.start % self.grid or contradiction.check == ANCHOR else export
         first, end = (spec.start, spec.end) if height is None else (height, None)
         return Finding(first, ",".join(commands), *contradiction[:3], repair, end)

@@ -15,6 +15,7 @@ from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
+from chainq.planning.chunking import refuse_whole
 from chainq.planning.exchange import Known
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
@@ -307,7 +308,11 @@ class OwnedService(Service):
         return super().density(query._replace(method=_OWNERSHIP), heights)
 
     def bounded(self, requested: Bounds) -> Bounds:
-        """Return the bounds; without an end they end with the block of `as_of`."""
+        """Return the bounds; without an end they end with the block of `as_of`. Raises UsageError for none, if the
+        unspent records are wanted: those of the newest blocks would pass for what a key owns."""
+        if self._wallet.wanted.unspent and requested == Bounds() and not self.is_export:
+            heights = HeightRange(0, self._wallet.wanted.last(self) + 1)
+            refuse_whole("what is unspent", [_OWNERSHIP, BY_COMMAND["full-blocks"]], heights)
         return self._wallet.wanted.bounded(requested)
 
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:

@@ -32,7 +32,7 @@ def announce(reader: str, heights: HeightRange, service: Service, warn: Callable
     calls = sum(1 for _ in first_requests(Query(BY_COMMAND["full-blocks"]), heights))
     if calls > MANY and not is_data_set(service.url):
         less = Phrase("{}{lake} requests fewer", Phrase("{}, ", ways) if ways else "", lake="DEST")
-        warn(Phrase("{} reads the full blocks of {}, about {}; {}", reader, heights, counted(calls, "call"), less))
+        warn(Phrase("{} reads the full blocks of {}, up to {}; {}", reader, heights, counted(calls, "call"), less))
 
 
 class Spend(NamedTuple):

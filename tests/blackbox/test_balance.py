@@ -206,8 +206,8 @@ def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
     """With a checkpoint, also if nothing is recorded yet; without one, how it would."""
     for words, said in (
         (("--checkpoint", "kept"), "; the next run reads from block 0 on"),
-        ((), "; nothing was recorded: with --checkpoint FILE a stopped run resumes"),
-        (("--watch",), ""),
+        (("0:",), "; nothing was recorded: with --checkpoint FILE a stopped run resumes"),
+        (("0:", "--watch"), ""),
         (("--end", "3000"), ""),
     ):
         service = Moving(5_000)
@@ -341,8 +341,9 @@ def test_rows_per_program_and_token(chainq: Program, kept: Callable[..., Ran]) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["wallet.key", "0:500"], "0:500 is a range of heights, not a file of view keys; use --start 0 --end 500"),
-        (["100:"], "100: is a range of heights, not a file of view keys; use --start and --end"),
+        (["wallet.key", "0:500", "--end", "9"], "the range 0:500 cannot be combined with --start or --end"),
+        (["0:5", "wallet.key", "5:9"], "the range 0:5 cannot be combined with another"),
+        (["-100:"], "counts from the tip; balance needs a height"),
         (["--interval", "3"], "--interval needs --watch"),
         (["--end", "9", "--watch"], "--end cannot be combined with --watch or --checkpoint"),
         (["--start", "9", "--end", "9"], "no heights from 9 to 9: --end is exclusive"),
@@ -356,6 +357,21 @@ def test_rows_per_program_and_token(chainq: Program, kept: Callable[..., Ran]) -
 def test_usage_errors(chainq: Program, words: list[str], message: str) -> None:
     """They come before a key is read, and before any request."""
     assert message in one_line(chainq("balance", *words, url="demo:"), 2)
+
+
+@pytest.mark.parametrize("command", ["balance", "owned"])
+def test_keys_and_a_range_in_any_order(chainq: Program, tmp_path: Path, command: str) -> None:
+    """Without a range, what is unspent would take many thousands of calls: how to ask for that is said."""
+    file = tmp_path / "my key"
+    file.write_text(f"{PUBLISHED.text}\n")
+    file.chmod(0o600)
+    words = (command, str(file), "-w", "1", *(["--unspent"] if command == "owned" else ["--json"]))
+    line = one_line(chainq(*words, url="demo:"), 2)
+    assert "would read heights 0-3000000, up to 156,002 calls; pass 0: for the whole chain, or a range" in line
+    as_of = ["--as-of", "149"] if command == "owned" else []
+    ran = [chainq(*order, *as_of, url="demo:") for order in ((*words, "0:150"), (command, "0:150", *words[1:]))]
+    assert ran[0].rows
+    assert [(one.code, one.out) for one in ran] == [(0, ran[0].out)] * 2, ran
 
 
 def test_nothing_is_printed_that_is_not_known(chainq: Program, tmp_path: Path) -> None:

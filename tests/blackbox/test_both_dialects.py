@@ -189,6 +189,29 @@ def test_doctor_saves_the_default_profile(chainq: Program, server: Servers) -> N
     assert "--default needs --save NAME" in one_line(chainq("doctor", "--default", url=url), 2)
 
 
+@pytest.mark.parametrize(
+    ("env", "hidden"),
+    [
+        ({}, ""),
+        ({"CHAINQ_URL": "http://127.0.0.1:9/"}, ""),
+        ({"CHAINQ_PROFILE": "x y"}, ""),
+        ({"CHAINQ_URL": "demo:"}, "CHAINQ_URL"),
+        ({"CHAINQ_PROFILE": "other"}, "CHAINQ_PROFILE"),
+    ],
+    ids=str,
+)
+def test_a_default_profile_that_the_environment_hides(chainq: Program, env: dict[str, str], hidden: str) -> None:
+    """`profiles` and `doctor` say so: the commands of the quick start set CHAINQ_URL."""
+    chainq.config.parent.mkdir(parents=True)
+    others = "[profiles.'x y']\nurl = 'http://127.0.0.1:9/'\n[profiles.other]\nurl = 'demo:'\n"
+    chainq.config.write_text(f"default-profile = 'x y'\n{others}")
+    for words in (("profiles",), ("doctor", "--url", "demo:")):
+        said = chainq(*words, env=env).err
+        warning = f"chainq: warning: {hidden} is set, so commands do not use the default profile 'x y'; "
+        advice = f"unset {hidden}, or pass --profile 'x y'\n"
+        assert said == (warning + advice if hidden else "")
+
+
 def test_doctor_makes_the_first_profile_the_default(chainq: Program) -> None:
     """A new file begins with the name of its default profile."""
     assert chainq("doctor", "--save", "mine", "--default", url="demo:").code == 0

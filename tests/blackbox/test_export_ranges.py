@@ -54,12 +54,20 @@ def test_the_estimate_is_close_to_the_calls_of_a_first_export(chainq: Program, s
 
 
 def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers) -> None:
-    """Without a range: partitions to write, and those that are complete; nothing where all are."""
+    """Without a range: partitions to write, and those that are complete; nothing where all are.
+
+    A new export needs a range: nobody starts thousands of calls by leaving something out.
+    """
     words = ("export", "records", "--partition", "100", "--to", "lake", "-w", "1")
     url = server("--tip", "140")
+    for more in ((), ("--dry-run",)):
+        refused = one_line(chainq(*words, *more, url=url), 2)
+        assert "no range was given: a new export in" in refused
+        assert "would read heights 0-140, up to 1 call; pass 0: for the whole chain, or a range" in refused
+    assert not (chainq.home / "lake").exists()
+    assert chainq(*words, "0:90", "-q", url=url).code == 0
     first = chainq(*words, url=url).err.splitlines()[0]
-    whole = "no range was given, so it is the whole chain"
-    assert first == f"chainq: 2 partitions of heights 0-140 to write, 0 complete; {whole}"
+    assert first == "chainq: 2 partitions of heights 0-140 to write, 0 complete"
     again = chainq(*words, "-v", url=url)
     assert "to write" not in again.err
     calls = again.err.count(": ok")
@@ -85,7 +93,7 @@ def test_without_a_range_an_export_of_the_whole_chain_begins_anew_where_it_was_t
 ) -> None:
     """Its first partition is gone or was never finished: what was recorded at its beginning counts."""
     url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
-    failed = chainq(*words, "--partition", "100", url=server("--tip", "399", "--missing-height", "350"))
+    failed = chainq(*words, "0:", "--partition", "100", url=server("--tip", "399", "--missing-height", "350"))
     assert failed.code == 6, failed.err
     lake = chainq.home / "lake"
     shutil.rmtree(lake / "blocks/start=000000000")
@@ -98,7 +106,7 @@ def test_the_heights_to_write_are_those_of_their_partitions(chainq: Program, ser
     """Not of all that the export has: one partition that is gone, and more that do not touch."""
     words = ("export", "blocks", "--partition", "10", "--to", "lake", "-w", "1")
     url = server("--tip", "99")
-    assert chainq(*words, url=url).code == 0
+    assert chainq(*words, "0:", url=url).code == 0
     for starts, what in (
         ((20,), "1 partition of heights 20-29"),
         ((20, 30, 90), "3 partitions of heights 20-39, heights 90-99"),

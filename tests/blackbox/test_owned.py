@@ -11,7 +11,7 @@ from chainq.demo.planted import Planted
 from harness.program import Program, Servers, one_line
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
+from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
 
 pytest.importorskip("aleo")
 
@@ -21,7 +21,7 @@ FEW = ("--start", "110", "--end", "120")  # one planted record, at 116
 
 def test_a_published_key_finds_the_planted_records(chainq: Program, server: Servers) -> None:
     """The sample chain shows hits with no set-up; the key comes from the environment."""
-    ran = chainq("owned", *RANGE, url=server(), env={VARIABLE: PUBLISHED.text})
+    ran = chainq("owned", *RANGE, *PLAIN, url=server(), env={VARIABLE: PUBLISHED.text})
     assert (ran.code, ran.err, len(ran.rows)) == (0, "", 2)
     assert transitions(ran.rows) == [transition for _, transition, _ in Holding(RECORDS, 770).planted(25, 120)]
     assert {json.loads(row)["owner"] for row in ran.rows} == {PUBLISHED.address}
@@ -42,7 +42,9 @@ def test_fresh_keys_find_theirs_and_nothing_else(chainq: Program, workers: str) 
     due = [(transition, owner[owner_x]) for _, transition, owner_x in service.planted(1_000, 1_251)]
     file = key_file(chainq.home, mine, yours)
     with serving(service) as url:
-        ran = chainq("owned", "--start", "1000", "--end", "2000", "--view-key-file", file, "-w", workers, url=url)
+        ran = chainq(
+            "owned", "--start", "1000", "--end", "2000", *PLAIN, "--view-key-file", file, "-w", workers, url=url
+        )
     assert (ran.code, ran.err) == (0, "chainq: warning: the end 2000 is not reached: the tip is 1250\n")
     found = [(row["transition_id"], row["owner"]) for row in map(json.loads, ran.rows)]
     assert found == [hit for hit in due if hit[1] != other.address]
@@ -127,7 +129,7 @@ def test_a_record_that_does_not_decrypt_is_a_contradiction(chainq: Program) -> N
     file = key_file(chainq.home, mine)
     with serving(service) as url:
         ran = chainq("owned", "--start", "0", "--end", "10", "--records", "--view-key-file", file, url=url)
-        unread = chainq("owned", "--start", "0", "--end", "10", "--view-key-file", file, url=url)
+        unread = chainq("owned", "--start", "0", "--end", "10", *PLAIN, "--view-key-file", file, url=url)
     message = one_line(ran, 6)
     assert "cannot be decrypted" in message
     assert mine.address in message
@@ -156,7 +158,9 @@ def test_a_malformed_row_is_reported(chainq: Program, name: str) -> None:
     broken = Planted(bad.record_ciphertext, nonce_x, nonce_y, owner_x)  # type: ignore[arg-type]  # as servers may send
     service = Holding([broken, good], 200, first=0)
     with serving(service) as url:
-        ran = chainq("owned", "--start", "0", "--end", "30", "--view-key-file", key_file(chainq.home, key), url=url)
+        ran = chainq(
+            "owned", "--start", "0", "--end", "30", *PLAIN, "--view-key-file", key_file(chainq.home, key), url=url
+        )
     (_, first, _), (_, second, _) = sorted(service.planted(0, 30), key=lambda row: row[2] == good.owner_x)
     assert (ran.code, transitions(ran.rows)) == (6, [second])
     warning, error = ran.err.splitlines()

@@ -17,7 +17,7 @@ from harness.jobs import FIRST, Job, said
 from harness.program import Program, finish
 from harness.search import some
 from harness.services import serving
-from harness.wallet import VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
+from harness.wallet import PLAIN, VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
 
 pytest.importorskip("aleo")
 
@@ -149,7 +149,7 @@ def test_a_reorg_is_noticed(chainq: Program) -> None:
     key = fresh_key()
     service = Holding(fresh_records(key.address, 4), FIRST + 40, first=FIRST)
     with serving(service) as url:
-        job = Job(chainq, url, "owned", "-w", "1", "--start", str(FIRST))
+        job = Job(chainq, url, "owned", "-w", "1", "--start", str(FIRST), *PLAIN)
         said(job(env={VARIABLE: key.text}), 0)
         fork = Fork(service.chain, FIRST + 30)
         service.chain = fork
@@ -170,7 +170,7 @@ def test_malformed_rows_end_a_run_once(chainq: Program) -> None:
     good, bad, more = fresh_records(key.address, 3)
     service = Holding([good, bad._replace(nonce_x="1"), more], FIRST + 50, first=FIRST)
     with serving(service) as url:
-        job = Job(chainq, url, "owned", "--start", str(FIRST), "--dialect", "auto")
+        job = Job(chainq, url, "owned", "--start", str(FIRST), "--dialect", "auto", *PLAIN)
         ran = job(env={VARIABLE: key.text})
         assert ran.code == 6
         assert "1 malformed row" in ran.err

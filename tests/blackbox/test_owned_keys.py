@@ -18,7 +18,7 @@ from harness.kills import children
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, transitions
+from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, transitions
 
 pytest.importorskip("aleo")
 pexpect = pytest.importorskip("pexpect", reason="pexpect types at the prompt")
@@ -116,9 +116,11 @@ def test_files_of_keys_are_arguments(chainq: Program) -> None:
     other = chainq.home / "other"
     other.mkdir()
     more = key_file(other, fresh_key())
-    due = chainq("owned", "110:120", url="demo:", env={VARIABLE: PUBLISHED.text})
+    due = chainq("owned", "110:120", *PLAIN, url="demo:", env={VARIABLE: PUBLISHED.text})
     assert due.rows
-    both = chainq("owned", "110:120", url="demo:", env={VARIABLE: f"# both\n{fresh_key().text}\n{PUBLISHED.text}\n"})
+    both = chainq(
+        "owned", "110:120", *PLAIN, url="demo:", env={VARIABLE: f"# both\n{fresh_key().text}\n{PUBLISHED.text}\n"}
+    )
     assert both.rows == due.rows
     for words in (
         ["110:120", file],
@@ -127,7 +129,7 @@ def test_files_of_keys_are_arguments(chainq: Program) -> None:
         [more, "110:120", file],
         [more, "110:120", "--view-key-file", file],
     ):
-        ran = chainq("owned", *words, url="demo:")
+        ran = chainq("owned", *words, *PLAIN, url="demo:")
         assert (ran.code, ran.rows) == (0, due.rows), ran.err
     assert "wrong.key" in one_line(chainq("owned", "110:120", "wrong.key", url="demo:"), 2)
 

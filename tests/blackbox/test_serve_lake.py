@@ -2,11 +2,15 @@
 
 import json
 import re
+import resource
 import shutil
+import socket
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -178,8 +182,11 @@ def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Pat
         ({"jsonrpc": "2.0", "id": 1, "method": "block", "params": [2400]}, -32602),
         ({"jsonrpc": "1.0", "id": 1, "method": "block"}, -32600),
         ({"jsonrpc": "2.0", "id": [1], "method": "latest/block"}, -32600),
+        (rpc("records/all", start=2400, end=2410, page=2**61), -32602),
+        (rpc("records/all", start=0, end=10**30), -32602),
         ([], -32600),
         (5, -32600),
+        (b'{"a":' * 5000 + b"}" * 5000, -32700),
         (b"{", -32700),
         (b"\xff", -32700),
     ],
@@ -203,6 +210,70 @@ def test_the_envelope(url: str, truth: Truth) -> None:
     assert post(url, {"jsonrpc": "2.0", "method": "latest/block"}) == (204, None)
     assert post(url, b" " * 200_000)[0] == 413
     assert post(url, rpc("block", block=2400))[0] == 200
+
+
+def test_an_error_is_that_of_its_request_alone(url: str) -> None:
+    """Nesting without end, numbers without end, and a page that no list has, among requests that are right."""
+    good = json.dumps(rpc("latest/block")).encode()
+    bad = (b"[" * 5000 + b"]" * 5000, b'{"id":1e999,"a":"],[\\""}', json.dumps(rpc("records/all", page=2**61)).encode())
+    status, body = post(url, b"[" + b" , ".join([good, *bad, good]) + b"]")
+    assert (status, ["result" in one for one in body]) == (200, [True, False, False, False, True])
+    assert [one["error"]["code"] for one in body[1:4]] == [-32700, -32700, -32602]
+    assert [one["error"]["code"] for one in post(url, b"[" + b"[" * 5000)[1]] == [-32700]
+
+
+def test_the_results_of_a_body_have_a_bound(chainq: Program, server: Servers) -> None:
+    """A small request must not become a response of gigabytes, nor read what it will not send."""
+    words = ("export", "full-blocks", "0:50", "--partition", "50", "--to", "lake", "-q")
+    assert chainq(*words, url=server("--tip", "49", "--dense-height", "7:8000")).code == 0
+    one = rpc("getChainBlocks", start=0, end=50)
+    with mirror(chainq, chainq.home / "lake") as url:
+        size = len(json.dumps(post(url, one)[1], separators=(",", ":")))
+        whole = 64 * 2**20 // size
+        body = post(url, [one] * (whole + 3) + [rpc("nothing")])[1]
+        assert [one["error"]["code"] for one in body[whole:]] == ["57014"] * 3 + [-32601]
+        assert all(one["result"] for one in body[:whole])
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"localhost:8545", 200),
+        (b"10.0.0.7", 200),
+        (b"[::1]:8545", 200),
+        (b"rebound.example", 400),
+        (b"127.0.0.1.rebound.example:80", 400),
+        (b"localhost\r\nTransfer-Encoding: chunked", 400),
+    ],
+    ids=str,
+)
+def test_requests_that_somebody_was_tricked_into(url: str, host: bytes, status: int) -> None:
+    """DNS rebinding, by which a web page reads a server on the loopback, and a body with two lengths."""
+    with connection(url) as peer:
+        peer.sendall(b"GET /healthz HTTP/1.1\r\nContent-Length: 5\r\nHost: " + host + b"\r\n\r\n0\r\n\r\n")
+        assert peer.recv(100).startswith(b"HTTP/1.1 %d " % status)
+
+
+def connection(url: str) -> socket.socket:
+    """A connection to a server."""
+    address = urllib.parse.urlsplit(url)
+    return socket.create_connection((address.hostname, address.port), timeout=LONGEST)
+
+
+def test_requests_half_sent_lock_out_nobody(chainq: Program, lake: Path) -> None:
+    """More of them than the server may open files: the oldest is ended for the next one."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, limits[1]))  # which the server takes over
+        try:
+            url = stack.enter_context(mirror(chainq, lake))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        peers = [stack.enter_context(connection(url)) for _ in range(130)]
+        for peer in peers[-100:]:
+            peer.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n[")
+            assert post(url, rpc("latest/block"))[0] == 200
+        assert peers[0].recv(100) == b""  # ended
 
 
 def test_health_and_metrics(chainq: Program, lake: Path) -> None:

@@ -37,6 +37,15 @@ def test_one_method_for_each_of_the_service() -> None:
         assert getattr(Client, method.command.replace("-", "_")).__doc__
 
 
+def test_without_a_range_the_newest_blocks() -> None:
+    """As the commands have them; of an address, the whole chain."""
+    with Client("demo:") as client:
+        assert [int(row["height"]) for row in client.blocks()] == [*range(2_999_991, 3_000_001)]
+        assert [row["transition_id"] for row in client.records()] == [
+            row["transition_id"] for row in client.records(last=10)
+        ]
+
+
 def test_a_range_is_whole_and_in_order() -> None:
     """Records of a range come by height and row id, each once, and the range holds its start and not its end."""
     with Client("demo:") as client:

@@ -16,6 +16,9 @@ from harness.program import DIALECT
 
 VARIABLE = "CHAINQ_VIEW_KEY"
 
+PLAIN = ("--columns", "owner,nonce_x,nonce_y,owner_x,transition_id,output_index")
+"""The columns of ownership rows, which `owned` prints without a request about the records."""
+
 
 class Key(NamedTuple):
     """A view key: its text, its address, and its scalar as digits."""

@@ -20,6 +20,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
         ("deferring", False),
         ("pending", None),
+        ("insisted", False),
         ("ending", None),
         ("awaiting", False),
         ("progress", False),
@@ -43,6 +44,19 @@ def test_rows_for_a_file_are_finished() -> None:
     with pytest.raises(Interrupted) as caught:
         write_under_signal(signals.MAX_PERIODS, reading=False, to_file=True)
     assert not caught.value.mid_write
+
+
+@pytest.mark.parametrize(("alarms", "ended"), [(signals.MAX_PERIODS - 1, []), (signals.MAX_PERIODS, [signal.SIGTERM])])
+def test_a_second_signal_ends_what_does_not_end(monkeypatch: pytest.MonkeyPatch, alarms: int, ended: list[int]) -> None:
+    """Such as a write to a file system that hangs."""
+    deaths: list[int] = []
+    monkeypatch.setattr(signals, "die", deaths.append)
+    with pytest.raises(Interrupted), signals_deferred():
+        signals._on_signal(signal.SIGTERM, None)
+        signals._on_signal(signal.SIGTERM, None)
+        for _ in range(alarms):
+            signals._on_alarm(signal.SIGALRM, None)
+    assert deaths == ended
 
 
 def test_a_slow_reader_is_waited_for() -> None:

@@ -1,4 +1,4 @@
-"""Secrets that were sent are masked in what a server says, however it encodes them."""
+"""Secrets that were sent are masked in what a server says: as sent, in base64 and percent-encoded."""
 
 import base64
 import html
@@ -20,6 +20,7 @@ ENCODED = {
     "URL": quote(SENT, safe=""),
     "form": quote_plus(SENT),
     "lower-case URL": "".join(c if c.isalnum() else f"%{ord(c):02x}" for c in SENT),
+    "URL with all characters encoded": "".join(f"%{octet:02x}" for octet in SENT.encode()),
     "HTML": html.escape(SENT),
     "HTML by numbers": "".join(c if c.isalnum() else f"&#{ord(c):03};" for c in SENT),
     "HTML in HTML": html.escape(html.escape(SENT)).replace("&amp;#x27;", "&#39;"),
@@ -35,7 +36,7 @@ def nothing_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("encoding", list(ENCODED))
-def test_a_header_is_masked_in_any_encoding(encoding: str) -> None:
+def test_a_header_is_masked_in_these_encodings(encoding: str) -> None:
     """Nothing of it is left, and all around it."""
     keep_secret("http://127.0.0.1:8545/", {"X-Key": SENT})
     assert mask_sent(f"before ({ENCODED[encoding]}) after") == "before (***) after"

@@ -1,0 +1,21 @@
+"""What a tree of transactions repeats, and what it says once."""
+
+import io
+
+from rich.console import Console
+from rich.text import Text
+
+from chainq.formats.protocol import OutputSpec
+from chainq.show.screens import _tree
+from chainq.show.summary import Call, Transaction
+
+
+def test_equal_calls_are_a_line() -> None:
+    """A transaction may have thousands of them: how many there are is said, and what differs keeps its place."""
+    equal, other = Call("a.aleo/f", 1, False), Call("a.aleo/g", 0, False)
+    calls = (*[equal] * 12_500, other, equal)
+    one = Transaction("at1x", "execute", "accepted", "", None, None, calls, "")
+    out = io.StringIO()
+    Console(file=out, width=80, color_system=None).print(_tree(Text("title"), [one], OutputSpec("show", (), 80), 0))
+    lines = [line.lstrip(" │├└─").rstrip() for line in out.getvalue().splitlines()]
+    assert lines[-3:] == ["a.aleo/f  1 record, 12,500 times", "a.aleo/g", "a.aleo/f  1 record"]
