@@ -5,7 +5,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from chainq import tuning
-from chainq.errors import BehindError, sentences
+from chainq.errors import BehindError, IncompleteError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
@@ -43,6 +43,15 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     if not (said := ev.due(start)):
         return (yield from believe(HeightRange(start, end), facts))
     yield from _show_all(HeightRange(start, max(due.heights.end for due in said)), facts)
+
+
+def confirm(heights: HeightRange, facts: Facts) -> Asking[None]:
+    """Request heights alone whose rows another method names: a row that it does not name shows then.
+
+    Raises IncompleteError if such a response is too large.
+    """
+    if (yield from shown(heights, facts)) is None:
+        raise IncompleteError(f"{heights}: a response showed rows that may be there, and by its full block are not")
 
 
 def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
