@@ -1,6 +1,6 @@
 """Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Raw
 
@@ -49,8 +49,8 @@ class Witness:
         hashes = {height: block.hash for height, block in named}
         covered = HeightRange(heights.start, end)
         if self._method.command == "transitions":
-            at = _by_key(named, lambda block: block.listed)
-            return Due(covered, at, hashes=hashes, strict=False)
+            kinds = {key: of for _, block in named for key, of in block.listed.items()}
+            return Due(covered, _by_key(named, lambda block: block.listed), hashes=hashes, kinds=kinds)
         return Due(covered, _by_key(named, lambda block: block.outputs), hashes=hashes)
 
     def blocks_of(self, heights: HeightRange) -> Iterator[Due]:
@@ -92,5 +92,5 @@ class Witness:
         return Located(self._names(page.rows), page.heights, page.ordered)
 
 
-def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], list[Key]]) -> dict[Key, int]:
+def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], Iterable[Key]]) -> dict[Key, int]:
     return {key: height for height, block in named for key in keys(block)}

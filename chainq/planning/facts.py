@@ -50,7 +50,8 @@ class Facts:
     `end`: of the run. `size`: rows per page, None for a method without pages. `tip`: the tip height, None while it
     is unknown; `highest`: the highest height of any row. `blocks`: whether full blocks name the due rows; `locate`:
     whether `records` shows the heights of rows; both become False if the service lacks the method. `checked`: whether
-    full blocks were compared at `start`, the beginning of the run. `spot_checked`: whether they were compared in the
+    full blocks were compared at `start`, the beginning of the run; `absent`: a height without a full block, `bare`:
+    whether it was one of those heights, and no row has come. `spot_checked`: whether they were compared in the
     middle too, or need not be; `doubts`: in how many more responses to look for heights whose rows a service limits, -1
     once such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response.
     `named`: the heights last requested from another method; `empty`: how many heights without rows it has named since
@@ -72,6 +73,8 @@ class Facts:
     blocks: bool = False
     locate: bool = False
     checked: bool = False
+    absent: int = -1
+    bare: bool = False
     spot_checked: bool = False
     doubts: int = 0
     strict: bool = False

@@ -27,6 +27,7 @@ def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
         facts.empty = 0 if due.at else facts.empty + len(due.heights)
         if len(due.heights):
             return due
+        facts.absent = heights.start
         facts.blocks = len(heights) > 1  # else a server that is behind, or one that leaves blocks out
     return None
 
@@ -86,7 +87,7 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
         before, missing = missing, len(ev.missing(heights)[1])
     size = longest or size
     failures, idle, enough = 0, 0, 1
-    strict = all(said.strict for said in ev.due(heights.start))  # else rows may never come
+    strict = not any(said.kinds for said in ev.due(heights.start))  # else rows may never come
     while missing and idle < enough:
         before = missing
         try:
@@ -102,8 +103,8 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
         size = longest if idle else size
         # A walk that shows a share of the rows, by chance, lacks the last one again and again.
         enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
-        enough = enough if strict else 1
-    if missing and not strict:
+        enough = enough if strict or ev.lost(heights) else 1
+    if missing and not (strict or ev.lost(heights)):
         yield from believe(heights, facts)
     elif missing:
         raise BehindError(

@@ -71,7 +71,82 @@ def ended(ran: Ran, command: str, start: int, end: int, *, reverse: bool = False
 @pytest.mark.parametrize("command", ["records", "ownership"])
 @pytest.mark.parametrize("faults", [NO_FAULTS, Faults(row_cap=60)], ids=["plain", "row cap"])
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-def test_a_witness_never_removes_rows(command: str, faults: Faults, reverse: bool, program: Program) -> None:  # noqa: FBT001
+def test_a_witness_never_removes_rows(command: str, faults: Faults, reverse: bool, program: Program) -> None:
     """Full blocks without the outputs that both lists show: rows that responses showed are not left out."""
     ran = run(program, Wrong(without_outputs, faults), command, "0:150", *(["--reverse"] if reverse else []))
     assert ended(ran, command, 0, 150, reverse=reverse) in ("truth", "error")
+
+
+def pruned(_: str, __: Any, rows: list[Any]) -> list[Any]:
+    """Nothing below height FIRST: no rows, no full blocks, no summaries."""
+    return [row for row in rows if not ("height" in row or "header" in row) or height_of(row) >= FIRST]
+
+
+FIRST = 120
+
+
+class Pruned(Wrong):
+    """A service without its first heights, whose tip is as always."""
+
+    def __init__(self) -> None:
+        super().__init__(pruned)
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name == "records/isOwner":  # rows do not say their height
+            params = {**params, "start": max(FIRST, params["start"]), "end": max(FIRST, params["end"])}
+        return super()._result(name, params, number)
+
+
+class Late(Service):
+    """A service whose lists begin one row late in each page, page 0 too."""
+
+    def __init__(self) -> None:
+        super().__init__(Chain(tip=TIP))
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name not in LISTS:
+            return super()._result(name, params, number)
+        (size,) = (key for key in params if key.endswith("PerRequest"))
+        first, most = params.get("page", 0) * params[size] + 1, params[size]
+        rows = orjson.loads(super()._result(name, {**params, "page": 0, size: first + most}, number))
+        return orjson.dumps(rows[first:][:most])
+
+
+class Exclusive(Service):
+    """A service whose lists leave out the first height of a range."""
+
+    def __init__(self) -> None:
+        super().__init__(Chain(tip=TIP))
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name in LISTS:
+            params = {**params, "start": params["start"] + 1, "end": max(params["end"], params["start"] + 1)}
+        return super()._result(name, params, number)
+
+
+@pytest.mark.parametrize("bounds", ["100:110", "60:160"])
+@pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
+@pytest.mark.parametrize("make", [Late, Exclusive, Pruned])
+def test_the_first_heights_of_a_range(make: Callable[[], Service], command: str, bounds: str, program: Program) -> None:
+    """Rows that every response of a list leaves out there, in order: full blocks show it; without them it is belief."""
+    start, end = map(int, bounds.split(":"))
+    found = ended(run(program, make(), command, bounds), command, start, end)
+    assert found in (("error", "truth") if make is not Pruned else ("belief",))
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
+def test_strict_refuses_heights_without_blocks(command: str, reverse: bool, program: Program) -> None:
+    """A list that is empty where no block is either says nothing of the chain."""
+    ran = run(program, Pruned(), command, "60:160", "--strict", *(["--reverse"] if reverse else []))
+    assert (ran.code, "nothing proves" in ran.err) == (6, True)
+    assert {*ran.rows} <= {row for group in Truth(TIP).groups(command, FIRST, 160) for row in group}
+
+
+@pytest.mark.parametrize("bounds", ["0:", "100:200", "190:"])
+def test_transitions_that_deployed_servers_never_list(bounds: str, program: Program) -> None:
+    """Fees and transitions without inputs are not missed, at the tip either, nor is a program that is not listed at
+    several heights; at one or two it may have been lost, and these rest on belief."""
+    for words, believed in ((bounds, False), ("198:200", True)):
+        ran = run(program, Service(Chain(tip=TIP), Faults(deployed_lists=True)), "transitions", words)
+        assert (ran.code, BELIEVED in ran.err) == (0, believed), words
