@@ -6,7 +6,7 @@ from msgspec import Raw
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ServiceError
+from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import MethodCall
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
@@ -14,7 +14,7 @@ from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Sorter
 from chainq.transport.connection import Connection
-from chainq.transport.failures import is_misunderstood
+from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
 _BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
@@ -37,10 +37,20 @@ class Witness:
     def due(self, heights: HeightRange) -> Due:
         """Return the due rows, from the first height to the last one before a block that does not arrive.
 
-        Raises ServiceError if the service has no full blocks, and the other failures of a request.
+        None arrives if the service refuses these heights, or returns no list. Raises ServiceError if it has no full
+        blocks, and the other failures of a request.
         """
         blocks: dict[int, FullBlock] = {}
-        for row in self._full_blocks(heights):
+        try:
+            rows = self._full_blocks(heights)
+        except ResponseError:
+            rows = []
+        except ServiceError as error:
+            lacks = is_misunderstood(error.code, error.message) or error.code == str(NO_TABLE)
+            if isinstance(error, DIVISIBLE) or lacks or error.code.startswith("HTTP"):
+                raise
+            rows = []
+        for row in rows:
             block = read_full_block(row)
             if block.height is not None and heights.start <= block.height < heights.end:
                 blocks[block.height] = block

@@ -8,6 +8,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.results import RpcError
 from chainq.demo.service import Service
 from harness.program import Program, Ran
 from harness.services import FULL_BLOCKS, serving
@@ -86,12 +87,17 @@ FIRST = 120
 
 
 class Pruned(Wrong):
-    """A service without its first heights, whose tip is as always."""
+    """A service without its first heights, whose tip is as always. `blocks`: its full blocks there, or an error."""
 
-    def __init__(self) -> None:
+    def __init__(self, blocks: bytes | RpcError = b"[]") -> None:
         super().__init__(pruned)
+        self._blocks = blocks
 
     def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name in FULL_BLOCKS and params["start"] < FIRST:
+            if isinstance(self._blocks, RpcError):
+                raise self._blocks
+            return self._blocks
         if name == "records/isOwner":  # rows do not say their height
             params = {**params, "start": max(FIRST, params["start"]), "end": max(FIRST, params["end"])}
         return super()._result(name, params, number)
@@ -134,11 +140,14 @@ def test_the_first_heights_of_a_range(make: Callable[[], Service], command: str,
     assert found in (("error", "truth") if make is not Pruned else ("belief",))
 
 
+@pytest.mark.parametrize("blocks", [b"[]", b"null", RpcError(-32000, "pruned")], ids=["empty", "null", "error"])
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 @pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
-def test_strict_refuses_heights_without_blocks(command: str, reverse: bool, program: Program) -> None:
+def test_strict_refuses_heights_without_blocks(
+    command: str, reverse: bool, blocks: bytes | RpcError, program: Program
+) -> None:
     """A list that is empty where no block is either says nothing of the chain."""
-    ran = run(program, Pruned(), command, "60:160", "--strict", *(["--reverse"] if reverse else []))
+    ran = run(program, Pruned(blocks), command, "60:160", "--strict", *(["--reverse"] if reverse else []))
     assert (ran.code, "nothing proves" in ran.err) == (6, True)
     assert {*ran.rows} <= {row for group in Truth(TIP).groups(command, FIRST, 160) for row in group}
 
