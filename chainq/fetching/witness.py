@@ -10,6 +10,7 @@ from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import MethodCall
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
+from chainq.rows.fields import Picker, integer_of
 from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Sorter
@@ -17,7 +18,8 @@ from chainq.transport.connection import Connection
 from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
-_BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
+_BLOCKS, _SUMMARIES, _RECORDS = (BY_COMMAND[command] for command in ("full-blocks", "blocks", "records"))
+_pick_row_id = Picker(("height", "id"))
 
 
 class Witness:
@@ -75,14 +77,22 @@ class Witness:
             except UNAVAILABLE:
                 return
 
+    def row_ids(self, heights: HeightRange) -> dict[int, int]:
+        """Return the row ids of the blocks at some heights, as far as their summaries show them. Raises ChainqError."""
+        found = (map(integer_of, _pick_row_id(row)) for row in self._blocks(_SUMMARIES, heights))
+        return {height: row_id for height, row_id in found if height is not None and row_id is not None}
+
     def _full_blocks(self, heights: HeightRange) -> list[Raw]:
+        return self._blocks(_BLOCKS, heights)
+
+    def _blocks(self, method: Method, heights: HeightRange) -> list[Raw]:
         arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
         if not self._dialects:
             known, published = self._dialect(), self._records.dialect
             self._dialects = [known] if known else [published, *(one for one in DIALECTS.values() if one != published)]
         while True:
             try:
-                blocks = MethodCall(self._records.connection, self._dialects[0], _BLOCKS)
+                blocks = MethodCall(self._records.connection, self._dialects[0], method)
                 return blocks(arguments, decode_array, str(heights), divisible=True)
             except ServiceError as error:
                 if len(self._dialects) == 1 or not is_misunderstood(error.code, error.message):

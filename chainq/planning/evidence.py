@@ -74,6 +74,7 @@ class Evidence:
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
         self._dropped: list[Shown] = []  # with heights: their rows must come again
         self._doubts: list[HeightRange] = []  # heights for which rule 1 is not applied
+        self.puzzles: list[tuple[Shown, frozenset[int]]] = []  # out of order at these heights: why is to be found out
         self._listed: set[str] = set()  # kinds of rows
         self._absent: dict[str, set[int]] = {}  # the same, at heights where others are due that are not listed
         self.order = Order(linked)
@@ -102,12 +103,16 @@ class Evidence:
     def _see_heights(self, shown: Shown, page: Page, *, first: bool) -> None:
         """Record rows that have a height. `first`: whether they are from page 0."""
         self._check_hashes(page.rows, page.heights)
-        if page.ordered:
+        strayed = first and self.order.usable and bool(page.strays) and not (page.as_text or self.order.linked)
+        if page.ordered or (strayed and all(map(self.doubted, page.strays))):
             self.order.note(page.heights)
+        elif strayed:
+            self.puzzles.append((shown, page.strays))
         elif self.order.broken(as_text=page.as_text):
             self._out_of_order()
-        if first and self.order.usable:
-            shown.complete = self.order.complete(shown.heights, page.heights)
+        puzzling = any(shown is one for one, _ in self.puzzles)
+        if first and self.order.usable and not puzzling:
+            shown.complete = self._undoubted(self.order.complete(shown.heights, page.heights))
         if page.heights:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
 
@@ -166,14 +171,15 @@ class Evidence:
 
     def _out_of_order(self) -> None:
         """Drop what the order of rows seemed to prove."""
-        self._spans, self._located = Spans(), []
+        self._spans, self._located, self.puzzles = Spans(), [], []
         self._witnesses = [witness for witness in self._witnesses if not witness.by_order]
         for shown in self._responses:
             shown.complete, shown.points, shown.far = [], None, None
 
     def _witness_located(self, request: DueRequest, located: Located) -> None:
         proved = [] if request.page else self.order.complete(request.heights, located.heights)
-        complete = proved[0] if proved else HeightRange(request.heights.start, request.heights.start)
+        doubted = any(doubt.overlaps(one) for doubt in self._doubts for one in proved)
+        complete = proved[0] if proved and not doubted else HeightRange(request.heights.start, request.heights.start)
         at = dict(zip(located.keys, located.heights, strict=True))
         inside = {key: height for key, height in at.items() if height in complete}
         self.witness(Due(complete, inside, shown=at), by_order=True)
@@ -195,6 +201,33 @@ class Evidence:
     def doubt(self, heights: HeightRange) -> None:
         """Record that page 0 may lack rows of these heights before rows that it shows: order proves nothing there."""
         self._doubts.append(heights)
+        self._witnesses = [one for one in self._witnesses if not one.by_order or not one.due.heights.overlaps(heights)]
+        for shown in self._responses:
+            shown.complete = self._undoubted(shown.complete)
+
+    def settle(self) -> None:
+        """Decide about responses whose heights are out of order: if all that are were put in doubt, the others are in
+        order; else no order proves anything."""
+        puzzles, self.puzzles = self.puzzles, []
+        for shown, strays in puzzles:
+            if not all(map(self.doubted, strays)):
+                self.order.broken(as_text=False)
+                self._out_of_order()
+                return
+            self.order.note(shown.row_heights)
+            shown.complete = self._undoubted(self.order.complete(shown.heights, shown.row_heights))
+
+    def _undoubted(self, heights: list[HeightRange]) -> list[HeightRange]:
+        """Return the parts of some heights that are not in doubt."""
+        for doubt in self._doubts:
+            parts = (
+                (HeightRange(one.start, min(one.end, doubt.start)), HeightRange(max(one.start, doubt.end), one.end))
+                if one.overlaps(doubt)
+                else (one,)
+                for one in heights
+            )
+            heights = [part for pair in parts for part in pair if part.start < part.end]
+        return heights
 
     def doubted(self, height: int) -> HeightRange | None:
         """Return heights for which order proves nothing and that include this one; None if there are none."""
@@ -291,7 +324,9 @@ class Evidence:
                     yield Proved(belief.heights, belief.rows, [], Grade.BELIEF)
 
     def _ordered(self, heights: HeightRange, edge: int, *, reverse: bool) -> Iterator[Proved]:
-        for shown in self._responses if self.order.proves or not self.with_heights else ():
+        if self.puzzles or (self.with_heights and not self.order.proves):
+            return
+        for shown in self._responses:
             if self.with_heights:
                 for complete in shown.complete:
                     if edge in complete:

@@ -42,12 +42,13 @@ class TipRequest(NamedTuple):
 
 class DueRequest(NamedTuple):
     """What another method shows for these heights: full blocks name the due rows. If `located`, a page of `page_size`
-    rows of `records` shows the heights of some rows."""
+    rows of `records` shows the heights of some rows; if `row_ids`, block summaries show their row ids."""
 
     heights: HeightRange
     located: bool = False
     page_size: int = 100
     page: int = 0
+    row_ids: bool = False
 
 
 class Wait(NamedTuple):

@@ -26,7 +26,7 @@ from chainq.planning.exchange import (
     TipRequest,
     Wait,
 )
-from chainq.planning.facts import Facts, shown
+from chainq.planning.facts import Facts, look_at_row_ids, settle, shown
 from chainq.planning.naming import collect, due_rows
 from chainq.planning.spot_checks import spot_check, spread
 from chainq.rows.sorting import Page
@@ -40,6 +40,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
     """
     start, end, ev = heights.start, heights.end, facts.evidence
     ev.alone |= not (facts.locate or facts.blocks)
+    yield from settle(facts)
     if (yield from _known_before(start, end, overlap, facts)):
         return
     page: Page | None = Page([], [])
@@ -48,6 +49,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
         if end < heights.end:
             yield HandBack(end)
         yield from _check(start, end, page, facts)
+        yield from _check_cut(start, end, page, facts)
     reach = ev.reach(start, end)
     if reach == end or (reach > start and ev.with_heights):
         facts.note_dense(page, reach)
@@ -86,6 +88,24 @@ def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None
         yield from _check_start(start, end, page, facts)
     elif facts.locate:
         yield from _locate_across(start, end, page, facts)
+
+
+def _check_cut(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
+    """Look at the row ids of heights without rows below the end of a response that was cut: rows may come later."""
+    ev = facts.evidence
+    yield from settle(facts)
+    if page is None or not page.rows or not facts.full(page) or not facts.blocks or not facts.ranked:
+        return
+    if ev.with_heights:
+        have = set(page.heights)
+        bare = next((at for at in range(start, page.heights[-1]) if at not in have), page.heights[-1])
+        heights = HeightRange(bare, page.heights[-1] + 1)
+    else:
+        heights = HeightRange(start, end + 1)
+    if len(heights) > tuning.MOST_ROW_IDS:
+        ev.doubt(HeightRange(*heights.edges))
+    elif len(heights) > 1 and (yield from look_at_row_ids(heights, facts)) and not ev.with_heights:
+        ev.doubt(HeightRange(start, end))
 
 
 def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:

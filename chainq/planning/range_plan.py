@@ -262,12 +262,17 @@ class RangePlan:
         """Request a chunk again if its responses contradict others; if they do so again, end in an error."""
         chunk.steps = chunk.request = None
         chunk.retries += 1
-        if chunk.retries > tuning.CONTRADICTIONS:
-            chunk.error = error
-        else:
+        doubtful = not self.evidence.with_heights and self.facts.blocks and len(chunk.heights) > 0
+        if chunk.retries <= tuning.CONTRADICTIONS:
             self.evidence.forget(chunk.heights)
             for other in self._line.chunks:
                 other.proved, other.rounds = False, 0
+        elif doubtful and self.evidence.doubted(chunk.heights.start) is None:
+            # They may be in another order than that of heights; then full blocks name the rows of this chunk.
+            self.evidence.doubt(chunk.heights)
+            self.evidence.forget(chunk.heights)
+        else:
+            chunk.error = error
 
     def ready(self) -> Iterator[ChunkResult]:
         """Yield the proved rows that are next in the order of the output. Raises an error in its turn."""
@@ -368,6 +373,10 @@ class RangePlan:
         except StopIteration:
             chunk.steps = None
         except Exception as error:
+            final = isinstance(error, BehindError) or self.evidence.with_heights or not self.facts.blocks
+            if isinstance(error, IncompleteError) and not final:
+                self._contradicted(chunk, error)
+                return
             chunk.steps, chunk.error = None, error
             if isinstance(error, TooHeavyError) and isinstance(request, RowsRequest) and (request.page_size or 0) > 1:
                 hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", request.page_size)

@@ -8,8 +8,10 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.results import RpcError
-from chainq.demo.service import Service
+from chainq.demo.faulty_results import STORED_AGAIN as STORED_AGAIN_ID
+from chainq.demo.list_faults import parse_fault
+from chainq.demo.results import Results, RpcError
+from chainq.demo.service import Reply, Service
 from harness.program import Program, Ran
 from harness.services import FULL_BLOCKS, serving
 from harness.truth import Truth, difference
@@ -159,3 +161,42 @@ def test_transitions_that_deployed_servers_never_list(bounds: str, program: Prog
     for words, believed in ((bounds, False), ("198:200", True)):
         ran = run(program, Service(Chain(tip=TIP), Faults(deployed_lists=True)), "transitions", words)
         assert (ran.code, BELIEVED in ran.err) == (0, believed), words
+
+
+HEAVY = 150
+STORED_AGAIN = 147
+
+
+@pytest.fixture(scope="module")
+def uneven() -> Truth:
+    """A chain with a height of many rows."""
+    truth = Truth(TIP)
+    truth.chain = Chain(tip=TIP, dense=(HEAVY, 900))
+    truth._results = Results(truth.chain, shuffle=False)
+    return truth
+
+
+@pytest.mark.parametrize("words", [("100:190",), ("100:190", "--page-size", "400"), ("100:190", "--reverse"), ("0:",)])
+@pytest.mark.parametrize("command", ["records", "ownership", "transitions"])
+def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
+    """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
+    above. One such height costs the full blocks around it, and not those of the whole range."""
+    service = Counted(uneven.chain, Faults(lists=(parse_fault(f"stored-again:{STORED_AGAIN}"),)))
+    ran = run(program, service, command, *words)
+    start, _, end = words[0].partition(":")
+    groups = uneven.groups(command, int(start), int(end or TIP + 1))
+    again = uneven.chain.block_row(STORED_AGAIN)
+    shown = [row.replace(b'"block_id":%d' % (again + STORED_AGAIN_ID), b'"block_id":%d' % again) for row in ran.rows]
+    assert difference(shown, groups[::-1] if "--reverse" in words else groups) == ""
+    assert (ran.code, BELIEVED in ran.err) == (0, False)
+    assert service.calls < 25
+
+
+class Counted(Service):
+    """A service that counts its calls."""
+
+    calls = 0
+
+    def respond(self, body: bytes) -> Reply:
+        self.calls += 1
+        return super().respond(body)
