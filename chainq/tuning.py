@@ -17,6 +17,9 @@ SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 LARGER_PAGES = 2  # times that a page which is to show all rows of a height is so much larger, at most
 WIDER = 8  # times as many heights, if no row is known beyond some
 WIDE = 1000  # heights of a request; before a wider one, full blocks show once a run whether rows are left out
+FEW_STRAYS = 16  # heights out of order in a response, which the row ids of blocks may explain
+ROW_IDS = 1000  # heights of a request for the row ids of blocks
+MOST_ROW_IDS = 20_000  # heights of a full page whose row ids are requested
 SEVERAL = 8  # heights whose records show whether rows come in order
 GROW_AFTER = 4  # full pages before they grow again after a failure; twice as many after each further failure
 BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block ends
@@ -32,6 +35,8 @@ NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 
 # Another method names the rows that are due
 NAMED_BLOCKS = 50  # full blocks of one request
+FEW_BLOCKS = 12  # heights of a run whose full blocks are requested at once, and not those of its first and last rows
+UNKNOWN_PROGRAM = 3  # heights without any transition of a program that their full blocks have: the server knows it not
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
 DOUBTED = 8  # responses of a run that are looked at for heights whose rows a service limits
 ALIKE = 5  # heights with the most rows, if these are a limit

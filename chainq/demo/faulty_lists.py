@@ -165,6 +165,7 @@ def _busy_pool(rows: list[Item], asked: Asked, number: int) -> list[Item]:
 _LISTS: dict[str, Callable[[list[Item], Asked, int], list[Item]]] = {
     "text-order": lambda rows, _, __: sorted(rows, key=lambda item: str(item.height)),
     "newest-first": lambda rows, _, __: rows[::-1],
+    "stored-again": lambda rows, _, number: sorted(rows, key=lambda item: item.height == number),
     "first-block": lambda rows, _, __: [item for item in rows if item.height == rows[0].height],
     "height-cap": _height_cap,
     "range-empty": lambda rows, _, number: [] if len(rows) > number else rows,

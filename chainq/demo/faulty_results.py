@@ -18,6 +18,8 @@ from chainq.demo.wire import Method
 _BLOCKS = {"blocks", "full_blocks", "block"}
 TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
 """The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
+STORED_AGAIN = 100_000_000
+"""What is added to the row id of a block that is stored again."""
 _INDEXED = {"records", "ownership", "transitions", "program_transactions", "address_transactions"}
 """The handlers whose rows an indexer writes after the block (`late_records`)."""
 
@@ -65,7 +67,7 @@ class FaultyResults:
             return encoded(result)
         self._weigh(result)
         if method.handler in _BLOCKS:
-            result = self._blocks(result)
+            result = self._blocks([*map(self._stored, result)])
         if self._faults.neighbour_rows and "start" in args and len(result) < call.args.get("limit", len(result) + 1):
             after = {**call.args, "start": call.args["end"], "end": call.args["end"] + 1, "offset": 0, "limit": 1}
             result += handler(call._replace(args=after))[:1]
@@ -103,7 +105,14 @@ class FaultyResults:
             side = self._results if any(height in heights for heights in old) else self._side(call.number)
             args = {**args, "start": height, "end": height + 1}
             for row in getattr(side, asked.handler)(call._replace(args=args)):
-                yield Item(height, encoded(row))
+                yield Item(height, encoded(self._stored(row)))
+
+    def _stored(self, row: Row) -> Row:
+        """Return a row with the row id that its block has since it was stored again."""
+        again = [fault.number for fault in self._faults.lists if fault.name == "stored-again"]
+        name = "block_id" if "block_id" in row else "id"
+        late = again and "height" in row and int(row["height"]) in again and name in row
+        return {**row, name: row[name] + STORED_AGAIN} if late else row
 
     def _cached(self, asked: Asked, number: int) -> list[range]:
         """Return the heights whose rows are cached for the list; before a reorg, cache the heights of this call."""

@@ -28,6 +28,7 @@ KINDS = {
     # The rows of a range, before they are divided into pages.
     "text-order": Kind("Heights are sorted as text: 10 before 9.", ranged=True),
     "newest-first": Kind("Heights are sorted in descending order."),
+    "stored-again": Kind("Block N was stored again: a higher row id, so its rows come last.", number=True, ranged=True),
     "first-block": Kind("Only the rows of the first height that has any.", ranged=True),
     "height-cap": Kind("Only N rows of a height, if the range has several heights.", number=True, ranged=True),
     "range-empty": Kind("Nothing, if the range has more than N rows.", number=True, ranged=True),

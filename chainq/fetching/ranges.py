@@ -162,15 +162,17 @@ def _sender(
     tip_height: Callable[[], int],
     page: Callable[[RowsRequest, list[Raw]], Page],
     witness: "Witness | None",
-) -> Callable[[RowsRequest | TipRequest | DueRequest], Page | Due | Located | int]:
+) -> Callable[[RowsRequest | TipRequest | DueRequest], Page | Due | Located | dict[int, int] | int]:
     """Return a function that sends a request of the plan and returns its outcome for the plan."""
 
-    def send(request: RowsRequest | TipRequest | DueRequest) -> Page | Due | Located | int:
+    def send(request: RowsRequest | TipRequest | DueRequest) -> Page | Due | Located | dict[int, int] | int:
         if isinstance(request, TipRequest):
             return tip_height()
         if isinstance(request, DueRequest):
             if witness is None:
                 raise ServiceError("no other method is asked")
+            if request.row_ids:
+                return witness.row_ids(request.heights)
             return witness.located(request) if request.located else witness.due(request.heights)
         arguments = {**query.arguments, Role.START: request.heights.start, Role.END: request.heights.end}
         if request.page_size is not None:

@@ -1,25 +1,27 @@
 """Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import DIALECTS, Value
+from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ServiceError
+from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import MethodCall, always
 from chainq.fetching.service_dialect import ServiceDialect
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
+from chainq.rows.fields import Picker, integer_of
 from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Sorter
 from chainq.transport.connection import Connection
-from chainq.transport.failures import is_misunderstood
+from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
-_BLOCKS, _RECORDS = BY_COMMAND["full-blocks"], BY_COMMAND["records"]
+_BLOCKS, _SUMMARIES, _RECORDS = (BY_COMMAND[command] for command in ("full-blocks", "blocks", "records"))
+_pick_row_id = Picker(("height", "id"))
 
 
 class Witness:
@@ -33,16 +35,26 @@ class Witness:
         self._method, self._records = method, MethodCall(connection, dialect.of, _RECORDS)
         self._connection, self._dialect = connection, dialect
         self._trying = Lock()
-        self._blocks: MethodCall | None = None  # once a response has shown its name
+        self._spoken: Dialect | None = None  # once a response has shown it
         self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
         """Return the due rows, from the first height to the last one before a block that does not arrive.
 
-        Raises ServiceError if the service has no full blocks, and the other failures of a request.
+        None arrives if the service refuses these heights, or returns no list. Raises ServiceError if it has no full
+        blocks, and the other failures of a request.
         """
         blocks: dict[int, FullBlock] = {}
-        for row in self._full_blocks(heights):
+        try:
+            rows = self._full_blocks(heights)
+        except ResponseError:
+            rows = []
+        except ServiceError as error:
+            lacks = is_misunderstood(error.code, error.message) or error.code == str(NO_TABLE)
+            if isinstance(error, DIVISIBLE) or lacks or error.code.startswith("HTTP"):
+                raise
+            rows = []
+        for row in rows:
             block = read_full_block(row)
             if block.height is not None and heights.start <= block.height < heights.end:
                 blocks[block.height] = block
@@ -51,8 +63,8 @@ class Witness:
         hashes = {height: block.hash for height, block in named}
         covered = HeightRange(heights.start, end)
         if self._method.command == "transitions":
-            at = _by_key(named, lambda block: block.listed)
-            return Due(covered, at, hashes=hashes, strict=False)
+            kinds = {key: of for _, block in named for key, of in block.listed.items()}
+            return Due(covered, _by_key(named, lambda block: block.listed), hashes=hashes, kinds=kinds)
         return Due(covered, _by_key(named, lambda block: block.outputs), hashes=hashes)
 
     def blocks_of(self, heights: HeightRange) -> Iterator[Due]:
@@ -67,30 +79,41 @@ class Witness:
             except UNAVAILABLE:
                 return
 
-    def _full_blocks(self, heights: HeightRange) -> list[Raw]:
-        arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
-        with self._trying:  # one thread tries the names, and the others wait for what it finds
-            if self._blocks is None:
-                return self._try_names(arguments, heights)
-        return self._blocks(arguments, decode_array, str(heights), divisible=True)
+    def row_ids(self, heights: HeightRange) -> dict[int, int]:
+        """Return the row ids of the blocks at some heights, as far as their summaries show them. Raises ChainqError."""
+        found = (map(integer_of, _pick_row_id(row)) for row in self._blocks(_SUMMARIES, heights))
+        return {height: row_id for height, row_id in found if height is not None and row_id is not None}
 
-    def _try_names(self, arguments: dict[Role, Value], heights: HeightRange) -> list[Raw]:
-        first = self._dialect.known(_BLOCKS) or self._dialect.published
+    def _full_blocks(self, heights: HeightRange) -> list[Raw]:
+        return self._blocks(_BLOCKS, heights)
+
+    def _blocks(self, method: Method, heights: HeightRange) -> list[Raw]:
+        with self._trying:  # one thread tries the names, and the others wait for what it finds
+            if self._spoken is None:
+                return self._try_names(method, heights)
+        return self._call(self._spoken, method, heights)
+
+    def _try_names(self, method: Method, heights: HeightRange) -> list[Raw]:
+        first = self._dialect.known(method) or self._dialect.published
         others = [one.with_names(self._dialect.names) for one in DIALECTS.values()]
         names = [first, *(one for one in others if one != first)]
         for dialect in names:
-            call = MethodCall(self._connection, always(dialect), _BLOCKS)
             try:
-                rows = call(arguments, decode_array, str(heights), divisible=True)
+                rows = self._call(dialect, method, heights)
             except ServiceError as error:
                 if dialect == names[-1] or not is_misunderstood(error.code, error.message):
                     raise
                 continue
-            self._blocks = call
+            self._spoken = dialect
             if dialect != first:
                 self._dialect.learn(dialect)
             return rows
         raise AssertionError  # the last name returns rows or raises
+
+    def _call(self, dialect: Dialect, method: Method, heights: HeightRange) -> list[Raw]:
+        arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
+        call = MethodCall(self._connection, always(dialect), method)
+        return call(arguments, decode_array, str(heights), divisible=True)
 
     def located(self, request: DueRequest) -> Located:
         """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""
@@ -105,5 +128,5 @@ class Witness:
         return Located(self._names(page.rows), page.heights, page.ordered)
 
 
-def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], list[Key]]) -> dict[Key, int]:
+def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], Iterable[Key]]) -> dict[Key, int]:
     return {key: height for height, block in named for key in keys(block)}

@@ -25,12 +25,14 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, Located, RowsRequest
 from chainq.planning.order import Order, same_digits
 from chainq.planning.seen import Said, Shown
 from chainq.planning.spans import AGAIN, Points, Spans, Whole
+from chainq.rows.full_block import UNLISTED
 from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 
@@ -71,6 +73,10 @@ class Evidence:
         self._hashes: dict[int, str] = {}
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
         self._dropped: list[Shown] = []  # with heights: their rows must come again
+        self._doubts: list[HeightRange] = []  # heights for which rule 1 is not applied
+        self.puzzles: list[tuple[Shown, frozenset[int]]] = []  # out of order at these heights: why is to be found out
+        self._listed: set[str] = set()  # kinds of rows
+        self._absent: dict[str, set[int]] = {}  # the same, at heights where others are due that are not listed
         self.order = Order(linked)
         self.alone = False  # no other method has rows like these without heights: their order is only believed
         self.widest = 0  # heights of the widest request that showed a row at its far end
@@ -97,12 +103,16 @@ class Evidence:
     def _see_heights(self, shown: Shown, page: Page, *, first: bool) -> None:
         """Record rows that have a height. `first`: whether they are from page 0."""
         self._check_hashes(page.rows, page.heights)
-        if page.ordered:
+        strayed = first and self.order.usable and bool(page.strays) and not (page.as_text or self.order.linked)
+        if page.ordered or (strayed and all(map(self.doubted, page.strays))):
             self.order.note(page.heights)
+        elif strayed:
+            self.puzzles.append((shown, page.strays))
         elif self.order.broken(as_text=page.as_text):
             self._out_of_order()
-        if first and self.order.usable:
-            shown.complete = self.order.complete(shown.heights, page.heights)
+        puzzling = any(shown is one for one, _ in self.puzzles)
+        if first and self.order.usable and not puzzling:
+            shown.complete = self._undoubted(self.order.complete(shown.heights, page.heights))
         if page.heights:
             self.widest = max(self.widest, page.heights[-1] - shown.heights.start + 1)
 
@@ -161,14 +171,15 @@ class Evidence:
 
     def _out_of_order(self) -> None:
         """Drop what the order of rows seemed to prove."""
-        self._spans, self._located = Spans(), []
+        self._spans, self._located, self.puzzles = Spans(), [], []
         self._witnesses = [witness for witness in self._witnesses if not witness.by_order]
         for shown in self._responses:
             shown.complete, shown.points, shown.far = [], None, None
 
     def _witness_located(self, request: DueRequest, located: Located) -> None:
         proved = [] if request.page else self.order.complete(request.heights, located.heights)
-        complete = proved[0] if proved else HeightRange(request.heights.start, request.heights.start)
+        doubted = any(doubt.overlaps(one) for doubt in self._doubts for one in proved)
+        complete = proved[0] if proved and not doubted else HeightRange(request.heights.start, request.heights.start)
         at = dict(zip(located.keys, located.heights, strict=True))
         inside = {key: height for key, height in at.items() if height in complete}
         self.witness(Due(complete, inside, shown=at), by_order=True)
@@ -186,6 +197,41 @@ class Evidence:
         )
         believed.complete = [heights] if len(believed.row_heights) == len(rows) else []
         self._beliefs.append(believed)
+
+    def doubt(self, heights: HeightRange) -> None:
+        """Record that page 0 may lack rows of these heights before rows that it shows: order proves nothing there."""
+        self._doubts.append(heights)
+        self._witnesses = [one for one in self._witnesses if not one.by_order or not one.due.heights.overlaps(heights)]
+        for shown in self._responses:
+            shown.complete = self._undoubted(shown.complete)
+
+    def settle(self) -> None:
+        """Decide about responses whose heights are out of order: if all that are were put in doubt, the others are in
+        order; else no order proves anything."""
+        puzzles, self.puzzles = self.puzzles, []
+        for shown, strays in puzzles:
+            if not all(map(self.doubted, strays)):
+                self.order.broken(as_text=False)
+                self._out_of_order()
+                return
+            self.order.note(shown.row_heights)
+            shown.complete = self._undoubted(self.order.complete(shown.heights, shown.row_heights))
+
+    def _undoubted(self, heights: list[HeightRange]) -> list[HeightRange]:
+        """Return the parts of some heights that are not in doubt."""
+        for doubt in self._doubts:
+            parts = (
+                (HeightRange(one.start, min(one.end, doubt.start)), HeightRange(max(one.start, doubt.end), one.end))
+                if one.overlaps(doubt)
+                else (one,)
+                for one in heights
+            )
+            heights = [part for pair in parts for part in pair if part.start < part.end]
+        return heights
+
+    def doubted(self, height: int) -> HeightRange | None:
+        """Return heights for which order proves nothing and that include this one; None if there are none."""
+        return next((heights for heights in self._doubts if height in heights), None)
 
     def forget(self, heights: HeightRange) -> None:
         """Drop contradictory responses and beliefs for these heights, so that the heights are requested again.
@@ -236,11 +282,16 @@ class Evidence:
         return known
 
     def missing(self, heights: HeightRange) -> tuple[int, list[int]]:
-        """Return how many rows witnesses name at these heights, and the heights of those that no response has shown."""
+        """Return how many rows witnesses name at these heights, and the heights of those that no response has shown.
+        Rows that the server need not list do not count."""
         witnesses = [witness for witness in self._witnesses if witness.due.heights.overlaps(heights)]
-        named = {row for witness in witnesses for row in witness.named(heights)}
+        named = {row for witness in witnesses for row in witness.named(heights) if self._is_due(witness, row[1])}
         lacking = (height for height, key in named if not any(key in witness.found for witness in witnesses))
         return len(named), sorted(lacking)
+
+    def lost(self, heights: HeightRange) -> bool:
+        """Return whether a row is missing at some heights that the server lists if it has it."""
+        return any(self._is_owed(witness, key) for witness, _, key in self._lacking(heights))
 
     def due(self, height: int) -> list[Due]:
         """Return what other methods named at a height."""
@@ -253,17 +304,15 @@ class Evidence:
         self._spans.keep(set().union(*(response.keys for response in self._responses)))
         self._witnesses = [w for w in self._witnesses if w.due.heights.end >= low and w.due.heights.start <= high]
         self._beliefs = [b for b in self._beliefs if b.heights.end > low and b.heights.start < high]
+        self._doubts = [d for d in self._doubts if d.end > low and d.start < high]
         self._dropped = [d for d in self._dropped if d.heights.end > low and d.heights.start < high]
 
     # Rule 1
 
     def _proofs(self, heights: HeightRange, *, reverse: bool) -> Iterator[Proved]:
         edge = heights.end - 1 if reverse else heights.start
-        for shown in self._responses if self.order.proves or not self.with_heights else ():
-            if self.with_heights:
-                yield from (_cut(shown, heights, complete) for complete in shown.complete if edge in complete)
-            elif self.order.usable and edge in shown.heights:
-                yield from self._cut_without_heights(shown, heights, reverse=reverse)
+        if len(clear := self._clear(heights, reverse=reverse)):
+            yield from self._ordered(clear, edge, reverse=reverse)
         for witness in self._witnesses:
             if edge in witness.due.heights:
                 yield self._witnessed(witness, heights, reverse=reverse)
@@ -273,6 +322,66 @@ class Evidence:
                     yield _cut(belief, heights, belief.heights)._replace(grade=Grade.BELIEF)
                 elif heights.start <= belief.heights.start and belief.heights.end <= heights.end:
                     yield Proved(belief.heights, belief.rows, [], Grade.BELIEF)
+
+    def _ordered(self, heights: HeightRange, edge: int, *, reverse: bool) -> Iterator[Proved]:
+        if self.puzzles or (self.with_heights and not self.order.proves):
+            return
+        for shown in self._responses:
+            if self.with_heights:
+                for complete in shown.complete:
+                    if edge in complete:
+                        yield self._explained(_cut(shown, heights, complete), shown, reverse=reverse)
+            elif self.order.usable and edge in shown.heights:
+                yield from self._cut_without_heights(shown, heights, reverse=reverse)
+
+    def _clear(self, heights: HeightRange, *, reverse: bool) -> HeightRange:
+        """Return the first ones of some heights (in reverse the last ones) up to a height that is in doubt."""
+        start, end = heights.edges
+        for doubt in self._doubts:
+            if doubt.overlaps(heights):
+                start, end = (max(start, doubt.end), end) if reverse else (start, min(end, doubt.start))
+        return HeightRange(start, max(start, end))
+
+    def _explained(self, proof: Proved, shown: Shown, *, reverse: bool) -> Proved:
+        """Return the first part of a proof (in reverse the last one) where another method names no more rows. If it
+        does at the first height, that height rests on belief: they may be lost, or of a program that the server does
+        not know.
+
+        Raises IncompleteError if it lists rows of their kinds elsewhere.
+        """
+        start, end = proof.heights.edges
+        for witness, height, key in self._lacking(proof.heights):
+            if self._is_owed(witness, key):
+                raise _not_listed(height)
+            start, end = (max(start, height + 1), end) if reverse else (start, min(end, height))
+        if start < end:
+            return (
+                proof
+                if HeightRange(start, end) == proof.heights
+                else _cut(shown, HeightRange(start, end), proof.heights)
+            )
+        edge = proof.heights.end - 1 if reverse else proof.heights.start
+        return _cut(shown, HeightRange(edge, edge + 1), proof.heights)._replace(grade=Grade.BELIEF)
+
+    def _lacking(self, heights: HeightRange) -> Iterator[tuple[Said, int, Key]]:
+        """Yield the rows of kinds that witnesses name at some heights, that are due, and that no response has shown."""
+        for witness in self._witnesses:
+            if witness.due.kinds:
+                for height, key in witness.named(heights):
+                    if key not in witness.found and self._is_due(witness, key):
+                        yield witness, height, key
+
+    def _is_owed(self, witness: Said, key: Key) -> bool:
+        """Return whether the server lists rows of all kinds of a row, so that it must list this one."""
+        return self._listed.issuperset(witness.due.kinds.get(key, ()))
+
+    def _is_due(self, witness: Said, key: Key) -> bool:
+        """Return whether a row was shown, or must be for all that is known: it is of no kind that servers leave out,
+        nor of a program of which this one lists nothing at several heights."""
+        absent = (kind for kind in witness.due.kinds.get(key, ()) if kind not in self._listed)
+        return key in witness.found or not any(
+            kind in UNLISTED or len(self._absent.get(kind, ())) >= tuning.UNKNOWN_PROGRAM for kind in absent
+        )
 
     # Rule 1 for rows without heights
 
@@ -367,6 +476,7 @@ class Evidence:
                 first, *others = rows  # those between two rows of a height are of this height
                 for _, _, row in (first, *others[-1:]):
                     self._spans.narrow(row, height, height + 1)
+        self._listed.update(kind for key in found if key in due.kinds for kind in due.kinds[key])
         for key, raw in found.items():
             if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
@@ -374,14 +484,18 @@ class Evidence:
     def _check_due(self, complete: HeightRange, shown: Shown) -> None:
         """Raise IncompleteError if a response that is complete for some heights lacks a row known to be there."""
         for witness in self._witnesses:
-            for height, key in witness.known(complete) if witness.due.strict else ():
-                if key not in (witness.found if self.with_heights else self._names_of(shown)):
-                    raise IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
+            for height, key in witness.known(complete):
+                if key in (witness.found if self.with_heights else self._names_of(shown)):
+                    continue
+                if self._is_owed(witness, key):
+                    raise _not_listed(height)
+                if not {*UNLISTED}.intersection(kinds := witness.due.kinds[key]):
+                    self._absent.setdefault(kinds[-1], set()).add(height)
 
     def _witnessed(self, witness: Said, heights: HeightRange, *, reverse: bool) -> Proved:
         """Return the rows that a witness names, up to the first height with a row that was not shown."""
         low, high = heights.common(witness.due.heights).edges
-        due = witness.named(HeightRange(low, high))
+        due = [(at, key) for at, key in witness.named(HeightRange(low, high)) if self._is_due(witness, key)]
         lacking = [height for height, key in due if key not in witness.found]
         if lacking and reverse:
             low = lacking[-1] + 1
@@ -402,6 +516,10 @@ class Evidence:
                     f"height {height}: a row is of block {excerpt(named, 80)}, but the block is {excerpt(known, 80)}",
                     "the service returns rows of an old fork, perhaps from a cache; run the command again later",
                 )
+
+
+def _not_listed(height: int) -> IncompleteError:
+    return IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
 
 
 def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:

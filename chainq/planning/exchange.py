@@ -42,12 +42,13 @@ class TipRequest(NamedTuple):
 
 class DueRequest(NamedTuple):
     """What another method shows for these heights: full blocks name the due rows. If `located`, a page of `page_size`
-    rows of `records` shows the heights of some rows."""
+    rows of `records` shows the heights of some rows; if `row_ids`, block summaries show their row ids."""
 
     heights: HeightRange
     located: bool = False
     page_size: int = 100
     page: int = 0
+    row_ids: bool = False
 
 
 class Wait(NamedTuple):
@@ -64,15 +65,15 @@ class Due(NamedTuple):
     """The rows that another method names at these heights.
 
     `at`: the height of every due row. `shown`: the heights of rows at other heights, which may not be all of them.
-    `hashes`: of blocks. `strict`: whether a due row that is missing contradicts the other method; if not, the server
-    may leave it out of its list.
+    `hashes`: of blocks. `kinds`: of rows whose kinds a server may not list at all (`full_block.kinds_of`); a row that
+    has none must come.
     """
 
     heights: HeightRange
     at: Mapping[Key, int]
     shown: Mapping[Key, int] = {}
     hashes: Mapping[int, str] = {}
-    strict: bool = True
+    kinds: Mapping[Key, tuple[str, ...]] = {}
 
 
 class Located(NamedTuple):

@@ -5,7 +5,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from chainq import tuning
-from chainq.errors import BehindError, sentences
+from chainq.errors import BehindError, IncompleteError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
@@ -27,6 +27,7 @@ def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
         facts.empty = 0 if due.at else facts.empty + len(due.heights)
         if len(due.heights):
             return due
+        facts.absent = heights.start
         facts.blocks = len(heights) > 1  # else a server that is behind, or one that leaves blocks out
     return None
 
@@ -43,6 +44,15 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     if not (said := ev.due(start)):
         return (yield from believe(HeightRange(start, end), facts))
     yield from _show_all(HeightRange(start, max(due.heights.end for due in said)), facts)
+
+
+def confirm(heights: HeightRange, facts: Facts) -> Asking[None]:
+    """Request heights alone whose rows another method names: a row that it does not name shows then.
+
+    Raises IncompleteError if such a response is too large.
+    """
+    if (yield from shown(heights, facts)) is None:
+        raise IncompleteError(f"{heights}: a response showed rows that may be there, and by its full block are not")
 
 
 def _show_all(heights: HeightRange, facts: Facts) -> Asking[None]:
@@ -77,7 +87,7 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
         before, missing = missing, len(ev.missing(heights)[1])
     size = longest or size
     failures, idle, enough = 0, 0, 1
-    strict = all(said.strict for said in ev.due(heights.start))  # else rows may never come
+    strict = not any(said.kinds for said in ev.due(heights.start))  # else rows may never come
     while missing and idle < enough:
         before = missing
         try:
@@ -93,8 +103,8 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
         size = longest if idle else size
         # A walk that shows a share of the rows, by chance, lacks the last one again and again.
         enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
-        enough = enough if strict else 1
-    if missing and not strict:
+        enough = enough if strict or ev.lost(heights) else 1
+    if missing and not (strict or ev.lost(heights)):
         yield from believe(heights, facts)
     elif missing:
         raise BehindError(

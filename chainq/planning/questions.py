@@ -18,6 +18,7 @@ from chainq.planning.exchange import (
     DIVISIBLE,
     UNAVAILABLE,
     Asking,
+    Due,
     DueRequest,
     HandBack,
     Located,
@@ -25,7 +26,7 @@ from chainq.planning.exchange import (
     TipRequest,
     Wait,
 )
-from chainq.planning.facts import Facts, shown
+from chainq.planning.facts import Facts, look_at_row_ids, settle, shown
 from chainq.planning.naming import collect, due_rows
 from chainq.planning.spot_checks import spot_check, spread
 from chainq.rows.sorting import Page
@@ -39,6 +40,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
     """
     start, end, ev = heights.start, heights.end, facts.evidence
     ev.alone |= not (facts.locate or facts.blocks)
+    yield from settle(facts)
     if (yield from _known_before(start, end, overlap, facts)):
         return
     page: Page | None = Page([], [])
@@ -47,6 +49,7 @@ def pursue(heights: HeightRange, overlap: int, facts: Facts, *, rest: bool = Fal
         if end < heights.end:
             yield HandBack(end)
         yield from _check(start, end, page, facts)
+        yield from _check_cut(start, end, page, facts)
     reach = ev.reach(start, end)
     if reach == end or (reach > start and ev.with_heights):
         facts.note_dense(page, reach)
@@ -70,6 +73,8 @@ def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[bo
         return True
     if facts.named.start <= start < facts.named.end:
         end = min(end, facts.named.end)
+    elif (doubt := facts.evidence.doubted(start)) is not None:
+        end = min(end, doubt.end)
     elif facts.evidence.order.usable:
         return False
     yield from collect(start, end, facts)
@@ -78,35 +83,64 @@ def _known_before(start: int, end: int, overlap: int, facts: Facts) -> Asking[bo
 
 def _check(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
     """Check what the response alone does not show: the rows of the first height, and whether order is numeric."""
-    if start == facts.start and not facts.checked:
+    empty = page is not None and not page.rows
+    if facts.bare or (not facts.checked and (start == facts.start or empty)):
         yield from _check_start(start, end, page, facts)
     elif facts.locate:
         yield from _locate_across(start, end, page, facts)
 
 
+def _check_cut(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
+    """Look at the row ids of heights without rows below the end of a response that was cut: rows may come later."""
+    ev = facts.evidence
+    yield from settle(facts)
+    if page is None or not page.rows or not facts.full(page) or not facts.blocks or not facts.ranked:
+        return
+    if ev.with_heights:
+        have = set(page.heights)
+        bare = next((at for at in range(start, page.heights[-1]) if at not in have), page.heights[-1])
+        heights = HeightRange(bare, page.heights[-1] + 1)
+    else:
+        heights = HeightRange(start, end + 1)
+    if len(heights) > tuning.MOST_ROW_IDS:
+        ev.doubt(HeightRange(*heights.edges))
+    elif len(heights) > 1 and (yield from look_at_row_ids(heights, facts)) and not ev.with_heights:
+        ev.doubt(HeightRange(start, end))
+
+
 def _check_start(start: int, end: int, page: Page | None, facts: Facts) -> Asking[None]:
     """Request, from another method, the due rows from the first height of the run to the first row shown (if none is
-    shown, to some heights above): a service may leave out rows of `start`, or its first rows."""
+    shown, to some heights above): a service may leave out rows of `start`, or its first rows. In reverse, that is done
+    once at other heights if none has rows.
+
+    A service may also lack all that is below some height. If it has full blocks, and none there, order proves nothing
+    up to the first row.
+    """
     facts.checked = True
     ev = facts.evidence
-    if facts.locate:
-        if not (yield from _locate_across(start, end, page, facts)):
-            # From height 0 on nothing shows whether ranges are shifted downwards.
-            yield from _locate(start or end, facts, max(tuning.SEVERAL, spread(page, end - start)))
-        known = ev.known_row(start) if start else None
-        seen = known is not None and known[0] == start
-    else:
-        known = ev.known_row(start)
-        seen = not ev.with_heights or page is None or (known is not None and known[0] == start)
+    if facts.locate and not (yield from _locate_across(start, end, page, facts)):
+        # From height 0 on nothing shows whether ranges are shifted downwards.
+        yield from _locate(start or end, facts, max(tuning.SEVERAL, spread(page, end - start)))
+    known = ev.known_row(start)
+    seen = page is None or known == (start, start + 1)
     width = max(known[0] + 1 - start, tuning.LARGER * spread(page, end - start)) if known else end
+    if end - start <= tuning.FEW_BLOCKS:  # so that the last ones need no other request
+        width = end - start
     width = min(tuning.NAMED_BLOCKS, end - start, width)
-    while facts.blocks and not seen and width:
+    due: Due | None = None
+    while facts.blocks and width and not due:
         due = yield from due_rows(HeightRange(start, start + width), facts)
-        if due and not due.strict and start in due.at.values():  # it may list these: does it list some separately?
+        if (
+            due and due.kinds and not seen and start in due.at.values()
+        ):  # it may list these: does it list some separately?
             yield from shown(HeightRange(start, start + 1), facts)
-        width = 0 if due else width // 2
-    if start and ev.with_heights and not seen and not ev.due(start):
+        width //= 2
+    if start and ev.with_heights and not seen and not due:
         yield from shown(HeightRange(start - 1, start + 1), facts)
+    if facts.absent == start and not seen:
+        known = ev.known_row(start)
+        facts.bare = known is None
+        ev.doubt(HeightRange(start, known[1] - 1 if known else end))
 
 
 def _request(start: int, end: int, overlap: int, facts: Facts) -> Asking[tuple[Page | None, int]]:

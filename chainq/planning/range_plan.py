@@ -29,6 +29,7 @@ from chainq.errors import BehindError, IncompleteError, Phrase, TooHeavyError, s
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk_line import Chunk, ChunkLine
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
+from chainq.planning.conservation import Conservation
 from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exact_heights import ask_blocks
 from chainq.planning.exchange import (
@@ -47,6 +48,7 @@ from chainq.planning.exchange import (
     Wait,
 )
 from chainq.planning.facts import Facts
+from chainq.planning.naming import confirm
 from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
@@ -97,6 +99,7 @@ class RangePlan:
         )
         self.evidence.widest = known.shown_width
         self._chain = OneChain(heights.end, _hash_reader(method))
+        self._conservation = Conservation(with_heights=method.height is not None, reverse=query.reverse)
         identified = bool(method.identity) and witness
         self.evidence.alone = not identified
         self.facts = Facts(
@@ -219,6 +222,7 @@ class RangePlan:
         try:
             if isinstance(outcome, Page) and isinstance(request, RowsRequest):
                 self._chunker.came(request.heights)
+                self._conservation.see(request.heights, outcome)
                 self._learn(chunk, request, outcome)
                 self.evidence.see(request, outcome)
             elif isinstance(outcome, Due):
@@ -258,12 +262,17 @@ class RangePlan:
         """Request a chunk again if its responses contradict others; if they do so again, end in an error."""
         chunk.steps = chunk.request = None
         chunk.retries += 1
-        if chunk.retries > tuning.CONTRADICTIONS:
-            chunk.error = error
-        else:
+        doubtful = not self.evidence.with_heights and self.facts.blocks and len(chunk.heights) > 0
+        if chunk.retries <= tuning.CONTRADICTIONS:
             self.evidence.forget(chunk.heights)
             for other in self._line.chunks:
                 other.proved, other.rounds = False, 0
+        elif doubtful and self.evidence.doubted(chunk.heights.start) is None:
+            # They may be in another order than that of heights; then full blocks name the rows of this chunk.
+            self.evidence.doubt(chunk.heights)
+            self.evidence.forget(chunk.heights)
+        else:
+            chunk.error = error
 
     def ready(self) -> Iterator[ChunkResult]:
         """Yield the proved rows that are next in the order of the output. Raises an error in its turn."""
@@ -275,6 +284,8 @@ class RangePlan:
             if chunk.error is not None and wrong and not chunk.sent:  # then what proves its first rows may be wrong too
                 raise chunk.error
             proved = self._prove(chunk)
+            if proved is not None and self._unsure(chunk, proved):
+                return
             if proved is not None:
                 yield self._hand_on(chunk, proved)
             elif not len(chunk.heights):
@@ -287,10 +298,29 @@ class RangePlan:
 
     def _prove(self, chunk: Chunk) -> Proved | None:
         try:
-            return self.evidence.prove(chunk.heights, reverse=self._reverse)
+            proved = self.evidence.prove(chunk.heights, reverse=self._reverse)
+            if proved is not None:
+                proved = self._in_order(proved)
+                self._conservation.check(*proved[:3])
         except IncompleteError as error:
             self._contradicted(chunk, error)
             return None
+        return proved
+
+    def _unsure(self, chunk: Chunk, proved: Proved) -> bool:
+        """Request the heights that another method explains, once, if rows that it does not name may be there."""
+        unsure = proved.grade is Grade.WITNESS and self._conservation.unsure(proved.heights, proved.rows)
+        if unsure:
+            chunk.steps = confirm(proved.heights, self.facts)
+            self._step(chunk)
+        return unsure
+
+    def _in_order(self, proved: Proved) -> Proved:
+        """Return proved rows in order: those of a witness are in the order of the other method."""
+        if proved.grade is not Grade.WITNESS or not proved.row_heights:
+            return proved
+        page = self._sort(proved.rows, proved.heights, verify=self._verify)
+        return proved._replace(rows=page.rows, row_heights=page.heights)
 
     def _hand_on(self, chunk: Chunk, proved: Proved) -> ChunkResult:
         """Return the proved rows at the front of the line, in the order of the output, and remove them from the line.
@@ -302,9 +332,6 @@ class RangePlan:
                 f"{proved.heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
                 sentences(*self.facts.behind(proved.heights.start), Phrase("leave out {strict} to get them")),
             )
-        if proved.grade is Grade.WITNESS and proved.row_heights:  # in the order of the other method
-            page = self._sort(proved.rows, proved.heights, verify=self._verify)
-            proved = proved._replace(rows=page.rows, row_heights=page.heights)
         proof = Proof(proved.grade, max(1, chunk.responses))
         result = ChunkResult(*proved[:3], proof, self._chain.given(proved))
         chunk.responses = 0
@@ -313,6 +340,7 @@ class RangePlan:
             rows, row_heights = turned(result.rows, result.row_heights)
             result = result._replace(rows=rows, row_heights=row_heights)
         self.evidence.given(proved.heights, reverse=self._reverse)
+        self._conservation.print(proved.heights, proved.rows)
         return result
 
     def _begin(self, chunk: Chunk) -> bool:
@@ -345,6 +373,10 @@ class RangePlan:
         except StopIteration:
             chunk.steps = None
         except Exception as error:
+            final = isinstance(error, BehindError) or self.evidence.with_heights or not self.facts.blocks
+            if isinstance(error, IncompleteError) and not final:
+                self._contradicted(chunk, error)
+                return
             chunk.steps, chunk.error = None, error
             if isinstance(error, TooHeavyError) and isinstance(request, RowsRequest) and (request.page_size or 0) > 1:
                 hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", request.page_size)

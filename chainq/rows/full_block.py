@@ -7,7 +7,7 @@ of a rejected transaction are in its outer part, under `rejected`, and did not h
 `read_full_block` reads which rows are due, `read_block` also reads their known fields.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -23,6 +23,8 @@ Key = tuple[str, ...]
 RECORDS = frozenset(("record", "record_with_dynamic_id"))
 """The types of outputs that have a ciphertext, and of inputs that have a tag (docs/protocol.md, "Values")."""
 _DOUBTFUL = frozenset(("external_record", "external_record_with_dynamic_id", "record_dynamic"))  # of inputs
+UNLISTED = ("of fees", "without inputs", "with external or dynamic records")
+"""Kinds of transitions that servers are known to leave out of their list (docs/protocol.md, "Results")."""
 
 IDENTITY: Mapping[str, Key] = {
     "transactions": ("transaction_id",),
@@ -34,13 +36,13 @@ IDENTITY: Mapping[str, Key] = {
 class FullBlock(NamedTuple):
     """Which rows a full block has. `height`: None if none is valid, or it has no list of transactions. `outputs`: of
     its records, by transition ID and index of the output as text. `listed`: transitions without a record as
-    input, by ID; services list fewer: none of a fee, none without inputs, none of a program that they do not know.
+    input, by ID, with their kinds (`kinds_of`): services do not list all of them.
     """
 
     height: int | None
     hash: str
     outputs: list[tuple[str, ...]]
-    listed: list[tuple[str, ...]]
+    listed: dict[Key, Key]
 
 
 def read_full_block(row: Raw) -> FullBlock:
@@ -48,14 +50,15 @@ def read_full_block(row: Raw) -> FullBlock:
     block = object_of(row)
     metadata = object_of(object_of(block.get("header")).get("metadata"))
     whole = bytes(block.get("transactions", b""))[:1] == b"["
-    found = FullBlock(integer_of(metadata.get("height")) if whole else None, text_of(block.get("block_hash")), [], [])
+    found = FullBlock(integer_of(metadata.get("height")) if whole else None, text_of(block.get("block_hash")), [], {})
     for confirmed in array_of(block.get("transactions")):
-        for transition, _ in transitions_of(object_of(object_of(confirmed).get("transaction"))):
+        for transition, fee in transitions_of(object_of(object_of(confirmed).get("transaction"))):
             members = object_of(transition)
             name = text_of(members.get("id"))
             found.outputs.extend((name, str(index)) for index, _ in records_of(members))
-            if RECORDS.isdisjoint(input_types(members)):
-                found.listed.append((name,))
+            inputs = input_types(members)
+            if RECORDS.isdisjoint(inputs):
+                found.listed[name,] = kinds_of(text_of(members.get("program")), inputs, fee=fee)
     return found
 
 
@@ -79,6 +82,13 @@ def records_of(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, R
 def input_types(transition: Mapping[str, Raw]) -> list[str]:
     """Return the types of a transition's inputs, in their order."""
     return [text_of(object_of(given).get("type")) for given in array_of(transition.get("inputs"))]
+
+
+def kinds_of(program: str, inputs: Collection[str], *, fee: bool) -> tuple[str, ...]:
+    """Return the kinds of a transition with such types of inputs, of which a server may list none: the last one is its
+    program, which may be missing from the server's table; the others are UNLISTED."""
+    may_lack = (fee, not inputs, not _DOUBTFUL.isdisjoint(inputs))
+    return (*(kind for kind, has in zip(UNLISTED, may_lack, strict=True) if has), f"of {program}")
 
 
 class BlockFacts(NamedTuple):
@@ -128,7 +138,7 @@ def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
         "status": status,
     }
     for transition, fee in transitions_of(inner):
-        _read_transition(facts, transaction_id, object_of(transition), ("of fees",) if fee else ())
+        _read_transition(facts, transaction_id, object_of(transition), fee=fee)
 
 
 def _types(outer: str | None, inner: str | None) -> str | None:
@@ -136,9 +146,7 @@ def _types(outer: str | None, inner: str | None) -> str | None:
     return " or ".join(dict.fromkeys(kind.lower() for kind in (outer, inner) if kind)) or None
 
 
-def _read_transition(
-    facts: BlockFacts, transaction_id: str, transition: dict[str, Raw], kinds: tuple[str, ...]
-) -> None:
+def _read_transition(facts: BlockFacts, transaction_id: str, transition: dict[str, Raw], *, fee: bool) -> None:
     transition_id = text(transition.get("id")) or ""
     facts.ids.append(("transition_id", transition_id))
     common: Texts = {
@@ -163,7 +171,7 @@ def _read_transition(
             facts.optional[transition_id,] = listed
         else:
             facts.due["transitions"][transition_id,] = listed
-            facts.kinds[transition_id,] = (*kinds, *(() if inputs else ("without inputs",)), f"of {program}")
+            facts.kinds[transition_id,] = kinds_of(program or "", inputs, fee=fee)
 
 
 def text(value: Raw | None) -> str | None:

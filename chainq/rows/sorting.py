@@ -1,13 +1,14 @@
 """Sorts the rows of one response, and checks that their heights were requested."""
 
 from collections.abc import Callable, Sequence
-from itertools import groupby, islice
+from itertools import accumulate, groupby, islice
 from operator import attrgetter, le, lt
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
@@ -20,13 +21,15 @@ class Page(NamedTuple):
     """The rows of one response, sorted by height and inside a height by the method's order.
 
     `heights`: the height of each row; empty if rows of the method carry none. `ordered`: whether the rows came in
-    height order; `as_text`: else, whether they came in the order of heights as text ("10" before "9").
+    height order; `as_text`: else, whether they came in the order of heights as text ("10" before "9"); `strays`: else,
+    the heights whose rows came after those of a higher one, if they are few.
     """
 
     rows: list[Raw]
     heights: list[int]
     ordered: bool = True
     as_text: bool = False
+    strays: frozenset[int] = frozenset()
 
 
 _Read = tuple[Sequence[Any], list[int]] | None  # keys and heights; None if the height of a row is not to be read
@@ -70,7 +73,8 @@ class Sorter:
         if not _rising([keys[i] for i in places]) and (verify or not self._method.linked):
             self._refuse_duplicates(rows, keys, places, found)
         texts = [] if ordered else list(map(str, found))
-        return Page([rows[i] for i in places], [found[i] for i in places], ordered, texts == sorted(texts))
+        strays = frozenset() if ordered else _strays(found)
+        return Page([rows[i] for i in places], [found[i] for i in places], ordered, texts == sorted(texts), strays)
 
     def _without_heights(self, rows: list[Raw], heights: HeightRange, *, verify: bool) -> Page:
         if self._method.height and not self._method.linked:
@@ -108,6 +112,11 @@ class Sorter:
 def _rising(keys: Sequence[Any]) -> bool:
     """Return whether each key is above the previous one, so the rows are in order without duplicates."""
     return all(map(lt, keys, islice(keys, 1, None)))
+
+
+def _strays(found: list[int]) -> frozenset[int]:
+    strays = frozenset(height for height, top in zip(found, accumulate(found, max), strict=True) if height < top)
+    return strays if len(strays) <= tuning.FEW_STRAYS else frozenset()
 
 
 def _unread(rows: list[Raw]) -> None:

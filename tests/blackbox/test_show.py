@@ -41,7 +41,7 @@ MOST_CALLS = {
     str(HEIGHT): 4,  # block, full block, records, and the look beyond that proves them
     "latest": 5,  # latest, full block, records, and two looks at the end of the chain
     TRANSACTIONS[0]: 1,
-    "credits.aleo": 7,  # latest, records and transitions, each with two looks at the end of the chain
+    "credits.aleo": 9,  # latest, records and transitions, each with its first height and two looks at the end
     ADDRESS: 26,  # latest, the newest references with their proof, and ten transactions
     "tile_gallery.aleo/claim": 31,  # one row at a time until the end of the list is found, then its last rows
 }

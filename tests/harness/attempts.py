@@ -86,7 +86,8 @@ def drive(
                 if isinstance(request, TipRequest):
                     outcome = server.tip(end)
                 elif isinstance(request, DueRequest):
-                    outcome = server.located(request) if request.located else server.due(request.heights)
+                    ask = server.located if request.located else server.row_ids if request.row_ids else server.due_of
+                    outcome = ask(request)
                 else:
                     outcome = plan.page(request, server.answer(request))
             except ChainqError as failure:

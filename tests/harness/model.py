@@ -172,6 +172,19 @@ class Server:
         }
         return Due(HeightRange(heights.start, end), at)
 
+    def due_of(self, request: DueRequest) -> Due:
+        """The same for a request."""
+        return self.due(request.heights)
+
+    def row_ids(self, request: DueRequest) -> dict[int, int]:
+        """The row ids of blocks. Raises ServiceError where the server has none."""
+        blocks = self._blocks()
+        if self.faults.no_blocks:
+            raise ServiceError("unknown method", code="-32601")
+        start, end = request.heights.edges
+        again = [fault.number for fault in self.faults.lists if fault.name == "stored-again"]
+        return {height: height + 10**6 * (height in again) for height in range(start, min(end, blocks))}
+
     def located(self, request: DueRequest) -> Located:
         """What a page of `records` shows of some heights. Raises IncompleteError for rows of others."""
         heights = request.heights

@@ -148,7 +148,7 @@ class Monkey:
     def _loose(self, due: Due) -> Due:
         """The same where full blocks have rows that the server does not list."""
         others: dict[Key, int] = {(f"unlisted{height}",): height for height in range(*due.heights.edges)}
-        return due._replace(at={**due.at, **others}, strict=False)
+        return due._replace(at={**due.at, **others}, kinds=dict.fromkeys(others, ("of fees",)))
 
     def _true(self, proved: Proved, heights: HeightRange) -> bool:
         """Count a proof, and return whether it is the truth: all rows, in order, at their heights, from the edge on."""

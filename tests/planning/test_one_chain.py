@@ -70,6 +70,8 @@ class Forked:
         heights = [height for height, _ in found]
         if request.located:
             return Located(keys[: request.page_size], heights[: request.page_size])
+        if request.row_ids:
+            return dict(zip(range(start, end), range(start, end), strict=True))
         hashes = {height: self.hash(height) for height in range(start, end)}
         return Due(HeightRange(start, end), dict(zip(keys, heights, strict=True)), hashes=hashes)
 
