@@ -265,8 +265,6 @@ USERS = {
     "pyarrow": {"formats", "lake", "stored", "verify"},
     "duckdb": {"lake"},
     "deltalake": {"lake"},
-    "pyiceberg": {"lake"},
-    "sqlalchemy": {"lake"},
     "distributed": {"lake"},
     "pyspark": {"client"},
     "obstore": {"stored"},

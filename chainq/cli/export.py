@@ -26,7 +26,6 @@ from chainq.lake.export import Export, ExportQuery
 from chainq.lake.extras import check_installed
 from chainq.lake.local import LocalEngine
 from chainq.lake.reads import EXPORTED, NAME
-from chainq.lake.registered import DELTA, ICEBERG, KINDS
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
@@ -82,9 +81,7 @@ def run(given: ExportCommand) -> None:
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} skipped (receipt and size match)" if totals.kept else ""
-            committed = "".join(
-                f"; {number:,} committed to {KINDS[kind]} tables" for kind, number in totals.committed.items()
-            )
+            committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
             unread = f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals.kept else ""
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
@@ -138,21 +135,16 @@ def _query(given: ExportCommand) -> ExportQuery:
         partition,
         given.lag,
         full_blocks=not given.no_full_blocks,
-        register=_kinds(given),
+        delta=given.delta,
         repair=given.repair == "all",
     )
-
-
-def _kinds(given: ExportCommand) -> frozenset[str]:
-    """Return the kinds of tables to make."""
-    return frozenset(kind for kind, wanted in ((DELTA, given.delta), (ICEBERG, given.iceberg)) if wanted)
 
 
 def _check_installed(given: ExportCommand, query: ExportQuery) -> None:
     """Raise UsageError if optional packages that the options need are not installed."""
     stores = given.to.partition("://")[0].lower() in STORES
-    wanted = {"dask": given.engine == "dask", "hashes": query.hashes, "export": stores}
-    check_installed([*sorted(query.register), *(extra for extra, needed in wanted.items() if needed)])
+    wanted = {"delta": query.delta, "dask": given.engine == "dask", "hashes": query.hashes, "export": stores}
+    check_installed([extra for extra, needed in wanted.items() if needed])
 
 
 def _with_hashes(query: ExportQuery) -> ExportQuery:
@@ -172,7 +164,7 @@ def _repair(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
     places = read_findings(Path(given.repair or ""))
     commands = tuple(command for command in TABLES if any(command == place[0] for place in places))
-    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, register=_kinds(given), repair=True, places=places)
+    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
 
 
 def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Progress) -> Engine:

@@ -154,7 +154,6 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
         "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
     )
     delta: bool = switch("Commit full partitions to a Delta table for each command.")
-    iceberg: bool = switch("Commit full partitions to an Iceberg table for each command.")
     repair: str | None = option(
         "FILE|all", "Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range."
     )

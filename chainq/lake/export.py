@@ -19,14 +19,13 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.lake import plan
+from chainq.lake import delta, plan
 from chainq.lake.drift import changes, in_extra
 from chainq.lake.engine import Engine
 from chainq.lake.extras import check_installed
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
-from chainq.lake.registered import load_kind, open_table, registered
 from chainq.lake.table import SCHEMAS
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
@@ -46,9 +45,9 @@ class ExportQuery(NamedTuple):
     """The arguments of an export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full
     blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
-    `register`: create tables of these kinds (`registered.py`); existing tables are always kept up to date. `repair`:
-    rewrite complete partitions too. `places`: only the partitions with these commands and heights. `hashes`: recompute
-    block hashes. `apart`: the range may lie apart from what is there, without a warning.
+    `delta`: create Delta tables; existing ones are always kept up to date. `repair`: rewrite complete partitions too.
+    `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes. `apart`: the range
+    may lie apart from what is there, without a warning.
     """
 
     commands: tuple[str, ...]
@@ -56,7 +55,7 @@ class ExportQuery(NamedTuple):
     partition: int | None = None
     lag: int = 0
     full_blocks: bool = True
-    register: frozenset[str] = frozenset()
+    delta: bool = False
     repair: bool = False
     places: frozenset[tuple[str, HeightRange]] | None = None
     hashes: bool = False
@@ -79,7 +78,7 @@ class Target(NamedTuple):
 class ExportPlan(NamedTuple):
     """The work of an export. `found`: the data set, None for a new one. `todo`: the partitions to write; `tasks`: the
     same, grouped by read. `kept`: partitions that are already complete. `seen`: the previous contents. `registered`:
-    kinds and commands of tables (`registered.py`), including tables of other exports."""
+    commands that have a Delta table, including those of other exports."""
 
     target: Target
     found: DataSet | None
@@ -88,7 +87,7 @@ class ExportPlan(NamedTuple):
     tasks: list[Task]
     kept: int
     seen: Seen
-    registered: frozenset[tuple[str, str]]
+    registered: frozenset[str]
 
     @property
     def heights(self) -> HeightRange:
@@ -97,14 +96,14 @@ class ExportPlan(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """The result of an export. `committed`: partitions that were added to tables, by kind."""
+    """The result of an export. `committed`: partitions that were added to Delta tables."""
 
     written: int = 0
     kept: int = 0
     rows: int = 0
     size: int = 0
     calls: int = 0
-    committed: Mapping[str, int] = {}
+    committed: int = 0
 
 
 class Export:
@@ -124,9 +123,9 @@ class Export:
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        check_installed(query.register)
-        for kind in query.register:
-            load_kind(kind)
+        check_installed(["delta"] if query.delta else [])
+        if query.delta:
+            delta.load()
         data_set.check_place(store)
         self._wanted = Wanted(None, query.partition, {table: SCHEMAS[table] for table in self._tables})
         self._new: Target | None = None
@@ -153,8 +152,8 @@ class Export:
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        before = seen.manifest.registered if seen.manifest and not seen.listed else registered(inventory.others)
-        tables = before | {(kind, table) for kind in self._query.register for table in self._tables}
+        before = seen.manifest.registered if seen.manifest and not seen.listed else delta.commands_in(inventory.others)
+        tables = before | {*self._tables} if self._query.delta else before
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
@@ -265,9 +264,9 @@ class Export:
                 return None
             todo += made.todo
             tables = {
-                (kind, command): open_table(kind, self._store, command)
-                for kind, command in sorted(made.registered)
-                if command in self._tables
+                command: delta.DeltaTable(self._store, command)
+                for command in self._tables
+                if command in made.registered
             }
             self._begin(made)
             begin(made)
@@ -278,7 +277,7 @@ class Export:
             totals: Counter[str] = Counter(kept=made.kept)
             hashes: dict[Key, str] = {}  # of the same files
             stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
-            for (_, command), table in tables.items():
+            for command, table in tables.items():
                 table.withdraw(one.spec for one in todo if one.spec.command == command)
             for done in engine.run(job, made.tasks, check) if made.tasks else ():
                 written = [entry for name in done.receipts if (entry := parse_entry(name))]
@@ -299,12 +298,12 @@ class Export:
                 for one in inside
                 if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
-            added: Counter[str] = Counter()
-            for (kind, command), table in tables.items():
-                added[kind] += table.add(one for one in full if one.spec.command == command)
+            added = sum(
+                table.add(one for one in full if one.spec.command == command) for command, table in tables.items()
+            )
             if entries:
                 self._read_back(inside, list(entries.values()))
-            return Totals(**totals, committed=+added)
+            return Totals(**totals, committed=added)
 
     def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
         """Update the indexes, and warn about fields that are new or that the service no longer sends."""

@@ -15,7 +15,6 @@ pytest.importorskip("duckdb")
 
 PACKAGES = {
     "deltalake": ("records", "--delta"),
-    "pyiceberg": ("records", "--iceberg"),
     "aleo": ("full-blocks", "--hashes"),
     "distributed": ("records", "--engine", "dask"),
     "pyarrow": ("records",),

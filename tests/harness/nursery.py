@@ -52,7 +52,6 @@ GROUPS = {
     },
     ("duckdb",): {"sql"},
     ("deltalake",): {"--delta"},
-    ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"): {"--iceberg"},
     ("aleo",): {"owned", "balance"},
     ("aleo", HASHES): {"--hashes", "--sealed", "doctor"},
 }

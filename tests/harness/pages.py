@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from select import select
@@ -30,6 +31,8 @@ OF_THE_SYSTEM = {"systemctl", "journalctl", "crontab", "dask", "kubectl", "docke
 """Not run, for they would change the user's session, or need other machines."""
 OPTIONAL = {"jq", "sqlite3"}
 """Run where they are installed."""
+OPTIONAL_PACKAGES = {"pyiceberg"}
+"""Packages of Python, likewise."""
 
 # Stand-ins for tools that are not installed by the `test` extra: DuckDB by its Python package; fzf, which needs a
 # person, by one that picks the first line.
@@ -98,7 +101,9 @@ class Block:
     @property
     def missing(self) -> set[str]:
         """The programs that a block needs and this machine lacks, or that must not run here."""
-        return {name for name in self.programs & OPTIONAL if shutil.which(name) is None} | self.programs & OF_THE_SYSTEM
+        lacking = {name for name in self.programs & OPTIONAL if shutil.which(name) is None}
+        lacking |= {name for name in OPTIONAL_PACKAGES if name in self.text and find_spec(name) is None}
+        return lacking | self.programs & OF_THE_SYSTEM
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
