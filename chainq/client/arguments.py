@@ -68,23 +68,9 @@ class CallOptions(WhereOptions, total=False):
     function: Texts | None
 
 
-class ClientOptions(TypedDict, total=False):
-    """What `AsyncClient` takes beside the URL: the keywords of `Client`."""
-
-    profile: str | None
-    dialect: str | None
-    timeout: float | None
-    retries: int
-    rate: float | None
-    headers: Mapping[str, str] | None
-    cert: str | None
-    lake: Location | None
-    fill: bool
-    concurrency: int
-    max_memory: int
-    strict: bool
-    typed: bool
-    progress: bool
+CLIENT_OPTIONS = ["profile", "dialect", "timeout", "retries", "rate", "headers", "cert", "lake", "fill", "concurrency"]
+CLIENT_OPTIONS += ["max_memory", "strict", "typed", "progress"]
+"""The keywords of `Client` beside the URL."""
 
 
 def range_query(
@@ -137,7 +123,7 @@ def check_names(caller: str, options: Iterable[str], known: Sequence[str]) -> No
             meant = f"; did you mean {near[0]}?" if near else _INSTEAD.get(name, "")
             if name == "columns" and caller == "owned":
                 meant = "; decrypt=True adds all columns of the records"
-            if name in ClientOptions.__annotations__:
+            if name in CLIENT_OPTIONS:
                 meant = f"; it is an option of the client: Client({name}=...)"
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{meant}")
 

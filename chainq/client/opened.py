@@ -41,7 +41,7 @@ def _known_options(init: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(init)
     def called(*args: P.args, **options: P.kwargs) -> None:
-        arguments.check_names("Client", options, ("url", *arguments.ClientOptions.__annotations__))
+        arguments.check_names("Client", options, ("url", *arguments.CLIENT_OPTIONS))
         init(*args, **options)
 
     return called

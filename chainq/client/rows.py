@@ -23,7 +23,6 @@ from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import check_wanted
 
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
@@ -128,20 +127,6 @@ class Rows(Iterator[R], Generic[R]):
         def __getattr__(self, name):
             hint = "" if name.startswith("_") else "; list(islice(rows, 5)) is the first rows, to_pandas() a table"
             raise AttributeError(f"Rows have no {name!r}{hint}", name=name, obj=self)
-
-    def _part(self) -> list[Raw] | None:
-        """Return the rows that one response or more made complete, for `decode`; None at the end."""
-        part = next(self._parts, None)
-        if part is None:
-            self._check()
-        return part
-
-    def _put_back(self, part: list[Raw]) -> None:
-        """Have rows that `_part` returned read once more, before those that are left."""
-        if part:
-            rest = self._parts
-            self._parts = (rows for rows in chain([part], rest))
-            self._raws = chain.from_iterable(self._parts)
 
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
@@ -251,13 +236,11 @@ def _raising(error: ChainqError) -> Iterator[Raw]:
 def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:
     """Yield batches, and add the text of an error to `failures`.
 
-    Raises UsageError once the client is closed or the call is cancelled, and ChainqError.
+    Raises UsageError once the client is closed, and ChainqError.
     """
     try:
         with boundary():
-            for batch in batches:
-                check_wanted()
-                yield batch
+            yield from batches
     except (Exception, KeyboardInterrupt) as error:
         failures.append(str(error) or type(error).__name__)
         raise

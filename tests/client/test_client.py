@@ -330,7 +330,7 @@ def test_the_package_shows_its_api() -> None:
     exceptions = {
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)
     }
-    assert set(chainq.__all__) == {"AsyncClient", "Client", "__version__", *exceptions}
+    assert set(chainq.__all__) == {"Client", "__version__", *exceptions}
     assert dir(chainq) == sorted(chainq.__all__)
     for name in exceptions:
         assert getattr(chainq, name) is getattr(errors, name)
