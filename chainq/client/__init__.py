@@ -20,8 +20,7 @@ that the service sent: integers as int (of up to 4,300 digits), numbers with a f
 digit is lost; strings stay strings, unless the client is `typed`. Rows can be read once, as they are not kept. All at
 once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 
-`row_types` has a TypedDict for the rows of each method. `chainq.client.spark` makes tables for Spark 4
-(docs/export.md, "Spark").
+`row_types` has a TypedDict for the rows of each method.
 
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
 proved. A name that may be mistyped is not an error: if no row passes a filter, but values of the rows were similar, and

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -563,9 +562,6 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with Client("demo:") as client, pytest.raises(UsageError, match="pandas"):
         client.blocks(0, 5).to_pandas()
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(UsageError, match="pyspark package; install it with: "):
-        import_module("chainq.client.spark")
 
 
 def test_heights_are_words_too() -> None:

@@ -148,7 +148,7 @@ class Home:
         path = f"{place / 'bin'}:{environment}:{os.environ.get('PATH', '')}"
         self.environment = {"HOME": str(place), "PATH": path, "LANG": "C.UTF-8", "CHAINQ_VIEW_KEY": VIEW_KEY}
 
-    def run(self, line: list[str], *, longest: int = LONGEST, **env: str) -> str:
+    def run(self, line: list[str], **env: str) -> str:
         """Run to the end: what was printed. Fails where the exit code is not 0 or chainq warns of something."""
         forks = {"CHAINQ_TEST_NURSERY": str(NURSERY.control.fileno())} if FORKS else {}
         done = subprocess.run(
@@ -159,7 +159,7 @@ class Home:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=longest,
+            timeout=LONGEST,
             check=False,
         )
         assert done.returncode == 0, (line[-1], done.returncode, done.stderr)
