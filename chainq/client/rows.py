@@ -27,7 +27,6 @@ from chainq.text.sanitize import excerpt
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
-_SHOWN = 10  # rows, in a notebook
 _READ_AGAIN = "call the method again, or keep the rows in a list; for parts, read one iterator"
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -68,25 +67,6 @@ class Rows(Iterator[R], Generic[R]):
 
     def __repr__(self) -> str:
         return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
-
-    def _repr_html_(self) -> str:
-        """Return the first ten rows that are left as an HTML table, for notebooks, which requests them.
-
-        They can still be read. An error is shown below the rows before it, and raised by whoever reads that far.
-        """
-        from chainq.client.html_table import html_table
-
-        first: list[Raw] = []
-        error = None
-        try:
-            for raw in islice(self._unread(), _SHOWN + 1):
-                first.append(raw)  # noqa: PERF402  # what came before an error is kept
-        except ChainqError as failure:
-            error, self._raws = failure, chain(_raising(failure))
-        self._parts = ([raw] for raw in chain(first, self._raws))
-        self._raws = chain.from_iterable(self._parts)
-        below = f"the first {_SHOWN} rows; there are more" if len(first) > _SHOWN else ""
-        return html_table(self._method, first[:_SHOWN], repr(self), below if error is None else str(error))
 
     def __iter__(self) -> Iterator[R]:
         """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
@@ -225,12 +205,6 @@ def _imported(package: str, extra: str) -> Any:
     """Return a package that is an extra. Raises UsageError without it."""
     with needed(f"this needs the {package} package", extra):
         return import_module(package)
-
-
-def _raising(error: ChainqError) -> Iterator[Raw]:
-    """Yield nothing. Raises the error."""
-    raise error
-    yield
 
 
 def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:

@@ -269,13 +269,11 @@ def test_rows_are_read_once() -> None:
     with Client("demo:") as client:
         rows = client.blocks(0, 5)
         assert next(rows)["height"] == "0"
-        rows._repr_html_()
         assert [row["height"] for row in rows] == ["1", "2", "3", "4"]
         assert next(rows, None) is None
         for again in (lambda: list(rows), rows.to_pandas, lambda: list(rows.chunks(2))):
             with pytest.raises(UsageError, match=r"have been read; call the method again, or keep the rows in a list"):
                 again()
-        assert "have been read" in rows._repr_html_()
 
 
 def test_rows_that_failed_say_so() -> None:
@@ -578,12 +576,11 @@ def test_heights_are_words_too() -> None:
 
 
 def test_parts_of_one_iterator_end() -> None:
-    """`islice` of `iter(rows)` is empty at the end, and rows that a notebook has shown are still among them."""
+    """`islice` of `iter(rows)` is empty at the end."""
     with Client("demo:") as client:
         rows = client.blocks(0, 25)
         iterator = iter(rows)
         first = next(iterator)
-        rows._repr_html_()
         parts = [[first]]
         while part := list(islice(iterator, 10)):
             parts.append(part)
@@ -691,7 +688,6 @@ def test_transactions_of_a_range() -> None:
         )
         rows = client.transactions(672, 675)
         assert repr(rows) == "<Rows: transactions 672:675 of demo:>"
-        assert "<th>height</th>" in rows._repr_html_()
         options: Any
         for options in ({"limit": 3}, {"last": 3}, {"reverse": True}):
             with pytest.raises(
