@@ -336,12 +336,6 @@ class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
     lake: str | None = option("DEST", "Read what an export in DEST contains from there.")
 
 
-class FillOptions(Group, of=lambda method: method.stored and method.ranged, heading=SERVICE):
-    """What is kept of what was requested."""
-
-    fill: bool = switch("First add missing partitions (10,000 heights) to it.")
-
-
 class CheckOptions(Group, heading=SERVICE):
     """Whether arguments are checked before they are sent."""
 
@@ -389,7 +383,6 @@ class MethodOptions(
     DetailOptions,
     ServiceFlags,
     LakeOptions,
-    FillOptions,
     AgeOptions,
     CheckOptions,
     StrictOptions,

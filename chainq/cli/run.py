@@ -70,10 +70,6 @@ def run(
     reporter = reporter or connect.reporter(given)
     lake = given.lake or "" if method.stored else None
     options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
-    if given.fill:
-        from chainq.cli import fill
-
-        fill.run(query, options, reporter, dry_run=given.dry_run)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:

@@ -46,8 +46,7 @@ class ExportQuery(NamedTuple):
     blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
     `delta`: create Delta tables; existing ones are always kept up to date. `repair`: rewrite complete partitions too.
-    `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes. `apart`: the range
-    may lie apart from what is there, without a warning.
+    `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes.
     """
 
     commands: tuple[str, ...]
@@ -59,7 +58,6 @@ class ExportQuery(NamedTuple):
     repair: bool = False
     places: frozenset[tuple[str, HeightRange]] | None = None
     hashes: bool = False
-    apart: bool = False
 
     @property
     def unbounded(self) -> bool:
@@ -222,7 +220,7 @@ class Export:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
         apart: dict[str, HeightRange] = {}
         entries = inventory.tables(self._store.label)
-        for table in () if self._query.apart else self._tables:
+        for table in self._tables:
             own = [spec for spec in specs if spec.command == table]
             every = own + [entry.spec for entry in entries.get(table, ())]
             spanned = HeightRange(min(spec.start for spec in every), max(spec.end for spec in every))

@@ -227,7 +227,6 @@ def test_2_a_misspelt_option_gets_one_suggestion(option: str, meant: str, chainq
         ("balance --table", "leave it out, or use --csv, --jsonl or --json"),
         ("balance --columns x", "use chainq balance --csv, --jsonl or --json"),
         ("balance -o kept.csv", "use chainq balance --csv, --jsonl or --json > FILE"),
-        ("blocks --fill-gaps", "did you mean --fill?"),
         ("records --tsv", "use --format tsv"),
         ("records --chart", "use --format chart"),
         ("doctor --tsv", "see --help"),

@@ -48,7 +48,7 @@ LATER = (
 HASHES = "chainq.hashes.trees"
 GROUPS = {
     ("numpy", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore", "chainq.verify.across"): {
-        *("export", "verify", "sql", "--lake", "--fill", "--parquet"),
+        *("export", "verify", "sql", "--lake", "--parquet"),
     },
     ("duckdb",): {"sql"},
     ("deltalake",): {"--delta"},
