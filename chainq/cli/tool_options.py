@@ -244,9 +244,9 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     """Query an export, or the last blocks, with SQL (DuckDB).
 
     Tables: blocks, full_blocks, records, ownership, transitions; an export also has others that it was written with,
-    such as transactions and calls. .tables lists them at the prompt. The query 'describe blocks' lists the
-    columns of a table and their types. Without DEST the tables that the query names are fetched into memory,
-    for the range; --url DEST without a range is the whole export. Without QUERY a terminal gets a prompt.
+    such as transactions and calls. The query 'describe blocks' lists the columns of a table and their types. Without
+    DEST the tables that the query names are fetched into memory, for the range; --url DEST without a range is the
+    whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW statements, for duckdb -init.
     """
 
     words: list[str] | None = argument(

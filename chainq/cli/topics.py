@@ -45,7 +45,6 @@ ENVIRONMENT = {
         "Folder that contains `chainq/`, the cache of the dialects that `--dialect auto` detected. Default: `~/.cache`."
     ),
     "XDG_CONFIG_HOME": "Folder that contains `chainq/config.toml`. Default: `~/.config`.",
-    "XDG_STATE_HOME": "Folder that contains `chainq/`, the history of the prompt of sql. Default: `~/.local/state`.",
 }
 """Every environment variable that chainq reads, in Markdown."""
 

@@ -40,7 +40,10 @@ DUCKDB = """\
 #!{python}
 import sys, duckdb
 *place, _, query = sys.argv[1:]
-print(duckdb.connect(*place).sql(query) or "")
+init = open(place[1]).read() if place[:1] == ["-init"] else ""
+connection = duckdb.connect(*([] if init else place))
+connection.execute(init).fetchall() if init else None
+print(connection.sql(query) or "")
 """
 FZF = """\
 #!{python}
