@@ -275,14 +275,6 @@ class OutputOptions(ColorOptions, heading=OUTPUT):
     )
 
 
-class ReceiptOptions(Group, heading=OUTPUT):
-    """What is written beside a file."""
-
-    receipt: bool = switch(
-        "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256."
-    )
-
-
 class FlattenOptions(Group, heading=OUTPUT):
     """Whether jsonl has nested objects."""
 
@@ -378,7 +370,6 @@ class MethodOptions(
     ResumeOptions,
     OutputOptions,
     FlattenOptions,
-    ReceiptOptions,
     ColorOptions,
     DetailOptions,
     ServiceFlags,

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chainq.errors import UsageError
-from chainq.sinks.open import receipt_path
 from chainq.stored.open import path_of
 from chainq.text.sanitize import printable
 
@@ -28,7 +27,7 @@ def check(file: Path, given: "OutputOptions") -> None:
             path = path_of(name) if name[:5].lower() == "file:" else Path(name)
             if _part_of_export(file, path):
                 raise UsageError(f"the output {printable(str(file))} is inside the export that is read", _ANOTHER)
-            if file.is_file() and any(map(file.samefile, _files(path))):
+            if file.is_file() and path.is_file() and file.samefile(path):
                 raise UsageError(f"the output {printable(str(file))} is a file that this command reads", _ANOTHER)
 
 
@@ -53,11 +52,6 @@ def _of_profile(given: "OutputOptions") -> tuple[str | None, ...]:
     except UsageError:  # raised later if the run needs it
         return ()
     return None if url else found.url, found.lake
-
-
-def _files(path: Path) -> Iterator[Path]:
-    """Yield a file and its receipt, those that exist."""
-    yield from (one for one in (path, receipt_path(path)) if path.is_file() and one.exists())
 
 
 def _part_of_export(file: Path, folder: Path) -> bool:

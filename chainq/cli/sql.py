@@ -61,7 +61,7 @@ def run(given: "SqlOptions") -> None:
     if query is None and file is not None:
         raise UsageError(Phrase("{output} needs a query"))
     reporter = connect.reporter(given)
-    settings.warn_odd(reporter.warn, receipt=None)
+    settings.warn_odd(reporter.warn)
     store = open_store(words[0]) if words else None
     if query is None:
         _print_views(store, given, reporter)

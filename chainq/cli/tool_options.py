@@ -221,9 +221,9 @@ class VerifyCommand(
     the whole export and takes no range.
 
     FILE: checks the order, links, checksums and duplicates of the rows of a file, without a network. Lost and changed
-    rows show only with --full, or with a receipt beside it (chainq records ... -o FILE --receipt writes one). --start
-    and --end give the heights that the file should have; only blocks have a row at each, others need --full. --full
-    needs both for rows without heights (ownership, transactions), unless a receipt or a Parquet file names them.
+    rows show only with --full. --start and --end give the heights that the file should have; only blocks have a row at
+    each, others need --full. --full needs both for rows without heights (ownership, transactions), unless a Parquet
+    file names them.
 
     --full and --sample N also compare an export or a file with a service. verify exits with code 0 if nothing is
     wrong, with code 6 if anything is or RANGE ends above the tip, and with other codes if it fails before the end.

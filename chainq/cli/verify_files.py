@@ -37,11 +37,7 @@ if TYPE_CHECKING:
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 NAMED = 10  # columns that a file lacks, in the verdict
-_FILTERED = Phrase(
-    "if {where}, {program}, {function} or {limit} left these rows out, nothing is lost: write a file of some rows"
-    " with {output} FILE {receipt}, and verify compares it with its receipt",
-    receipt=True,
-)
+_FILTERED = Phrase("if {where}, {program}, {function} or {limit} left these rows out, nothing is lost")
 _AGAIN = "write the file again with -o FILE"
 _ALIKE = f"as far as compared, the rows equal the service's; only their order or the bytes of the file differ: {_AGAIN}"
 _UNBOUNDED = Phrase("lost first or last heights show only with {start} and {end}")
@@ -52,7 +48,7 @@ def run(given: VerifyCommand) -> None:
     """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
     settings = output.settings(FINDINGS, given)
     reporter = connect.reporter(given)
-    settings.warn_odd(reporter.warn, receipt=None)
+    settings.warn_odd(reporter.warn)
     hashes = verify.block_hashes(given)
     compared = given.sample is not None or given.full
     with ExitStack() as opened:

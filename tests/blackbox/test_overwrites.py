@@ -9,10 +9,10 @@ from harness.program import Program, Servers, one_line
 
 @pytest.fixture(scope="module")
 def folder(program: Program, server: Servers) -> Path:
-    """A folder with a file of rows, its receipt, links to it, a file of keys, and an export."""
+    """A folder with a file of rows, links to it, a file of keys, and an export."""
     root, url = program.home / "overwritten", server("--tip", "400")
     root.mkdir()
-    assert program("records", "5:9", "-o", str(root / "r.jsonl"), "--receipt", url=url).code == 0
+    assert program("records", "5:9", "-o", str(root / "r.jsonl"), url=url).code == 0
     (root / "soft.jsonl").symlink_to("r.jsonl")
     (root / "hard.jsonl").hardlink_to(root / "r.jsonl")
     (root / "k").write_text("AViewKey1\n")
@@ -32,7 +32,6 @@ READ, INSIDE = "is a file that this command reads", "is inside the export that i
     [
         *((["verify", "r.jsonl"], name, READ) for name in ("r.jsonl", "soft.jsonl", "hard.jsonl")),
         (["verify", "soft.jsonl", "--full"], "./r.jsonl", READ),
-        (["verify", "r.jsonl"], "r.jsonl.receipt.json", READ),
         (["owned", "k", "5:6"], "k", READ),
         (["owned", "5:6", "--view-key-file", "k"], "k", READ),
         (["blocks", "5:6", "--cert", "k"], "k", READ),
@@ -47,7 +46,7 @@ READ, INSIDE = "is a file that this command reads", "is inside the export that i
 def test_2_an_output_that_is_read(
     words: list[str], output: str, said: str, folder: Path, program: Program, nowhere: str
 ) -> None:
-    """The same file by any name, a receipt beside it, and the files of an export."""
+    """The same file by any name, and the files of an export."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     command, *others = words
     named = [str(folder / word) if (folder / word).exists() else word.format(root=folder) for word in others]

@@ -217,10 +217,6 @@ USAGE: list[tuple[list[str], str]] = [
     (["blocks", "–last", "5"], "'–last' begins with a dash that is not '-'; did you mean --last?\n"),
     (["blocks", "—last=5"], "'—last' begins with a dash that is not '-'; did you mean --last?\n"),
     (["blocks", "–o", "x.csv"], "'–o' begins with a dash that is not '-'; did you mean -o?\n"),
-    (
-        ["owned", "--receipt"],
-        "is an option of blocks, block, latest, full-blocks, transactions and 6 more (chainq help",
-    ),
     (["rpc", "block", "--params", "5"], "unknown option --params; see --help\n"),
     (["transaction"], "ID"),
     (["program-transactions", "credits.aleo"], "FUNCTION"),

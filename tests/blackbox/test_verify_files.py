@@ -223,7 +223,7 @@ def test_a_file_as_it_was_written_has_no_finding(
     assert ran.err.count("\n") == 1
     assert "fields without a checksum (--" in ran.err
     assert "--full compare" in ran.err or "--full compares" in ran.err
-    assert ("not checked without a receipt: missing rows" in ran.err) == (command not in ("blocks", "full-blocks"))
+    assert ("not checked: missing rows" in ran.err) == (command not in ("blocks", "full-blocks"))
     assert ("--hashes" in ran.err) == (command in ("blocks", "full-blocks"))
     assert "duplicate rows" not in ran.err
     assert ("the order of rows" in ran.err) == (command == "ownership")  # whose rows have no height
@@ -262,7 +262,7 @@ def test_duplicate_rows_without_an_identity(program: Program, server: Servers) -
     """They do not show, and the verdict says so."""
     words = ("records", "100:105", "--columns", "height,program_id", "-o", "some.csv")
     assert program(*words, url=server("--tip", "400")).code == 0
-    said = "not checked without a receipt: missing rows, duplicate rows, fields without a checksum ("
+    said = "not checked: missing rows, duplicate rows, fields without a checksum ("
     assert said in one_line(program("verify", "some.csv"), 0)
 
 
@@ -313,17 +313,16 @@ def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], pro
 
 
 @pytest.mark.parametrize(("command", "kind"), [("records", "parquet"), ("records", "csv"), ("transitions", "jsonl")])
-@pytest.mark.parametrize("receipt", [True, False])
 def test_heights_beyond_those_of_a_file(
-    command: str, kind: str, receipt: bool, program: Program, server: Servers, tmp_path: Path
+    command: str, kind: str, program: Program, server: Servers, tmp_path: Path
 ) -> None:
-    """A finding if a receipt or the metadata names the range; else the verdict names only heights that have rows."""
-    path, words = tmp_path / f"rows.{kind}", ["--receipt"] if receipt else []
-    wrote = program(command, HEIGHTS, "-o", str(path), "-q", *words, url=server("--tip", "400"))
+    """A finding if the metadata names the range; else the verdict names only heights that have rows."""
+    path = tmp_path / f"rows.{kind}"
+    wrote = program(command, HEIGHTS, "-o", str(path), "-q", url=server("--tip", "400"))
     assert wrote.code == 0, wrote.err
     assert program("verify", str(path), "--start", "100", "--end", "220").code == 0
     ran = program("verify", str(path), "--start", "90", "--end", "230", "--jsonl")
-    if not receipt and kind != "parquet":
+    if kind != "parquet":
         heights = [int(row["height"]) for row in load(path)]
         first, last = min(heights), max(heights)
         line = one_line(ran, 0)
@@ -335,12 +334,11 @@ def test_heights_beyond_those_of_a_file(
             ran = program("verify", str(path), "--start", "90", "--end", "230", "--full", url=server("--tip", "400"))
             assert (ran.code, advice in ran.err, "if --where, " in ran.err) == (6, not damage, not damage), ran.err
         return
-    source = "receipt" if receipt else "metadata"
     found = [(row["check"], row["height"], row["expected"], row["found"]) for row in map(json.loads, ran.rows)]
     assert ran.code == 6
     assert found == [
-        ("missing", 90, "rows of heights 90-99", f"the file starts at height 100 by its {source}"),
-        ("missing", 220, "rows of heights 220-229", f"the file ends at height 219 by its {source}"),
+        ("missing", 90, "rows of heights 90-99", "the file starts at height 100 by its metadata"),
+        ("missing", 220, "rows of heights 220-229", "the file ends at height 219 by its metadata"),
     ]
 
 
@@ -524,7 +522,7 @@ def test_a_file_without_rows_has_the_same_verdict_in_each_format(
     path, url, named = tmp_path / f"none.{kind}", server("--tip", "400"), ("--commands", "blocks")
     assert program("blocks", "5:5", "-o", str(path), url=url).code == 0
     ran = program("verify", str(path), *named)
-    said = "" if kind == "parquet" else "; not checked without a receipt: missing rows, fields without a checksum ("
+    said = "" if kind == "parquet" else "; not checked: missing rows, fields without a checksum ("
     assert (ran.code, f"no findings in 0 blocks{said}" in ran.err) == (0, True), ran.err
     assert f"warning: {path} has no rows\n" in ran.err
     ran = program("verify", str(path), *named, "--start", "5", "--end", "7")
