@@ -214,7 +214,6 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 
     lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
     rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
-    adopt: bool = switch("Without a checkpoint, resume 10 heights back in -o FILE.")
     max_age: str | None = option(
         "AGE", "Exit with code 6 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."
     )

@@ -100,7 +100,7 @@ def run(
 
             gc.enable()
             reporter.draw(rows_on_terminal=settings.spec.terminal)
-            resume = resume._replace(adopt=settings.spec if given.adopt else None, header=settings.has_header)
+            resume = resume._replace(header=settings.has_header)
             say = reporter.warn, reporter.note, reporter.remark
             follow.run(service, query, resume, identity, begin, *say, reporter)
         elif given.dry_run:
