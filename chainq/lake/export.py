@@ -11,6 +11,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
+from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, OutputError, Phrase, UnreachableError, UsageError
 from chainq.fetching.service import Service
@@ -20,7 +21,6 @@ from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import delta, plan
-from chainq.lake.drift import changes, in_extra
 from chainq.lake.engine import Engine
 from chainq.lake.extras import check_installed
 from chainq.lake.job import Done, Job, Task
@@ -33,7 +33,6 @@ from chainq.stored.inventory import Inventory, Key, gaps
 from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.open import is_same_service
 from chainq.stored.receipt import Entry, parse_entry
-from chainq.stored.restore import restored
 from chainq.stored.store import Store
 from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
@@ -138,9 +137,7 @@ class Export:
             data_set.check(self._store, found, self._wanted)
         seen = look(self._store, listed=listed or self._query.repair)
         inventory = seen.inventory
-        if found is None and (found := self._described(inventory)) is not None:
-            lost = f"{self._store.label} lost {data_set.NAME}, which is written again from its receipts"
-            self._warn(f"{lost}: partitions of {counted(found.partition, 'height')}")
+        found = found or self._described(inventory)
         target = self._target(found, inventory)
         if target is None:
             return None
@@ -166,11 +163,15 @@ class Export:
         return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
     def _described(self, inventory: Inventory) -> DataSet | None:
-        """Return the data set that a listing shows, also if it lost `chainq.json`; None for a new one."""
+        """Return the data set; None for a new one. Raises UsageError if it lost `chainq.json`, as a new one could name
+        another partition size, or another chain."""
         # Read after the listing: who wrote a partition wrote it before.
-        found = data_set.read(self._store) or restored(self._store, inventory, self._wanted, SCHEMAS)
+        found = data_set.read(self._store)
         if found is not None:
             data_set.check(self._store, found, self._wanted)
+        elif there := sum(table in TABLES for table, _ in (*inventory.valid, *inventory.damaged)):
+            lost = f"{self._store.label} has {counted(there, 'partition')}, but no {data_set.NAME}"
+            raise UsageError(lost, data_set.RESTORE)
         return found
 
     @property
@@ -269,9 +270,8 @@ class Export:
             self._begin(made)
             begin(made)
             dialect = self._dialect() or self._service.dialect.name
-            known = in_extra(self._store, made.seen.inventory.valid.values(), [one.spec for one in made.todo])
             tip = self._service.blocks.tip()
-            job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes, known)
+            job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
             totals: Counter[str] = Counter(kept=made.kept)
             hashes: dict[Key, str] = {}  # of the same files
             stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
@@ -300,17 +300,10 @@ class Export:
                 table.add(one for one in full if one.spec.command == command) for command, table in tables.items()
             )
             if entries:
-                self._read_back(inside, list(entries.values()))
+                for command in self._tables:
+                    if command in index.INDEXED:
+                        index.keep(self._store, command, [one for one in inside if one.spec.command == command])
             return Totals(**totals, committed=added)
-
-    def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
-        """Update the indexes, and warn about fields that are new or that the service no longer sends."""
-        for command in self._tables:
-            own = [one for one in entries if one.spec.command == command]
-            for warning in changes(self._store, own, written):
-                self._warn(warning)
-            if command in index.INDEXED:
-                index.keep(self._store, command, own)
 
     @contextmanager
     def _manifest(

@@ -22,14 +22,12 @@ class Job(msgspec.Struct, frozen=True):
 
     `service`: the coordinator's, without the headers and names of its profile. Each worker reads these itself, so that
     no secret is sent. Rate, concurrency and memory are totals for all workers until the job is `shared`. `hashes`:
-    whether block hashes are recomputed. `extra`: by table, paths of what older partitions keep in the column `extra`,
-    of which nothing more is said."""
+    whether block hashes are recomputed."""
 
     service: ServiceOptions
     tip: Tip
     destination: str
     hashes: bool = False
-    extra: Mapping[str, Sequence[str]] = {}
 
     def shared(self, workers: int) -> Self:
         """Return one worker's job: its share of the concurrent requests, the rate and the memory."""
