@@ -10,7 +10,7 @@
 `demo:` is the built-in sample chain; `Client()` takes the URL of CHAINQ_URL or of a profile. For pandas, call
 `client.blocks(last=1000).to_pandas()`; also `to_arrow` and `to_polars`.
 
-The public API is what `__all__` names: `Client`, `AsyncClient` for asyncio, and the errors, all of them `ChainqError`.
+The public API is what `__all__` names: `Client`, and the errors, all of them `ChainqError`.
 `help(chainq.Client)` describes the methods, `help(chainq.client)` ranges, filters and types.
 """
 
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from chainq.client import AsyncClient, Client
+    from chainq.client import Client
     from chainq.errors import (
         BehindError,
         BrokenBodyError,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 # Nothing is imported before it is used, because the command line imports this package, too.
 
 __all__ = [
-    "AsyncClient",
     "BehindError",
     "BrokenBodyError",
     "BusyError",
@@ -73,7 +72,7 @@ def __getattr__(name: str) -> "Any":
 
     if name not in __all__:  # as `help(chainq.client)` needs it
         return import_module(f"chainq.{name}")
-    return getattr(import_module("chainq.client" if name in ("AsyncClient", "Client") else "chainq.errors"), name)
+    return getattr(import_module("chainq.client" if name == "Client" else "chainq.errors"), name)
 
 
 def __dir__() -> list[str]:

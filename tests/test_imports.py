@@ -140,7 +140,7 @@ OUTSIDE = {
 # pydantic comes with typer 0.29; httpcore and h11 with httpx's own transport.
 NEVER = {
     *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "h11", "httpcore", "obstore", "pandas", "plotille"),
-    *("pyarrow", "pydantic", "pygments", "pyspark", "rich", "tomllib"),
+    *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
 }
 
 
@@ -265,10 +265,7 @@ USERS = {
     "pyarrow": {"formats", "lake", "stored", "verify"},
     "duckdb": {"lake"},
     "deltalake": {"lake"},
-    "pyiceberg": {"lake"},
-    "sqlalchemy": {"lake"},
     "distributed": {"lake"},
-    "pyspark": {"client"},
     "obstore": {"stored"},
     "starlette": {"stored"},
     "uvicorn": {"stored"},

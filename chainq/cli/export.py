@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from chainq.catalog.identifiers import STORES
+from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli import connect, output
 from chainq.cli.export_progress import Progress, without_range
@@ -21,22 +22,33 @@ from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
 from chainq.heights.bounds import MINUS, Bounds, parse_count
 from chainq.lake.engine import Engine
-from chainq.lake.estimate import ESTIMATES, Estimate, estimates
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.extras import check_installed
 from chainq.lake.local import LocalEngine
 from chainq.lake.reads import EXPORTED, NAME
-from chainq.lake.registered import DELTA, ICEBERG, KINDS
 from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.stored.open import absolute, open_store
-from chainq.text.humanize import chain_end, counted, duration, in_bytes
+from chainq.text.humanize import chain_end, counted, in_bytes
 from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions
 
 _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
+_LISTED = Method(
+    command="export",
+    name="",
+    group="Tools",
+    purpose="list the partitions to write",
+    columns=(
+        Column("command", "string", "table"),
+        Column("start", "number", "first height", Kind.HEIGHT),
+        Column("end", "number", "height after the last one", Kind.HEIGHT),
+        Column("reason", "string", "why it is written"),
+    ),
+)
+"""The rows of `--dry-run` in the form that formats take."""
 
 
 def run(given: ExportCommand) -> None:
@@ -57,7 +69,7 @@ def run(given: ExportCommand) -> None:
     with connect.open_service(options, reporter, own.open) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
-            _list(export, query, service, reporter)
+            _list(export, query, reporter)
             return
         workers = given.workers or cores()
         progress = Progress(reporter, announce=query.bounds == Bounds(whole=True), whole=query.unbounded)
@@ -82,9 +94,7 @@ def run(given: ExportCommand) -> None:
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} skipped (receipt and size match)" if totals.kept else ""
-            committed = "".join(
-                f"; {number:,} committed to {KINDS[kind]} tables" for kind, number in totals.committed.items()
-            )
+            committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
             unread = f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals.kept else ""
             calls = counted(totals.calls + own.number, "call")
             reporter.line(
@@ -138,21 +148,16 @@ def _query(given: ExportCommand) -> ExportQuery:
         partition,
         given.lag,
         full_blocks=not given.no_full_blocks,
-        register=_kinds(given),
+        delta=given.delta,
         repair=given.repair == "all",
     )
-
-
-def _kinds(given: ExportCommand) -> frozenset[str]:
-    """Return the kinds of tables to make."""
-    return frozenset(kind for kind, wanted in ((DELTA, given.delta), (ICEBERG, given.iceberg)) if wanted)
 
 
 def _check_installed(given: ExportCommand, query: ExportQuery) -> None:
     """Raise UsageError if optional packages that the options need are not installed."""
     stores = given.to.partition("://")[0].lower() in STORES
-    wanted = {"dask": given.engine == "dask", "hashes": query.hashes, "export": stores}
-    check_installed([*sorted(query.register), *(extra for extra, needed in wanted.items() if needed)])
+    wanted = {"delta": query.delta, "dask": given.engine == "dask", "hashes": query.hashes, "export": stores}
+    check_installed([extra for extra, needed in wanted.items() if needed])
 
 
 def _with_hashes(query: ExportQuery) -> ExportQuery:
@@ -172,7 +177,7 @@ def _repair(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
     places = read_findings(Path(given.repair or ""))
     commands = tuple(command for command in TABLES if any(command == place[0] for place in places))
-    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, register=_kinds(given), repair=True, places=places)
+    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
 
 
 def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Progress) -> Engine:
@@ -184,30 +189,20 @@ def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Pr
     return LocalEngine(workers, reporter, progress.advanced)
 
 
-def _list(export: Export, query: ExportQuery, service: Service, reporter: Reporter) -> None:
-    """Print the partitions to write, as a table on a terminal, and what they will take."""
-    settings = output.settings(ESTIMATES, OutputOptions())
+def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
+    """Print the partitions to write, as a table on a terminal, and how many they are."""
+    settings = output.settings(_LISTED, OutputOptions())
     plan = export.plan()
-    found = list(estimates(plan, service)) if plan else []
+    todo = plan.todo if plan else []
+    found = [
+        {"command": one.spec.command, "start": one.spec.start, "end": one.spec.end, "reason": one.reason}
+        for one in todo
+    ]
     with open_sink(None, pager=reporter.warn) as sink:
         writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
         writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
         writer.close()
     if not reporter.quiet:
         why = without_range(plan) if plan and query.unbounded else ""
-        reporter.line(f"chainq: {_sum(found, plan.kept if plan else 0, service.options.rate)}{why}")
-
-
-def _sum(found: list[Estimate], kept: int, rate: float | None) -> str:
-    calls = sum(one.calls for one in found)
-    words = [f"{counted(len(found), 'partition')} to write, {kept:,} complete", f"about {counted(calls, 'call')}"]
-    if not all(one.calls for one in found):
-        words[-1] += " (0 for a table that the calls of another one fill)"
-    if rate:
-        words.append(f"{duration(calls / rate)} at {rate:g} a second")
-    sizes = [one.bytes for one in found if one.bytes is not None]
-    if found and not sizes:
-        words.append("size not known before the first partition is written")
-    elif sizes:
-        words.append(f"about {in_bytes(sum(sizes))}{'' if len(sizes) == len(found) else ' of those that are known'}")
-    return ", ".join(words)
+        kept = plan.kept if plan else 0
+        reporter.line(f"chainq: {counted(len(found), 'partition')} to write, {kept:,} complete{why}")

@@ -1,4 +1,4 @@
-"""The progress of `chainq export` and `--fill`."""
+"""The progress of `chainq export`."""
 
 from threading import Lock
 

@@ -214,7 +214,6 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 
     lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
     rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
-    adopt: bool = switch("Without a checkpoint, resume 10 heights back in -o FILE.")
     max_age: str | None = option(
         "AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."
     )
@@ -264,14 +263,6 @@ class OutputOptions(Group, heading=OUTPUT):
         "Output file; its extension selects the format.\f"
         "An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it.",
         names="--output -o",
-    )
-
-
-class ReceiptOptions(Group, heading=OUTPUT):
-    """What is written beside a file."""
-
-    receipt: bool = switch(
-        "Write FILE.receipt.json for chainq verify FILE.\fIt contains the range, the row count and the SHA-256."
     )
 
 
@@ -332,12 +323,6 @@ class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
     lake: str | None = option("DEST", "Read what an export in DEST contains from there.")
 
 
-class FillOptions(Group, of=lambda method: method.stored and method.ranged, heading=SERVICE):
-    """What is kept of what was requested."""
-
-    fill: bool = switch("First add missing partitions (10,000 heights) to it.")
-
-
 class CheckOptions(Group, heading=SERVICE):
     """Whether arguments are checked before they are sent."""
 
@@ -380,11 +365,9 @@ class MethodOptions(
     ResumeOptions,
     OutputOptions,
     FlattenOptions,
-    ReceiptOptions,
     DetailOptions,
     ServiceFlags,
     LakeOptions,
-    FillOptions,
     AgeOptions,
     CheckOptions,
     StrictOptions,

@@ -22,7 +22,7 @@ from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink, unopened
-from chainq.sinks.open import descriptor_of, has_receipt, receipt_path
+from chainq.sinks.open import descriptor_of
 from chainq.text.sanitize import mask_url, printable, quoted
 from chainq.text.spelling import spelled
 from chainq.text.width import terminal_width, width_is_stated
@@ -97,14 +97,10 @@ class OutputSettings(NamedTuple):
             return ""
         return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
 
-    def warn_odd(self, warn: Callable[[str], None], *, receipt: bool | None) -> None:
-        """Warn of what is odd about the settings. `receipt`: the run writes one; None: it could not."""
+    def warn_odd(self, warn: Callable[[str], None]) -> None:
+        """Warn of what is odd about the settings."""
         if self.file is None:
             return
-        if not receipt and has_receipt(self.file):
-            name = printable(str(receipt_path(self.file)))
-            more = "" if receipt is None else ", or add --receipt"
-            warn(f"{name} is of the file that this run replaces; delete it{more}")
         extension = self.file.suffix
         expected = registry.EXTENSIONS.get(extension.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):

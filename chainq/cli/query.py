@@ -88,8 +88,6 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     age = None if given.max_age is None else parse_age(given.max_age, "max_age")
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
-    if given.adopt and not (kept and file_of(given)):
-        raise UsageError("--adopt needs --checkpoint and -o FILE")
     if (age is not None or given.lag) and not (kept or follow):
         alone = "" if age is None else f"for the age of the tip alone use chainq latest --max-age {given.max_age}"
         raise UsageError(f"{'--lag' if given.lag else '--max-age'} needs --checkpoint or --follow", alone)

@@ -8,12 +8,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import is_shared
-from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.catalog.methods import Method, Role
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, read_query, resume_settings
@@ -33,7 +32,6 @@ from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
-    from chainq.resume.settings import ResumeSettings
     from chainq.rows.where import Where
 
 
@@ -66,14 +64,11 @@ def run(
         flatten=given.flatten,
     )
     settings = settings._replace(spec=settings.spec._replace(totals=totals))
-    _check_output(query, settings.file, given, resume)
+    if query.newest and query.endless and not output.on_terminal(settings.file):
+        raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
     reporter = reporter or connect.reporter(given)
     lake = given.lake or "" if method.stored else None
     options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
-    if given.fill:
-        from chainq.cli import fill
-
-        fill.run(query, options, reporter, dry_run=given.dry_run)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
@@ -100,12 +95,12 @@ def run(
                 return
 
             def begin(sink: Sink, continued: bool) -> Writer:
-                settings.warn_odd(reporter.warn, receipt=None)
+                settings.warn_odd(reporter.warn)
                 return settings.begin(reporter, sink, continued)
 
             gc.enable()
             reporter.draw(rows_on_terminal=settings.spec.terminal)
-            resume = resume._replace(adopt=settings.spec if given.adopt else None, header=settings.has_header)
+            resume = resume._replace(header=settings.has_header)
             say = reporter.warn, reporter.note, reporter.remark
             follow.run(service, query, resume, identity, begin, *say, reporter)
         elif given.dry_run:
@@ -113,17 +108,7 @@ def run(
         else:
             if max_age is not None:
                 check_age(service.blocks.tip(), max_age)
-            single.write(receipt=given.receipt if method.command in BY_COMMAND else None)
-
-
-def _check_output(query: Query, file: Path | None, given: "MethodOptions", resume: "ResumeSettings | None") -> None:
-    """Raise UsageError if the query cannot be written to that output."""
-    if query.newest and query.endless and not output.on_terminal(file):
-        raise UsageError("--newest needs --limit N", "a list is read from its end only as far as N rows")
-    if given.receipt:
-        from chainq.cli import receipt
-
-        receipt.check(file, resume)
+            single.write()
 
 
 def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:

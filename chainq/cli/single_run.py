@@ -23,12 +23,9 @@ from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import chain_end
-from chainq.text.sanitize import mask_url
 
 if TYPE_CHECKING:
     from msgspec import Raw
-
-    from chainq.cli.receipt import Account
 
 SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
 BEGINNING_READ = 2000  # rows that it reads for them on a terminal, at most: a filter may leave few
@@ -54,22 +51,14 @@ class SingleRun:
     read: HeightRange = field(default=HeightRange(0, 0))
     asked: LookupsLeft = field(default_factory=LookupsLeft)
     limit: int | None = None
-    account: "Account | None" = None
     rest: str = ""
     opened: bool = False
 
-    def write(self, *, receipt: bool | None) -> None:
-        """Write all rows, and with `receipt` one; None if the command never does. Raises ChainqError and PipeClosed."""
-        self.settings.warn_odd(self.reporter.warn, receipt=receipt)
-        if receipt:
-            from chainq.cli.receipt import Account
-
-            self.account = Account(self.query, self.settings, mask_url(self.service.url))
-        made = self.account.receipt if self.account else None
+    def write(self) -> None:
+        """Write all rows. Raises ChainqError and PipeClosed."""
+        self.settings.warn_odd(self.reporter.warn)
         self.limit = self.query.limit
-        with open_sink(
-            self.settings.file, pager=None if self.settings.can.binary else self.reporter.warn, receipt=made
-        ) as sink:
+        with open_sink(self.settings.file, pager=None if self.settings.can.binary else self.reporter.warn) as sink:
             self._draw(sink)
             if self.query.bounds is not None:
                 self._begin_range(self.query.bounds)
@@ -100,8 +89,6 @@ class SingleRun:
     def _begin_range(self, bounds: Bounds) -> None:
         heights = self.service.height_range(bounds, to_tip=self.query.reverse)
         self._warn_empty(bounds, heights)
-        if self.account is not None:
-            self.account.heights = heights
         self.left, self.read = heights, HeightRange(heights.start, heights.start)
         self.reporter.begin(len(heights) if self.limit is None else None)
 
@@ -121,8 +108,6 @@ class SingleRun:
             self._warn_uncalled(found=found)
             self.reporter.note(self.rest)
             return
-        if self.account is not None:
-            batches = self.account.counted(batches)
         if settings.format == "table":
             batches = _begun_together(batches, BEGINNING_READ if settings.spec.terminal else None)
         found = self._copy(batches, writer, sink)
@@ -190,8 +175,6 @@ class SingleRun:
                 self._warn_unreached(lookup, heights)
                 if self.query.lookups == (lookup,):
                     self.read = heights
-                    if self.account is not None:
-                        self.account.heights = heights
                     self.reporter.begin(len(heights))
                 yield heights
             else:

@@ -162,7 +162,6 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
         "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
     )
     delta: bool = switch("Commit full partitions to a Delta table for each command.")
-    iceberg: bool = switch("Commit full partitions to an Iceberg table for each command.")
     repair: str | None = option(
         "FILE|all", "Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range."
     )
@@ -232,9 +231,8 @@ class VerifyCommand(
     the whole export and takes no range.
 
     FILE: compares the rows of a file with a service (--url), and checks their order, links, checksums and duplicates.
-    A file alone cannot show what it lacks, so without a URL it needs a receipt beside it (chainq records ... -o FILE
-    --receipt writes one). --start and --end give the heights that the file should have. Rows without heights
-    (ownership, transactions) need both, unless a receipt or a Parquet file names them.
+    A file alone cannot show what it lacks. --start and --end give the heights that the file should have. Rows without
+    heights (ownership, transactions) need both, unless a Parquet file names them.
 
     --full and --sample N also compare an export with a service; --sample N compares some rows of a file. verify exits
     with code 0 if nothing is wrong, with code 6 if anything is or RANGE ends above the tip, and with other codes if it
@@ -256,9 +254,9 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     """Query an export, or the last blocks, with SQL (DuckDB).
 
     Tables: blocks, full_blocks, records, ownership, transitions; an export also has others that it was written with,
-    such as transactions and calls. .tables lists them at the prompt. The query 'describe blocks' lists the
-    columns of a table and their types. Without DEST the tables that the query names are fetched into memory,
-    for the range; --url DEST without a range is the whole export. Without QUERY a terminal gets a prompt.
+    such as transactions and calls. The query 'describe blocks' lists the columns of a table and their types. Without
+    DEST the tables that the query names are fetched into memory, for the range; --url DEST without a range is the
+    whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW statements, for duckdb -init.
     """
 
     words: list[str] | None = argument(

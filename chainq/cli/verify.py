@@ -91,7 +91,7 @@ def run(given: VerifyCommand) -> None:
     hashes = block_hashes(given)
     settings = output.settings(FINDINGS, given, appended=kept)
     reporter, options = _reporter(given), connect.service_options(given)
-    settings.warn_odd(reporter.warn, receipt=None)
+    settings.warn_odd(reporter.warn)
     with ExitStack() as opened:
         opened.enter_context(hashes or nullcontext())
         service = opened.enter_context(connect.open_service(options, reporter))

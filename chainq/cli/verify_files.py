@@ -19,7 +19,7 @@ from chainq.errors import Phrase, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
-from chainq.sinks.open import open_sink, receipt_path
+from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.text.spelling import spelled
@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 NAMED = 10  # columns that a file lacks, in the verdict
-_FILTERED = Phrase(
-    "if {where}, {program}, {function} or {limit} left these rows out, nothing is lost: write a file of some rows"
-    " with {output} FILE {receipt}, and verify compares it with its receipt",
-    receipt=True,
-)
+_FILTERED = Phrase("if {where}, {program}, {function} or {limit} left these rows out, nothing is lost")
 _AGAIN = "write the file again with -o FILE"
 _ALIKE = f"as far as compared, the rows equal the service's; only their order or the bytes of the file differ: {_AGAIN}"
 _UNBOUNDED = Phrase("lost first or last heights show only with {start} and {end}")
@@ -50,7 +46,7 @@ def run(given: VerifyCommand) -> None:
     """Verify a data set that `chainq export` wrote, or a file of `-o`. Raises as `verify.run` does."""
     settings = output.settings(FINDINGS, given)
     reporter = connect.reporter(given)
-    settings.warn_odd(reporter.warn, receipt=None)
+    settings.warn_odd(reporter.warn)
     hashes = verify.block_hashes(given)
     options = connect.service_options(given)
     single = os.path.isfile(given.range or "")  # noqa: PTH113  # a Path raises for a name that is too long
@@ -118,11 +114,11 @@ def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
 
 
 def _to_compare(given: VerifyCommand, options: "ServiceOptions") -> bool:
-    """Return whether a file is compared with all rows of the service, and not with its receipt or with some rows.
+    """Return whether a file is compared with all rows of the service, and not with some of them.
 
     Raises UsageError if there is nothing to compare it with.
     """
-    if given.sample is not None or os.path.exists(receipt_path(Path(given.range or ""))):  # noqa: PTH110  # as below
+    if given.sample is not None:
         return False
     if not completed(options).url:
         with_service = Phrase("compare it with a service or an export: {url}", url="URL")

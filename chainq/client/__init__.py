@@ -20,8 +20,7 @@ that the service sent: integers as int (of up to 4,300 digits), numbers with a f
 digit is lost; strings stay strings, unless the client is `typed`. Rows can be read once, as they are not kept. All at
 once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 
-`AsyncClient` has the same methods for asyncio (`async for row in client.records(0, 500)`). `row_types` has a TypedDict
-for the rows of each method. `chainq.client.spark` makes tables for Spark 4 (docs/export.md, "Spark").
+`row_types` has a TypedDict for the rows of each method.
 
 Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
 proved. A name that may be mistyped is not an error: if no row passes a filter, but values of the rows were similar, and
@@ -33,14 +32,13 @@ the process, no other output, no signal handlers.
 
 from typing import TYPE_CHECKING
 
-from chainq.client.asynchronous import AsyncClient, AsyncRows
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Row, Rows
 
 if TYPE_CHECKING:
     from chainq.client import row_types as row_types
 
-__all__ = ["AsyncClient", "AsyncRows", "Client", "ProvedRows", "Row", "Rows"]
+__all__ = ["Client", "ProvedRows", "Row", "Rows"]
 
 if not TYPE_CHECKING:  # which would find any name then
 

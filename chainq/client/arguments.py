@@ -59,23 +59,9 @@ class CallOptions(WhereOptions, total=False):
     function: Texts | None
 
 
-class ClientOptions(TypedDict, total=False):
-    """What `AsyncClient` takes beside the URL: the keywords of `Client`."""
-
-    profile: str | None
-    dialect: str | None
-    timeout: float | None
-    retries: int
-    rate: float | None
-    headers: Mapping[str, str] | None
-    cert: str | None
-    lake: Location | None
-    fill: bool
-    concurrency: int
-    max_memory: int
-    strict: bool
-    typed: bool
-    progress: bool
+CLIENT_OPTIONS = ["profile", "dialect", "timeout", "retries", "rate", "headers", "cert", "lake", "concurrency"]
+CLIENT_OPTIONS += ["max_memory", "strict", "typed", "progress"]
+"""The keywords of `Client` beside the URL."""
 
 
 def range_query(

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from chainq.client.html_table import table
 from chainq.client.progress import Progress
 from chainq.client.row_types import Time
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
-from chainq.text.sanitize import printable
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book, Total
 from chainq.wallet.keys import ViewKey
@@ -40,12 +38,6 @@ class Balance(NamedTuple):
     block_hash: str
     timestamp: Time | None
     totals: list[TokenBalance]
-
-    def _repr_html_(self) -> str:
-        """Return the totals as an HTML table, for notebooks."""
-        rows = [["" if value is None else printable(f"{value}") for value in one] for one in self.totals]
-        as_of = f"as of block {self.height}, {printable(self.block_hash)}"
-        return table(TokenBalance._fields, rows, as_of, "" if rows else "no records")
 
 
 def find_balance(

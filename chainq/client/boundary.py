@@ -7,16 +7,14 @@ from typing import Any
 from chainq.errors import ChainqError, Phrase, UsageError, in_python
 from chainq.transport.base import Stopped
 
-CLOSED = "the client is closed"
-
 
 @contextmanager
 def boundary() -> Iterator[None]:
-    """Let errors through in the words of Python; the end of a call that is cancelled is a UsageError."""
+    """Let errors through in the words of Python; a call on a closed client is a UsageError."""
     try:
         yield
-    except Stopped as stopped:
-        raise UsageError(str(stopped) or CLOSED) from None
+    except Stopped:
+        raise UsageError("the client is closed") from None
     except ChainqError as error:
         error.message, error.hint = map(in_words, (error.message, error.hint))
         raise

@@ -29,7 +29,6 @@ from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
-    from chainq.client.fill import Fill
     from chainq.client.row_types import TransactionsRow
 
 P = ParamSpec("P")
@@ -41,7 +40,7 @@ def _known_options(init: Callable[P, None]) -> Callable[P, None]:
 
     @wraps(init)
     def called(*args: P.args, **options: P.kwargs) -> None:
-        arguments.check_names("Client", options, ("url", *arguments.ClientOptions.__annotations__))
+        arguments.check_names("Client", options, ("url", *arguments.CLIENT_OPTIONS))
         init(*args, **options)
 
     return called
@@ -63,7 +62,6 @@ class Opened(Closing):
         headers: Mapping[str, str] | None = None,
         cert: str | None = None,
         lake: Location | None = None,
-        fill: bool = False,
         concurrency: int = CONCURRENCY,
         max_memory: int = MAX_MEMORY,
         strict: bool = False,
@@ -91,9 +89,6 @@ class Opened(Closing):
             complete = completed(given)
             if not complete.url:
                 raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
-            self._fill = _filling(complete._replace(headers=given.headers)) if arguments.flag("fill", fill) else None
-            if self._fill:
-                complete = complete._replace(lake=self._fill.begun)
         self._unowned: set[str] = set()  # addresses that were said to own nothing
         self._typed = arguments.flag("typed", typed)
         self._progress = Progress(drawn=arguments.flag("progress", progress))
@@ -163,8 +158,6 @@ class Opened(Closing):
     def _found(self, query: Query) -> tuple[Iterator[Batch], HeightRange]:
         """Return the batches of a range, and its heights."""
         with boundary():
-            if self._fill:
-                self._fill.run(self._service, query)
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         rows = self._service.fetch_range(query, heights)
         found = short(rows, self._service, query, heights, to_tip=query.reverse)
@@ -194,9 +187,3 @@ def range_of(query: Query) -> str:
     given = {"reverse": query.reverse or None, "limit": query.limit, **filters}
     others += [f"{name}={value!r}" for name, value in given.items() if value is not None]
     return " ".join(filter(None, (*map(str, query.arguments.values()), heights, *others)))
-
-
-def _filling(options: ServiceOptions) -> "Fill":
-    from chainq.client.fill import Fill
-
-    return Fill(options)

@@ -23,12 +23,10 @@ from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import check_wanted
 
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
-_SHOWN = 10  # rows, in a notebook
 _READ_AGAIN = "call the method again, or keep the rows in a list; for parts, read one iterator"
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -70,25 +68,6 @@ class Rows(Iterator[R], Generic[R]):
     def __repr__(self) -> str:
         return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
 
-    def _repr_html_(self) -> str:
-        """Return the first ten rows that are left as an HTML table, for notebooks, which requests them.
-
-        They can still be read. An error is shown below the rows before it, and raised by whoever reads that far.
-        """
-        from chainq.client.html_table import html_table
-
-        first: list[Raw] = []
-        error = None
-        try:
-            for raw in islice(self._unread(), _SHOWN + 1):
-                first.append(raw)  # noqa: PERF402  # what came before an error is kept
-        except ChainqError as failure:
-            error, self._raws = failure, chain(_raising(failure))
-        self._parts = ([raw] for raw in chain(first, self._raws))
-        self._raws = chain.from_iterable(self._parts)
-        below = f"the first {_SHOWN} rows; there are more" if len(first) > _SHOWN else ""
-        return html_table(self._method, first[:_SHOWN], repr(self), below if error is None else str(error))
-
     def __iter__(self) -> Iterator[R]:
         """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
         self._unread()
@@ -128,20 +107,6 @@ class Rows(Iterator[R], Generic[R]):
         def __getattr__(self, name):
             hint = "" if name.startswith("_") else "; list(islice(rows, 5)) is the first rows, to_pandas() a table"
             raise AttributeError(f"Rows have no {name!r}{hint}", name=name, obj=self)
-
-    def _part(self) -> list[Raw] | None:
-        """Return the rows that one response or more made complete, for `decode`; None at the end."""
-        part = next(self._parts, None)
-        if part is None:
-            self._check()
-        return part
-
-    def _put_back(self, part: list[Raw]) -> None:
-        """Have rows that `_part` returned read once more, before those that are left."""
-        if part:
-            rest = self._parts
-            self._parts = (rows for rows in chain([part], rest))
-            self._raws = chain.from_iterable(self._parts)
 
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
@@ -242,22 +207,14 @@ def _imported(package: str, extra: str) -> Any:
         return import_module(package)
 
 
-def _raising(error: ChainqError) -> Iterator[Raw]:
-    """Yield nothing. Raises the error."""
-    raise error
-    yield
-
-
 def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:
     """Yield batches, and add the text of an error to `failures`.
 
-    Raises UsageError once the client is closed or the call is cancelled, and ChainqError.
+    Raises UsageError once the client is closed, and ChainqError.
     """
     try:
         with boundary():
-            for batch in batches:
-                check_wanted()
-                yield batch
+            yield from batches
     except (Exception, KeyboardInterrupt) as error:
         failures.append(str(error) or type(error).__name__)
         raise

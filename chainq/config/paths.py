@@ -17,11 +17,6 @@ def dialects_file() -> Path | None:
     return folder / "dialects.json" if folder else None
 
 
-def state_folder() -> Path | None:
-    """Return the folder for data kept between runs that is not a setting, such as a history; None without one."""
-    return _folder("XDG_STATE_HOME", "~/.local/state")
-
-
 def _folder(variable: str, default: str) -> Path | None:
     """Return a folder by the XDG Base Directory Specification, which ignores relative paths in variables."""
     folder = os.environ.get(variable, "")

@@ -83,13 +83,9 @@ class Service(Closing):
         self.lacking: set[str] = set()  # commands whose table a served data set lacks, as far as its errors said
         self._lake: Lake | None = None
         if options.lake:
-            self.use_lake(options.lake)
+            from chainq.fetching import lake
 
-    def use_lake(self, destination: str) -> None:
-        """Read stored rows from a data set, in its present state, from now on. Raises UsageError if there is none."""
-        from chainq.fetching.lake import Lake
-
-        self._lake = Lake(destination, self.blocks.own_hash, self.options)
+            self._lake = lake.Lake(options.lake, self.blocks.own_hash, options)
 
     def _summary(self, height: int) -> Raw:
         """Return the summary of a block. Raises ChainqError."""

@@ -11,6 +11,7 @@ from itertools import chain, groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
+from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import (
     ChainqError,
@@ -28,14 +29,12 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.grid import PartitionSpec, partitions
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
-from chainq.lake import plan
-from chainq.lake.drift import changes, in_extra
+from chainq.lake import delta, plan
 from chainq.lake.engine import Engine
 from chainq.lake.extras import check_installed
 from chainq.lake.job import Done, Job, Task
 from chainq.lake.plan import Todo
 from chainq.lake.reads import read_method, reads_of, tasks_of
-from chainq.lake.registered import ICEBERG, load_kind, open_table, registered
 from chainq.lake.table import SCHEMAS
 from chainq.planning.chunking import refuse_whole
 from chainq.stored import data_set, index, last_run
@@ -44,7 +43,6 @@ from chainq.stored.inventory import Inventory, Key, gaps
 from chainq.stored.manifest import Keeper, Seen, look
 from chainq.stored.open import is_same_service
 from chainq.stored.receipt import Entry, parse_entry
-from chainq.stored.restore import restored
 from chainq.stored.store import Store
 from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
@@ -56,9 +54,9 @@ class ExportQuery(NamedTuple):
     """The arguments of an export. `commands`: of `reads.EXPORTED`; `full_blocks`: whether `chain` includes the full
     blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
-    `register`: create tables of these kinds (`registered.py`); Delta tables that exist are always kept up to date.
-    `repair`: rewrite complete partitions too. `places`: only the partitions with these commands and heights. `hashes`:
-    recompute block hashes. `apart`: the range may lie apart from what is there, without a warning.
+    `delta`: create Delta tables; existing ones are always kept up to date. `repair`: rewrite complete partitions too.
+    `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes. `apart`: the range
+    may lie apart from what is there, without a warning.
     """
 
     commands: tuple[str, ...]
@@ -66,11 +64,10 @@ class ExportQuery(NamedTuple):
     partition: int | None = None
     lag: int = 0
     full_blocks: bool = True
-    register: frozenset[str] = frozenset()
+    delta: bool = False
     repair: bool = False
     places: frozenset[tuple[str, HeightRange]] | None = None
     hashes: bool = False
-    apart: bool = False
 
     @property
     def unbounded(self) -> bool:
@@ -89,7 +86,7 @@ class Target(NamedTuple):
 class ExportPlan(NamedTuple):
     """The work of an export. `found`: the data set, None for a new one. `todo`: the partitions to write; `tasks`: the
     same, grouped by read. `kept`: partitions that are already complete. `seen`: the previous contents. `registered`:
-    kinds and commands of tables (`registered.py`), including tables of other exports."""
+    commands that have a Delta table, including those of other exports."""
 
     target: Target
     found: DataSet | None
@@ -98,7 +95,7 @@ class ExportPlan(NamedTuple):
     tasks: list[Task]
     kept: int
     seen: Seen
-    registered: frozenset[tuple[str, str]]
+    registered: frozenset[str]
 
     @property
     def heights(self) -> HeightRange:
@@ -107,14 +104,14 @@ class ExportPlan(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """The result of an export. `committed`: partitions that were added to tables, by kind."""
+    """The result of an export. `committed`: partitions that were added to Delta tables."""
 
     written: int = 0
     kept: int = 0
     rows: int = 0
     size: int = 0
     calls: int = 0
-    committed: Mapping[str, int] = {}
+    committed: int = 0
 
 
 class Export:
@@ -134,9 +131,9 @@ class Export:
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        check_installed(query.register)
-        for kind in query.register:
-            load_kind(kind)
+        check_installed(["delta"] if query.delta else [])
+        if query.delta:
+            delta.load()
         data_set.check_place(store)
         self._wanted = Wanted(None, query.partition, {table: SCHEMAS[table] for table in self._tables})
         self._new: Target | None = None
@@ -151,9 +148,7 @@ class Export:
             data_set.check(self._store, found, self._wanted)
         seen = look(self._store, listed=listed or self._query.repair)
         inventory = seen.inventory
-        if found is None and (found := self._described(inventory)) is not None:
-            lost = f"{self._store.label} lost {data_set.NAME}, which is written again from its receipts"
-            self._warn(f"{lost}: partitions of {counted(found.partition, 'height')}")
+        found = found or self._described(inventory)
         target = self._target(found, inventory)
         if target is None:
             return None
@@ -163,10 +158,8 @@ class Export:
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        before = seen.manifest.registered if seen.manifest and not seen.listed else registered(inventory.others)
-        # What lies in the data set decides on no package that runs: its Iceberg metadata may be of anybody.
-        before = frozenset(one for one in before if one[0] != ICEBERG)
-        tables = before | {(kind, table) for kind in self._query.register for table in self._tables}
+        before = seen.manifest.registered if seen.manifest and not seen.listed else delta.commands_in(inventory.others)
+        tables = before | {*self._tables} if self._query.delta else before
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
@@ -181,11 +174,15 @@ class Export:
         return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), seen, tables)
 
     def _described(self, inventory: Inventory) -> DataSet | None:
-        """Return the data set that a listing shows, also if it lost `chainq.json`; None for a new one."""
+        """Return the data set; None for a new one. Raises UsageError if it lost `chainq.json`, as a new one could name
+        another partition size, or another chain."""
         # Read after the listing: who wrote a partition wrote it before.
-        found = data_set.read(self._store) or restored(self._store, inventory, self._wanted, SCHEMAS)
+        found = data_set.read(self._store)
         if found is not None:
             data_set.check(self._store, found, self._wanted)
+        elif there := sum(table in TABLES for table, _ in (*inventory.valid, *inventory.damaged)):
+            lost = f"{self._store.label} has {counted(there, 'partition')}, but no {data_set.NAME}"
+            raise UsageError(lost, data_set.RESTORE)
         return found
 
     @property
@@ -239,7 +236,7 @@ class Export:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
         apart: dict[str, HeightRange] = {}
         entries = inventory.tables(self._store.label)
-        for table in () if self._query.apart else self._tables:
+        for table in self._tables:
             own = [spec for spec in specs if spec.command == table]
             every = own + [entry.spec for entry in entries.get(table, ())]
             spanned = HeightRange(min(spec.start for spec in every), max(spec.end for spec in every))
@@ -281,20 +278,19 @@ class Export:
                 return None
             todo += made.todo
             tables = {
-                (kind, command): open_table(kind, self._store, command)
-                for kind, command in sorted(made.registered)
-                if command in self._tables
+                command: delta.DeltaTable(self._store, command)
+                for command in self._tables
+                if command in made.registered
             }
             self._begin(made)
             begin(made)
             dialect = self._dialect() or self._service.dialect.name
-            known = in_extra(self._store, made.seen.inventory.valid.values(), [one.spec for one in made.todo])
             tip = self._service.blocks.tip()
-            job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes, known)
+            job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
             totals: Counter[str] = Counter(kept=made.kept)
             hashes: dict[Key, str] = {}  # of the same files
             stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
-            for (_, command), table in tables.items():
+            for command, table in tables.items():
                 table.withdraw(one.spec for one in todo if one.spec.command == command)
             for done in engine.run(job, made.tasks, check) if made.tasks else ():
                 written = [entry for name in done.receipts if (entry := parse_entry(name))]
@@ -315,21 +311,14 @@ class Export:
                 for one in inside
                 if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
-            added: Counter[str] = Counter()
-            for (kind, command), table in tables.items():
-                added[kind] += table.add(one for one in full if one.spec.command == command)
+            added = sum(
+                table.add(one for one in full if one.spec.command == command) for command, table in tables.items()
+            )
             if entries:
-                self._read_back(inside, list(entries.values()))
-            return Totals(**totals, committed=+added)
-
-    def _read_back(self, entries: Sequence[Entry], written: Sequence[Entry]) -> None:
-        """Update the indexes, and warn about fields that are new or that the service no longer sends."""
-        for command in self._tables:
-            own = [one for one in entries if one.spec.command == command]
-            for warning in changes(self._store, own, written):
-                self._warn(warning)
-            if command in index.INDEXED:
-                index.keep(self._store, command, own)
+                for command in self._tables:
+                    if command in index.INDEXED:
+                        index.keep(self._store, command, [one for one in inside if one.spec.command == command])
+            return Totals(**totals, committed=added)
 
     @contextmanager
     def _manifest(

@@ -4,14 +4,12 @@ from collections.abc import Collection
 from importlib.util import find_spec
 
 from chainq.errors import missing_package
-from chainq.lake.registered import DELTA, ICEBERG
 
 _MODULES = {
     "parquet": {"pyarrow": "pyarrow"},
     "export": {"obstore": "obstore"},
     "dask": {"distributed": "distributed"},
-    DELTA: {"deltalake": "deltalake"},
-    ICEBERG: {"pyiceberg": "pyiceberg"},
+    "delta": {"deltalake": "deltalake"},
     "hashes": {"aleo": "aleo-sdk"},
 }
 """By extra of chainq, the modules that it adds to those of `parquet`, with the names of their packages."""

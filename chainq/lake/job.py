@@ -17,18 +17,20 @@ from chainq.stored.store import Store
 from chainq.transport.base import Report, ServiceOptions
 
 
-class Access(msgspec.Struct, frozen=True):
-    """The workers' access to the service of one run. `tip`: the coordinator's tip.
+class Job(msgspec.Struct, frozen=True):
+    """One export, the same for all its partitions. `tip`: the coordinator's.
 
     `service`: the coordinator's, without the headers and names of its profile. Each worker reads these itself, so that
-    no secret is sent. Rate, concurrency and memory are totals for all workers until the access is `shared`.
-    """
+    no secret is sent. Rate, concurrency and memory are totals for all workers until the job is `shared`. `hashes`:
+    whether block hashes are recomputed."""
 
     service: ServiceOptions
     tip: Tip
+    destination: str
+    hashes: bool = False
 
     def shared(self, workers: int) -> Self:
-        """Return one worker's access: its share of the concurrent requests, the rate and the memory."""
+        """Return one worker's job: its share of the concurrent requests, the rate and the memory."""
         service = self.service
         share = service._replace(
             rate=None if service.rate is None else service.rate / workers,
@@ -38,24 +40,12 @@ class Access(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, service=share)
 
     def open_service(
-        self,
-        report: Callable[[Report], None] = lambda _: None,
-        warn: Callable[[str], None] = lambda _: None,
-        trace: Callable[[str], None] = lambda _: None,
+        self, report: Callable[[Report], None], warn: Callable[[str], None], trace: Callable[[str], None]
     ) -> Service:
         """Return the service, which uses the coordinator's tip. Raises UsageError."""
         service = Service(completed(self.service), report=report, warn=warn, trace=trace)
         service.blocks.know_tip(self.tip)
         return service
-
-
-class Job(Access, frozen=True):
-    """One export, the same for all its partitions. `hashes`: whether block hashes are recomputed. `extra`: by table,
-    paths of what older partitions keep in the column `extra`, of which nothing more is said."""
-
-    destination: str
-    hashes: bool = False
-    extra: Mapping[str, Sequence[str]] = {}
 
     def open_store(self) -> Store:
         """Return the store of the data set."""

@@ -91,7 +91,7 @@ class Worker(Closing):
             for left in reversed(range(ATTEMPTS)):
                 self._service.believed.clear()
                 self._service.unhashed.clear()
-                files = Files(spec.command, uploads, self._warn, self._job.extra)
+                files = Files(spec.command, uploads, self._warn)
                 try:
                     hashes, known = self._fetch(task, files)
                     break

@@ -8,14 +8,12 @@ Blocks are linked by hash, and a receipt contains the hash before its partition.
 therefore of one chain: if the last one of such a stretch is still on the chain, so are all the others.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError
 from chainq.heights.grid import PartitionSpec
-from chainq.heights.range import HeightRange
 from chainq.stored.inventory import Inventory
 from chainq.stored.receipt import Entry, digest, is_settled, parse_entry
 
@@ -68,19 +66,6 @@ def make_plan(
 def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[Todo]:
     """Return partitions to write whether or not they are complete."""
     return [_todo(spec, "repair", inventory) for spec in specs]
-
-
-def to_fill(missing: Sequence[HeightRange], tip: int, size: int) -> HeightRange:
-    """Return the heights to export that contain the missing ones, starting at a partition of `size` heights.
-
-    They end where rows may still appear, but before an existing partition below the tip that is not yet complete.
-    """
-    start = missing[0].start - missing[0].start % size
-    settled = max(start, tip + 1 - SETTLE)
-    end, full = min(-(-missing[-1].end // size) * size, settled), settled - settled % size
-    if end > full and not any(full in part for part in missing):
-        end = max(start, full)
-    return HeightRange(start, end)
 
 
 def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:

@@ -88,17 +88,10 @@ class Files:
     `read`: the number of rows that were read; `first`, `last`: these rows. `proofs`: how often they were proved in
     which way. `rows`: how many were written.
 
-    `uploads`: by table, emptied here. `warn` is called with warnings for readers of the files, except about the paths
-    in `extra`.
+    `uploads`: by table, emptied here. `warn` is called with warnings for readers of the files.
     """
 
-    def __init__(
-        self,
-        read: str,
-        uploads: Mapping[str, Upload],
-        warn: Callable[[str], None],
-        extra: Mapping[str, Sequence[str]],
-    ) -> None:
+    def __init__(self, read: str, uploads: Mapping[str, Upload], warn: Callable[[str], None]) -> None:
         self.tables: dict[str, PartitionFile] = {}
         self.read = self.rows = 0
         self.first: Raw | None = None
@@ -108,9 +101,7 @@ class Files:
         for table, upload in uploads.items():
             upload.file.seek(0)
             upload.file.truncate()
-            self.tables[table] = PartitionFile(
-                upload.file, TABLES[table], warn, extra.get(table, ()), label=upload.label
-            )
+            self.tables[table] = PartitionFile(upload.file, TABLES[table], warn, label=upload.label)
         self._others = [table for table in self.tables if table != self._own]
 
     def write(self, batch: Batch) -> None:

@@ -89,10 +89,6 @@ class Files:
         self.unwritten: Sequence[HeightRange] = ()
         self.beyond: Sequence[HeightRange] = ()
         self._partial, self._partition = partial, partition
-        self.begin()
-
-    def begin(self) -> None:
-        """Forget the scans of earlier queries."""
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
         self.needs_beyond = False

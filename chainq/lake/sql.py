@@ -32,8 +32,10 @@ from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.rows.transaction import NAMES_PROGRAM
 from chainq.stored import data_set, last_run
-from chainq.stored.inventory import export_command, gaps, listed, shorter, span
+from chainq.stored.data_set import DataSet
+from chainq.stored.inventory import Inventory, export_command, gaps, listed, shorter, span
 from chainq.stored.manifest import look
+from chainq.stored.receipt import Entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
 
@@ -72,9 +74,7 @@ class Database(Closing):
         self._uneven = ""  # tables of the last query that end at different heights
         self._pool: Pool[None] = Pool(1)
         self._abandoned = False  # True if a query did not end when it was interrupted: closing would wait for it
-        self._closed = False  # True once only queries over its own tables are possible
         self._label = ""  # of the data set
-        self._listed: object = None  # its partitions
 
     def close(self) -> None:
         """Stop the running query, and drop all tables."""
@@ -85,34 +85,21 @@ class Database(Closing):
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
         """Add a view of each command's partitions that have a receipt.
 
-        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Called
-        again, it takes over what an export has written since. Raises UsageError.
+        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Raises
+        UsageError.
         """
-        description = data_set.read(store)
-        if description is None:
-            raise data_set.missing(store, "chainq export writes one")
-        inventory = look(store, listed=partial).inventory
-        if self._listed == (seen := (inventory.valid, inventory.damaged, description.schemas)):
-            return
-        self._listed, self._spans, self._files = seen, {}, []
-        entries = inventory.tables(store.label)
+        description, inventory = _opened(store, listed=partial)
         every = list(inventory.partitions(description.partition))
-        self._label = store.label
-        last, running = last_run.read(store), store.is_locked()
-        for command, some in entries.items():
-            specs = [spec for spec in every if spec.command == command]
-            heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
+        self._label, last = store.label, last_run.read(store)
+        for command, some, heights, lacked in _tables(store, description, inventory):
             self._spans[command] = heights
-            edges = (*heights.edges, *(last.due(command, running=running) or ()))
-            lacked = gaps((entry.spec for entry in some), HeightRange(min(edges), max(edges)))
             without = [gap for gap in lacked if gap.overlaps(heights)]
             files = Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
             files.unwritten = [gap for gap in lacked if gap not in without]
             self._files.append(files)
-            shown = f"* exclude ({PARTITION_COLUMN}){_derived(command)}, {PARTITION_COLUMN}"
-            self._add_view(command, self._files[-1].table(), shown)
-        self._held = tuple(command for command in TABLES if command in entries)
-        begun = {*description.schemas, *(spec.command for spec in every)} - entries.keys()
+            self._add_view(command, files.table(), _columns(command))
+        self._held = tuple(command for command in TABLES if command in self._spans)
+        begun = {*description.schemas, *(spec.command for spec in every)} - self._spans.keys()
         first = HeightRange(*last.begun) if begun and last.begun else None
         wanted = first or span(every)
         self._begun = [table for table in TABLES if table in begun]
@@ -204,17 +191,6 @@ class Database(Closing):
         """Add a view of some columns of an Arrow table or data set."""
         self._interruptible(lambda: self._connection.from_arrow(table).project(columns).create_view(view_name(command)))
 
-    def schema(self) -> dict[str, list[tuple[str, str]]]:
-        """Return the columns of each table, as (name, type in DuckDB)."""
-        return self._interruptible(self._schema)
-
-    def _schema(self) -> dict[str, list[tuple[str, str]]]:
-        with self._empty() as empty:
-            tables = {name: empty.table(name) for name in map(view_name, self._commands)}
-            return {
-                name: list(zip(table.columns, map(str, table.types), strict=True)) for name, table in tables.items()
-            }
-
     @property
     def _commands(self) -> tuple[str, ...]:
         return COMMANDS if self._held is None else self._held
@@ -240,12 +216,9 @@ class Database(Closing):
         self._add_view(command, table, f"*{_derived(command)}")
 
     def run(self, query: str) -> Result:
-        """Run one SELECT. Raises UsageError for anything else, and if it fails. May be called again."""
-        for setting in () if self._closed else _CLOSED:
+        """Run one SELECT. Raises UsageError for anything else, and if it fails. Called once."""
+        for setting in _CLOSED:
             self._connection.execute(setting)
-        self._closed = True
-        for files in self._files:
-            files.begin()
         try:
             described = self._interruptible(lambda: self._execute(query))
         except self._duckdb.Error as error:
@@ -265,10 +238,6 @@ class Database(Closing):
         chosen = exact.selection([kind for _, kind in described])
         self._connection.execute(f"from ({query[: self._end(query)]}\n) select {chosen}" if chosen else query)
         return described or [(name, str(kind)) for name, kind, *_ in self._connection.description]
-
-    def ends(self, text: str) -> bool:
-        """Return whether a text ends with a semicolon that ends a query, with nothing after it but a comment."""
-        return self._end(text) is not None
 
     def _end(self, query: str) -> int | None:
         """Return the position of the first semicolon that ends a query; None if there is none."""
@@ -339,11 +308,7 @@ class Database(Closing):
                 for files in self._files
                 if files.command in named and files.gaps and files.needed != []
             }
-            every = [gap for some in lacking.values() for gap in some]
-            heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
-            writes = export_command(lacking, heights, self._label)
-            hint = Phrase("{} writes them; {partial}, or a filter on height, leaves them out", writes, partial=True)
-            return IncompleteError(_lacking(lacking), hint)
+            return _incomplete(lacking, self._label, "{partial}, or a filter on height, leaves them out")
         return failure or invalid(error, query)
 
     def lacking(self) -> list[str]:
@@ -382,9 +347,70 @@ class Database(Closing):
             ]
 
 
+def statements(store: Store, *, partial: bool) -> tuple[str, str]:
+    """Return the views of a data set as statements for DuckDB itself, each of all files that have a receipt, and a
+    warning of heights that they lack.
+
+    Raises UsageError without a data set, and IncompleteError for heights that are lacking, unless `partial`: DuckDB
+    would leave them out and say nothing.
+    """
+    description, inventory = _opened(store, listed=True)
+    made, lacking = ["SET TimeZone = 'UTC';"], {}
+    for command, entries, heights, lacked in _tables(store, description, inventory):
+        if lacked:
+            lacking[command] = lacked
+        files = ", ".join(_literal(store.address(entry.spec.name)) for entry in entries)
+        read = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'{PARTITION_COLUMN}': BIGINT}})"
+        made.append(f"-- {heights}\nCREATE VIEW {view_name(command)} AS SELECT {_columns(command)} FROM {read};")  # noqa: S608  # all of it is quoted
+    if lacking and not partial:
+        raise _incomplete(lacking, store.label, "{partial} leaves them out")
+    return "\n".join(made) + "\n", _lacking(lacking)
+
+
+def _literal(path: str) -> str:
+    """Return a path as a string of SQL that matches the file alone: DuckDB reads it as a pattern."""
+    quoted_path = re.sub(r"([*?\[])", r"[\1]", path).replace("'", "''")
+    return f"'{quoted_path}'"
+
+
+def _opened(store: Store, *, listed: bool) -> tuple[DataSet, Inventory]:
+    """Return what a data set has. Raises UsageError without one."""
+    description = data_set.read(store)
+    if description is None:
+        raise data_set.missing(store, "chainq export writes one")
+    return description, look(store, listed=listed).inventory
+
+
+def _tables(
+    store: Store, description: DataSet, inventory: Inventory
+) -> Iterator[tuple[str, list[Entry], HeightRange, list[HeightRange]]]:
+    """Yield each table with its partitions, its heights, and those that it lacks, also around them if an unfinished
+    export was to write them. Raises IncompleteError for partitions that overlap."""
+    every = list(inventory.partitions(description.partition))
+    last, running = last_run.read(store), store.is_locked()
+    for command, entries in inventory.tables(store.label).items():
+        specs = [spec for spec in every if spec.command == command]
+        heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
+        edges = (*heights.edges, *(last.due(command, running=running) or ()))
+        yield command, entries, heights, gaps((one.spec for one in entries), HeightRange(min(edges), max(edges)))
+
+
+def _incomplete(lacking: Mapping[str, Sequence[HeightRange]], label: str, otherwise: str) -> IncompleteError:
+    """Return the error of heights that tables lack; `otherwise`: what else than writing them helps, as a phrase."""
+    every = [gap for some in lacking.values() for gap in some]
+    heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
+    writes = export_command(lacking, heights, label)
+    return IncompleteError(_lacking(lacking), Phrase(f"{{}} writes them; {otherwise}", writes, partial=True))
+
+
 def _lacking(gaps: Mapping[str, Sequence[HeightRange]]) -> str:
     heights = (f"{view_name(command)} lacks {listed(some)}" for command, some in gaps.items())
     return f"{'; '.join(heights)}: the data set has no whole partition of them" if gaps else ""
+
+
+def _columns(command: str) -> str:
+    """Return the columns of the view of a table, as SQL."""
+    return f"* EXCLUDE ({PARTITION_COLUMN}){_derived(command)}, {PARTITION_COLUMN}"
 
 
 def _derived(command: str) -> str:

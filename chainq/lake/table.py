@@ -1,7 +1,7 @@
 """One partition as a Parquet file: its schema, its row groups, and the receipt in its metadata."""
 
 import hashlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -54,7 +54,7 @@ def load() -> None:
 class PartitionFile:
     """A Parquet file in progress; memory holds no more than about one row group.
 
-    `warn` is called with warnings for readers of the file, except about paths that are `known` or `unlisted`.
+    `warn` is called with warnings for readers of the file, except about paths that are `unlisted`.
     `label`: what the error calls a file that cannot be written.
     Raises UsageError without pyarrow; OutputError if the file cannot be written.
     """
@@ -64,7 +64,6 @@ class PartitionFile:
         file: BinaryIO,
         method: Method,
         warn: Callable[[str], None],
-        known: Collection[str] = (),
         *,
         label: str,
     ) -> None:
@@ -73,7 +72,7 @@ class PartitionFile:
 
         self._arrow, self._file, self._label = pyarrow, file, label
         self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
-        expected = {*known, *(column.path for column in method.unlisted)}
+        expected = {column.path for column in method.unlisted}
         self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
         height = self._rows.schema.get_field_index(method.height) if method.height else -1
         self._writer = parquet.ParquetWriter(

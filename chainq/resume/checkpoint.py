@@ -145,7 +145,7 @@ class Checkpoint(Closing):
             if version != VERSION:
                 raise UsageError(
                     f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
-                    Phrase("delete it and use {adopt} to resume after the rows of its output; or {}", over, adopt=True),
+                    over,
                 )
             content = msgspec.json.decode(text, type=Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -162,10 +162,7 @@ class Checkpoint(Closing):
         }
         others = [(key, then, now) for key, (then, now) in pairs.items() if then != now]
         if others:
-            hint: str | Phrase = ""
-            if others[0][0] == "url" and len(others) == 1:
-                adopts = Phrase("if it is the same chain, remove {} and resume with {adopt}", self._name, adopt=True)
-                hint = adopts if content.output else OTHER_URL
+            hint = OTHER_URL if others[0][0] == "url" and len(others) == 1 else ""
             raise other_query(self._name, *others[0], hint)
         self.content = content
 

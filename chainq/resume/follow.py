@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from chainq import tuning
-from chainq.catalog.methods import Method
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import (
     BrokenBodyError,
@@ -32,14 +31,12 @@ from chainq.errors import (
 )
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
-from chainq.formats.protocol import OutputSpec, Writer
+from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
-from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
-from chainq.resume.adopt import adopted
 from chainq.resume.checkpoint import Checkpoint, recorded
 from chainq.resume.history import History
 from chainq.resume.journal import Journal
@@ -47,7 +44,7 @@ from chainq.resume.reorg import SeenReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
 from chainq.resume.settling import UnsteadyError
-from chainq.sinks.append_file import FileChangedError, Recorded, owner_of
+from chainq.sinks.append_file import FileChangedError, Recorded
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted, duration
@@ -75,7 +72,7 @@ def run(
     Interrupted.
     """
     with ExitStack() as stack:
-        journal = open_journal(stack, settings, identity, query.method, warn)
+        journal = open_journal(stack, settings, identity)
         rounds = Rounds(service, query, settings, journal, warn, progress)
         before, polls = journal.history.last, _Polls(rounds, note)
         polls.run(begin)
@@ -87,13 +84,10 @@ def open_journal(
     stack: ExitStack,
     settings: ResumeSettings,
     identity: Mapping[str, object],
-    method: Method | None = None,
-    warn: Callable[[str], None] = lambda _: None,
 ) -> Journal:
     """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
 
-    `identity`: the values by which the checkpoint distinguishes queries. `method`: of the rows, None for rows that a
-    run cannot continue without a checkpoint. `warn` takes one line for the user. Raises ChainqError.
+    `identity`: the values by which the checkpoint distinguishes queries. Raises ChainqError.
     """
     file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
@@ -102,8 +96,6 @@ def open_journal(
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
             raise UsageError(Phrase("{output} and {checkpoint} are the same file {}", output), "use two files")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
-        if settings.adopt and method is not None and checkpoint.history.last is None and output:
-            _adopt(checkpoint, output, method, settings.adopt, identity, warn)
         last = checkpoint.history.last
         if last is not None and checkpoint.content.output == output:
             recorded = Recorded(last.length, checkpoint.content.output_end, checkpoint.content.writing)
@@ -116,80 +108,37 @@ def open_journal(
                 checkpoint.note()
         raise
     journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
-    adopts = method is not None and method.height is not None  # a run can resume after rows with heights
     if checkpoint is not None and sink.owner == str(checkpoint.path):
-        _check_earlier(journal, checkpoint, output, adopts=adopts)
+        _check_earlier(journal, checkpoint, output)
     elif checkpoint is not None and sink.owner:
         _check_other(Path(sink.owner), output)
     if journal.history.last is None and sink.appends and sink.length:
-        _refuse_unknown(output, checkpoint, adopts=adopts)
+        _refuse_unknown(output, checkpoint)
     return journal
 
 
-def _refuse_unknown(output: str, checkpoint: Checkpoint | None, *, adopts: bool) -> NoReturn:
-    """Raise UsageError for an output file with rows that no checkpoint records: a run could write them twice.
-
-    `adopts`: a run can resume after the rows, because they have heights.
-    """
+def _refuse_unknown(output: str, checkpoint: Checkpoint | None) -> NoReturn:
+    """Raise UsageError for an output file with rows that no checkpoint records: a run could write them twice."""
     if checkpoint is not None:
-        adopt = Phrase(", or {adopt}", adopt=True) if adopts else ""
         raise UsageError(
             f"{output} has rows of an earlier run, and there is no checkpoint {printable(str(checkpoint.path))}",
-            Phrase("name its checkpoint or another {output}{}", adopt, output="FILE"),
+            Phrase("name its checkpoint or another {output}", output="FILE"),
         )
-    after = Phrase("resume after them with {checkpoint} {adopt}, or ", checkpoint="FILE", adopt=True) if adopts else ""
     raise UsageError(
         Phrase(
             "{} has rows already, and without {checkpoint} nothing records how far they go", output, checkpoint=None
         ),
-        Phrase("{}remove the file, or use another {output}", after, output="FILE"),
+        Phrase("remove the file, or use another {output}", output="FILE"),
     )
 
 
-def _adopt(
-    checkpoint: Checkpoint,
-    output: str,
-    method: Method,
-    spec: OutputSpec,
-    identity: Mapping[str, object],
-    warn: Callable[[str], None],
-) -> None:
-    """Record the position after the rows of an output file, if it has any, and tell the user.
-
-    The position is durable before the file is truncated. Raises UsageError.
-    """
-    owner = owner_of(output)
-    if owner and owner != str(checkpoint.path):
-        _check_other(Path(owner), output)
-    start = identity.get("start")
-    found = adopted(
-        Path(output),
-        method,
-        str(identity.get("format")),
-        start if isinstance(start, int) else 0,
-        spec,
-        filtered=not identity.keys().isdisjoint(("where", "program", "function")),
-    )
-    if found is not None:
-        position, highest = found
-        checkpoint.history.add(position)
-        checkpoint.save(output=output)
-        same = Phrase("; the file does not show whether earlier rows have the same {where}") if method.filtered else ""
-        warn(f"{output}: the rows of {HeightRange(position.next, highest + 1)} are removed and fetched again" + same)
-
-
-def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str, *, adopts: bool) -> None:
-    """Raise UsageError if the checkpoint has moved to another output since: the file would have a gap.
-
-    `adopts`: as in `_refuse_unknown`.
-    """
+def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
+    """Raise UsageError if the checkpoint has moved to another output since: the file would have a gap."""
     last = checkpoint.history.last
     if last is None or not journal.sink.length or journal.continues_output:
         return
     name, later = printable(str(checkpoint.path)), checkpoint.content.output
     remedy = Phrase("use {output}" if later else "omit {output}", output=later or None)
-    if adopts and not later:
-        remedy = Phrase("to add them to the file, remove the checkpoint and resume with {adopt}", adopt=True)
     raise UsageError(
         f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
         remedy + f"; a new file gets the rows from height {last.next} on",

@@ -1,12 +1,9 @@
 """How a run resumes an earlier one and when it ends: the values of `--checkpoint`, `--follow` and their options."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chainq.defaults import INTERVAL
-
-if TYPE_CHECKING:
-    from chainq.formats.protocol import OutputSpec
 
 
 class ResumeSettings(NamedTuple):
@@ -14,9 +11,8 @@ class ResumeSettings(NamedTuple):
 
     `checkpoint`: the file that records the position. `lag`: blocks below the tip to leave out. `rewind`: blocks to go
     back first. `max_age`: maximum tip age in seconds. `follow`: poll until interrupted, every `interval` seconds.
-    `output`: the file that rows are appended to, None for standard output. `adopt`: what the rows are of which
-    it has some already, to go on after these if there is no checkpoint; None not to.
-    `header`: the output begins with a header that an option leaves out.
+    `output`: the file that rows are appended to, None for standard output. `header`: the output begins with a header
+    that an option leaves out.
     """
 
     checkpoint: Path | None = None
@@ -26,5 +22,4 @@ class ResumeSettings(NamedTuple):
     follow: bool = False
     interval: float = INTERVAL
     output: Path | None = None
-    adopt: "OutputSpec | None" = None
     header: bool = False

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from chainq.sinks.append_file import Recorded
-    from chainq.sinks.receipt import FileReceipt
 
 MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 
@@ -25,14 +24,13 @@ def open_sink(
     pager: "Callable[[str], None] | None" = None,
     append: bool = False,
     recorded: "Recorded | None" = None,
-    receipt: "Callable[[int, str], FileReceipt] | None" = None,
 ) -> Sink:
     """Return the sink for `-o PATH`; for standard output if `path` is None.
 
     `pager`: the user's pager shows it if standard output is a terminal; takes a warning if there is no such program.
     `append`: append to rows of earlier runs, if `path` is a regular file or does not exist; `recorded`: what a
-    checkpoint recorded of it. `receipt`: makes the receipt of a regular file (`ReceiptFileSink`). Raises OutputError if
-    it cannot be opened, BusyError if another run is appending to it, IncompleteError if it is not as recorded.
+    checkpoint recorded of it. Raises OutputError if it cannot be opened, BusyError if another run is appending to it,
+    IncompleteError if it is not as recorded.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
@@ -61,27 +59,9 @@ def open_sink(
         from chainq.sinks.append_file import AppendFileSink
 
         return AppendFileSink(path, recorded)
-    return _whole_file(path, receipt)
-
-
-def _whole_file(path: Path, receipt: "Callable[[int, str], FileReceipt] | None") -> Sink:
-    if receipt is not None:
-        from chainq.sinks.receipt import ReceiptFileSink
-
-        return ReceiptFileSink(path, receipt)
     from chainq.sinks.atomic_file import AtomicFileSink
 
     return AtomicFileSink(path)
-
-
-def has_receipt(file: Path) -> bool:
-    """Return whether a file has a receipt beside it."""
-    return os.path.exists(receipt_path(file))  # noqa: PTH110  # a Path raises for a name that is too long
-
-
-def receipt_path(file: Path) -> Path:
-    """Return the path of a file's receipt, whether it exists or not."""
-    return file.with_name(f"{file.name}.receipt.json")
 
 
 def descriptor_of(path: Path) -> int | None:

@@ -18,7 +18,7 @@ from chainq.text.sanitize import excerpt
 NAME = "chainq.json"
 VERSION = 1  # of this layout
 PARTITION = 10_000  # heights
-REWRITTEN = "the next chainq export writes it again from the receipts"
+RESTORE = f"restore {NAME}, or export to a new folder"
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -68,8 +68,7 @@ def read(store: Store) -> DataSet | None:
             )
         return msgspec.json.decode(text, type=DataSet)
     except UNFIT as error:
-        hint = f"restore it, or delete it: {REWRITTEN}"
-        raise damaged(store.label, NAME, excerpt(str(error), 80), hint) from None
+        raise damaged(store.label, NAME, excerpt(str(error), 80), RESTORE) from None
 
 
 def outer(label: str) -> Path | None:
@@ -91,7 +90,7 @@ def missing(store: Store, hint: str) -> UsageError:
     """Return the error of a destination without `chainq.json`. `hint`: what to do if no export wrote it."""
     with suppress(OutputError):  # a listing may be forbidden
         if any(parse_entry(one.name) for one in store.listing()):
-            return UsageError(f"{store.label} lost {NAME}", REWRITTEN)
+            return UsageError(f"{store.label} lost {NAME}", RESTORE)
     gone = "://" not in store.label and not os.path.exists(store.label)  # noqa: PTH110  # as above
     reason = "that folder does not exist" if gone else f"no {NAME}"
     return UsageError(f"no data set in {store.label}: {reason}", inside(store) or hint)

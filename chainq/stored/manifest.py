@@ -69,13 +69,12 @@ class _File(msgspec.Struct, frozen=True):
 
 class Manifest(NamedTuple):
     """The content of a manifest. `entries`: the essentials of the receipts; `hashes`: the SHA-256 of their files, if
-    known. `writing`: IDs of exports in progress. `registered`: kinds and commands of tables of other programs, such as
-    `delta`."""
+    known. `writing`: IDs of exports in progress. `registered`: commands that have a Delta table."""
 
     entries: Mapping[Key, Entry]
     hashes: Mapping[Key, str] = {}
     writing: frozenset[str] = frozenset()
-    registered: frozenset[tuple[str, str]] = frozenset()
+    registered: frozenset[str] = frozenset()
 
     def updated(self, entries: Mapping[Key, Entry], hashes: Mapping[Key, str]) -> Self:
         """Return the manifest with these partitions; unchanged ones keep their hashes."""
@@ -174,7 +173,7 @@ class Keeper:
         self._id = f"{LOCKED if locked else ''}{uuid4().hex}"
         self._locked = locked
 
-    def begin(self, seen: Seen, replaced: Collection[Key], registered: frozenset[tuple[str, str]]) -> None:
+    def begin(self, seen: Seen, replaced: Collection[Key], registered: frozenset[str]) -> None:
         """Record the current partitions, except those about to be written (`replaced`), and that this export writes;
         if it has none to write, only the current partitions. Raises OutputError."""
 
@@ -216,10 +215,8 @@ def _encoded(manifest: Manifest) -> bytes:
         part = _Part(entry.spec.start, entry.spec.end, *entry[1:], manifest.hashes.get(key, ""))
         tables.setdefault(key[0], []).append(part)
     encoded = msgspec.json.encode(tables)
-    kinds: dict[str, list[str]] = {}
-    for kind, command in sorted(manifest.registered):
-        kinds.setdefault(kind, []).append(command)
-    made = _File(VERSION, sorted(manifest.writing), kinds, sha256(encoded).hexdigest(), Raw(encoded))
+    registered = {"delta": sorted(manifest.registered)} if manifest.registered else {}
+    made = _File(VERSION, sorted(manifest.writing), registered, sha256(encoded).hexdigest(), Raw(encoded))
     return msgspec.json.encode(made) + b"\n"
 
 
@@ -233,7 +230,7 @@ class _Opened(NamedTuple):
     label: str
     tables: dict[Table, Raw]
     writing: frozenset[str]
-    registered: frozenset[tuple[str, str]]
+    registered: frozenset[str]
 
     def of(self, table: str) -> Iterator[_Part]:
         """Yield the partitions of a table."""
@@ -276,5 +273,4 @@ def _decoded(data: bytes | None, label: str) -> _Opened | None:
         tables = msgspec.json.decode(found.tables, type=dict[Table, Raw])
     except UNFIT:
         return None
-    registered = frozenset((kind, command) for kind, some in found.registered.items() for command in some)
-    return _Opened(label, tables, frozenset(found.writing), registered)
+    return _Opened(label, tables, frozenset(found.writing), frozenset(found.registered.get("delta", ())))

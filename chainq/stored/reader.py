@@ -66,8 +66,7 @@ class Reader:
         self.label, self._is_service = self._store.label, is_service
         found = data_set.read(self._store)
         if found is None:
-            writes = Phrase("chainq export writes one; so does {fill} for {lake}", fill=True)
-            raise data_set.missing(self._store, writes)
+            raise data_set.missing(self._store, "chainq export writes one")
         self.origin, self.partition = found.chain, found.partition
         self._seen = self._store.read(last_run.NAME)
         self._look(listed=not (quick or self._store.lists_slowly))

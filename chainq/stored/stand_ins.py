@@ -43,7 +43,7 @@ _STAND_INS = {
 def stand_ins(reader: Reader, command: str, heights: HeightRange, *, reverse: bool) -> Iterator[Batch] | None:
     """Return the rows of a command from other tables; None if its own table has these heights, or no table can.
 
-    Its own table may cover fewer heights than the others: `--fill` writes the heights that a command read.
+    Its own table may cover fewer heights than the others.
     """
     table, _ = _STAND_INS.get(command, ("", {}))
     if not table or not reader.has(table) or (reader.has(command) and _has(reader, command, heights)):

@@ -4,9 +4,7 @@ A transport sends one request and returns one response, without JSON-RPC, retrie
 `http.HttpTransport` for the network, and the sample chain's own (`demo.transport`), which needs no HTTP library.
 """
 
-import threading
 from collections.abc import Mapping
-from contextvars import ContextVar
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -182,14 +180,4 @@ TRANSIENT = {408, 425, 500, *GATEWAY}
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it
-    """The connection was closed while a call waited, or nobody waits for the call any more; then its text says so."""
-
-
-ABANDONED: ContextVar[threading.Event] = ContextVar("ABANDONED", default=threading.Event())  # noqa: B039  # never set
-"""Set once nobody waits for the result of what runs in this context."""
-
-
-def check_wanted() -> None:
-    """Raise Stopped if nobody waits for the result of this call any more."""
-    if ABANDONED.get().is_set():
-        raise Stopped("the call was cancelled")
+    """The connection was closed while a call waited."""

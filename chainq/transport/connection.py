@@ -36,7 +36,6 @@ from chainq.transport.base import (
     ServiceOptions,
     Stopped,
     Transport,
-    check_wanted,
     located,
 )
 from chainq.transport.concurrency import ConcurrencyLimit
@@ -120,8 +119,7 @@ class Connection(Closing):
         return self._stop.is_set()
 
     def check_open(self) -> None:
-        """Raise Stopped if the connection was closed, or if nobody waits for the call any more."""
-        check_wanted()
+        """Raise Stopped if the connection was closed."""
         if self.closed:
             raise Stopped
 

@@ -13,7 +13,7 @@ against.py       compares a file with a service, at some heights or all; once.py
 tables.py        the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
 across.py        the rows of one command against those of another, and inside_blocks.py: what full blocks contain
 data_set.py      the files of a data set that chainq export wrote; partitions.py: its listing
-file.py          one file written with -o, alone and against its receipt
+file.py          one file written with -o, by itself
 ```
 `findings`, `compare` and `unlisted` are pure: no I/O, no threads, no clock.
 """

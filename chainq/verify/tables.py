@@ -59,13 +59,11 @@ class TableCheck:
     """A check of the tables of one command, in order, that yields what is wrong with their rows.
 
     `names`: their columns. `heights`: the heights of the rows; None if unknown (blocks then use their own lowest and
-    highest). `filtered`: a filter left rows out, so no height must have a block.
+    highest).
     """
 
-    def __init__(
-        self, method: Method, names: Iterable[str], heights: HeightRange | None = None, *, filtered: bool = False
-    ) -> None:
-        self._method, self._due, self._filtered = method, heights, filtered
+    def __init__(self, method: Method, names: Iterable[str], heights: HeightRange | None = None) -> None:
+        self._method, self._due = method, heights
         present = set(names)
         self._height = height if (height := height_of(method)) in present else None
         identity = IDENTITY.get(method.command) or method.identity
@@ -222,8 +220,6 @@ class TableCheck:
         heights, counts = np.unique(at[(at >= due.start) & (at < due.end)], return_counts=True)
         for height, count in zip(heights[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True):
             yield height, Contradiction("doubled", f"block {height} once", f"{count} times")
-        if self._filtered:
-            return
         edges = np.concatenate([[due.start - 1], heights, [due.end]])
         for place in np.flatnonzero(np.diff(edges) > 1):
             gap = HeightRange(int(edges[place]) + 1, int(edges[place + 1]))

@@ -132,14 +132,9 @@ def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Tr
         said(ran, 2, earlier, f"later ones went to {last or between}")
         assert "a new file gets the rows from height 13 on" in ran.err
         assert (job.files(), len(service.calls)) == (before, calls)
-        if between == "a file":
-            job.out.unlink()
-            said(job(), 0, f"{last} has the earlier ones")
-        else:
-            assert "remove the checkpoint and resume with --adopt" in ran.err
-            job.kept.unlink()
-            assert job("--adopt").code == 0
-    assert job.out.read_bytes() == lines(truth.rows("blocks", 13 if between == "a file" else 0, 16))
+        job.out.unlink()
+        said(job(), 0, *([f"{last} has the earlier ones"] if last else []))
+    assert job.out.read_bytes() == lines(truth.rows("blocks", 13, 16))
 
 
 def test_an_output_that_was_renamed_is_the_same_file(chainq: Program, truth: Truth) -> None:
@@ -221,3 +216,27 @@ def test_a_pipe_in_the_place_of_the_output(chainq: Program, truth: Truth) -> Non
         said(finish(process), 0, "the output is a pipe", "-o FILE")
     assert came == lines(truth.rows("blocks", 0, 5))
     assert job.next == 5
+
+
+def test_2_the_checkpoint_is_gone(chainq: Program) -> None:
+    """The next run changes nothing and says what to do."""
+    with serving(Moving(FIRST + 20)) as url:
+        job = Job(chainq, url, "records", "--start", str(FIRST))
+        assert job().code == 0
+        before = job.out.read_bytes()
+        job.kept.unlink()
+        said(job("--quiet"), 2, f"{job.out} has rows of an earlier run, and there is no checkpoint")
+    assert job.out.read_bytes() == before
+    assert not job.kept.exists()
+
+
+def test_2_the_service_moved(chainq: Program) -> None:
+    """A checkpoint of another URL is refused."""
+    with serving(Moving(FIRST + 20)) as url, serving(Moving(FIRST + 35)) as moved:
+        assert Job(chainq, url, "records", "--start", str(FIRST))().code == 0
+        said(
+            Job(chainq, moved, "records", "--start", str(FIRST))(),
+            2,
+            "made with other arguments (url: ",
+            "; use the first URL, or another checkpoint",
+        )

@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -334,28 +333,21 @@ def test_a_disk_that_is_full(chainq: Program, server: Servers, lake: Lake) -> No
 
 
 def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) -> None:
-    """--dry-run lists what would be written, with calls, time and size by what is there already."""
+    """--dry-run lists what would be written."""
     words = ("export", "records", "2400:2600", "--partition", "100", "--to", "lake")
-    ran = chainq(*words, "--dry-run", "--rate", "2", url=server())
-    assert ran.code == 0, ran.err
-    found = [json.loads(row) for row in ran.rows]
-    assert [(one["start"], one["end"], one["reason"]) for one in found] == [(2400, 2500, "new"), (2500, 2600, "new")]
-    assert (
-        "2 partitions to write, 0 complete, about 10 calls, 5 seconds at 2 a second, size not known before" in ran.err
-    )
+    ran = chainq(*words, "--dry-run", url=server())
+    assert (ran.code, ran.err) == (0, "chainq: 2 partitions to write, 0 complete\n")
+    assert [json.loads(row) for row in ran.rows] == [
+        {"command": "records", "start": start, "end": start + 100, "reason": "new"} for start in (2400, 2500)
+    ]
     assert not lake.root.exists()
     ran = chainq(*words[:-1], "sub/../lake", url=server())
     assert (ran.code, f"chainq: {lake.root}: " in ran.err) == (0, True), ran.err
-    calls = re.search(r"([0-9]+) calls", ran.err)
-    assert calls is not None
-    assert 8 <= int(calls[1]) <= 14, "as many as were estimated, and those of the coordinator"
     newest = chainq("export", "records", "-100:", "--to", "other", "--dry-run", url=server())
     assert newest.rows == chainq("export", "records", "--last", "100", "--to", "other", "--dry-run", url=server()).rows
     assert newest.rows, newest.err
     ran = chainq("export", "records", "2400:2700", "--to", "lake", "--dry-run", url=server())
-    (one,) = [json.loads(row) for row in ran.rows]
-    sizes = [(lake.root / name).stat().st_size for name in lake.names("records")]
-    assert (one["start"], one["bytes"]) == (2600, round(sum(sizes) / 2))
+    assert [json.loads(row)["start"] for row in ran.rows] == [2600]
     assert "1 partition to write, 2 complete" in ran.err
 
 

@@ -145,17 +145,6 @@ def test_kills_at_random_moments(chainq: Program, truth: Truth, lake: Lake, seed
     assert lake.stray == []
 
 
-def test_dry_run_counts_a_read_once(chainq: Program, server: Servers) -> None:
-    """Each partition has a line; the calls of a read are those of the first table that it fills."""
-    ran = export(chainq, server(), *WORDS, "--dry-run")
-    found = [json.loads(row) for row in ran.rows]
-    assert [one["command"] for one in found[:8]] == list(TABLES)
-    assert {one["calls"] for one in found if one["command"] != "blocks"} == {0}
-    assert " (0 for a table that the calls of another one fill), size not known before" in ran.err
-    alone = chainq("export", "full-blocks", *WORDS[1:], "--to", "other", "--dry-run", url=server())
-    assert sum(one["calls"] for one in found) == sum(json.loads(row)["calls"] for row in alone.rows)
-
-
 def test_sql_over_the_tables(chainq: Program, server: Servers, truth: Truth) -> None:
     """Tables join by their IDs; numbers of literals add up exactly."""
     assert export(chainq, server(), *WORDS).code == 0

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from chainq.demo.chain import Chain
+from chainq.demo.fork import Fork
 from chainq.installer import install_command
 from harness.chain_tables import TABLES, table_rows
-from harness.lake import Lake
+from harness.lake import Lake, due
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Moving, serving
+from harness.services import Moving, fork_truth, serving
 from harness.truth import Truth
 
 deltalake = pytest.importorskip("deltalake")
@@ -90,6 +92,38 @@ def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, truth
     ran = chainq("sql", "lake", "select count(*) as n from records", "--jsonl")
     assert json.loads(ran.out) == {"n": found[0][0]}
     assert chainq("verify", "lake").code == 0
+
+
+def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, lake: Lake) -> None:
+    """One version is without the partitions that the fork touches, the next one has the new ones."""
+    service, trunk = Moving(2749), Chain(tip=2749)
+    truth = fork_truth(2450, 2749)
+    words = ("records", "blocks", "2300:", "--partition", "100")
+    with serving(service) as url:
+        assert export(chainq, url, *words).code == 0
+        service.swap(Fork(trunk, 2450))
+        seen: set[str] = set()
+
+        def fail(method: str) -> None:
+            seen.add(method)
+            if "records/all" in seen:
+                raise ConnectionError
+
+        service.hook = fail
+        assert export(chainq, url, *words, "--retries", "0").code == 4
+        check(lake, truth, "records", [2300], version=1)  # half a run is no version
+        service.hook = lambda _: None
+        assert export(chainq, url, *words).code == 0
+    for command in ("records", "blocks"):
+        check(lake, truth, command, [2300, 2400, 2500, 2600], version=2)
+    assert lake.rows("records") == due(truth.rows("records", 2300, 2750))
+
+
+def check(lake: Lake, truth: Truth, command: str, starts: list[int], *, version: int) -> None:
+    """The last version of a table has these partitions with the rows of the service."""
+    found = Table(lake.root / command)
+    assert (found.starts, found.table.version()) == (starts, version)
+    assert found.heights() == heights(truth, command, starts[0], starts[-1] + 100)
 
 
 def test_partitions_that_were_there_before(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:

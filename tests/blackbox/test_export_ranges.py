@@ -1,7 +1,6 @@
 """The range of chainq export: what is to be written, with and without one, and what is said of it."""
 
 import json
-import re
 import shutil
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from chainq.heights.grid import partition_name
 from harness.lake import Lake, export
 from harness.program import Program, Ran, Servers, one_line
-from harness.search import some
 from harness.services import Moving, serving
 
 pytest.importorskip("duckdb")
@@ -38,19 +36,6 @@ def test_a_range_that_does_not_begin_on_the_grid(chainq: Program, server: Server
     assert ran.code == 0
     assert "the range starts at height 2500" in ran.err
     assert [(one["start"], one["end"]) for one in lake.receipts("records")] == [(2500, 2550)]
-
-
-@pytest.mark.parametrize(
-    "command", some(["blocks", "records", "ownership", "transitions", "chain"], "records", "transitions")
-)
-def test_the_estimate_is_close_to_the_calls_of_a_first_export(chainq: Program, server: Servers, command: str) -> None:
-    """Chunks grow to fill a response, so the number of calls depends on how dense rows are: a sample shows that."""
-    words = ("export", command, "10K:14K", "--partition", "2K", "--to", "lake", "-w", "1")
-    url = server("--tip", "30000")
-    estimated, made = (
-        int(re.findall(r"([0-9]+) calls", chainq(*words, *more, url=url).err)[-1]) for more in (["--dry-run"], [])
-    )
-    assert abs(made - estimated) <= 2 + made * 0.2, (made, estimated)
 
 
 def test_how_much_there_is_to_do_is_said_first(chainq: Program, server: Servers) -> None:

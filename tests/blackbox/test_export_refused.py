@@ -15,7 +15,6 @@ pytest.importorskip("duckdb")
 
 PACKAGES = {
     "deltalake": ("records", "--delta"),
-    "pyiceberg": ("records", "--iceberg"),
     "aleo": ("full-blocks", "--hashes"),
     "distributed": ("records", "--engine", "dask"),
     "pyarrow": ("records",),
@@ -99,7 +98,7 @@ def test_other_refusals(chainq: Program, server: Servers, lake: Lake, words: tup
 
 
 def test_an_export_into_itself(chainq: Program, server: Servers, lake: Lake) -> None:
-    """By any name of the folder, and with --fill: the service of CHAINQ_URL would be the destination."""
+    """By any name of the folder: the service of CHAINQ_URL would be the destination."""
     made = ("export", "blocks", "100:200", "--partition", "100", "--to", "lake", "-q")
     assert chainq(*made, url=server("--tip", "400")).code == 0
     (chainq.home / "link").symlink_to("lake")
@@ -108,7 +107,6 @@ def test_an_export_into_itself(chainq: Program, server: Servers, lake: Lake) -> 
         ("export", "blocks", "0:100", "--to", "./lake/"),
         ("export", "blocks", "0:100", "--to", "lake", "--dry-run"),
         ("export", "records", "--to", f"file://{lake.root.resolve()}"),
-        ("blocks", "0:100", "--lake", "lake", "--fill"),
     ):
         line = one_line(chainq(*words, url="link"), 2)
         assert line.endswith("lake would be exported into itself; pass the URL of the service with --url\n"), words

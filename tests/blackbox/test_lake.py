@@ -4,16 +4,14 @@ import json
 import shlex
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 
 import pytest
 
-from chainq import Client, UsageError
+from chainq import Client
 from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
 from harness.jobs import said
-from harness.lake import Lake
 from harness.program import DIALECT, Program, Servers, one_line
 from harness.search import some
 from harness.services import Call, Moving, heights_of, serving, witnessed
@@ -22,7 +20,6 @@ from harness.truth import Truth
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-from chainq.stored.folder import FolderStore  # noqa: E402
 from chainq.stored.receipt import parse_entry  # noqa: E402
 
 COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
@@ -275,90 +272,6 @@ def test_dry_run_lists_what_is_requested(chainq: Program, lake: str, seen: Seen)
     ]
     assert chainq("records", STORED, "--dry-run", "--lake", lake, url=url).out == b""
     assert calls == []
-
-
-def test_fill_writes_what_was_requested(chainq: Program, seen: Seen, truth: Truth) -> None:
-    """Whole partitions with receipts, of the range and what their grid adds to it; a second run requests nothing."""
-    url, calls = seen
-    words = ("records", "2400:2500", "--partition", "100", "--to", "cache", "-q")
-    assert chainq("export", *words, url=url).code == 0
-    asked = ("records", "2380:2720", "--lake", "cache")
-    ran = chainq(*asked, "--fill", url=url)
-    note = "chainq: 4 partitions of heights 2300-2399, heights 2500-2799 to write, 1 complete\n"
-    assert (ran.code, ran.err, ran.rows) == (0, note, truth.rows("records", 2380, 2720))
-    calls.clear()
-    again = chainq(*asked, "--fill", "--reverse", url=url)
-    assert (sorted(again.rows), calls) == (sorted(ran.rows), [])
-    receipts = Lake(chainq.home / "cache").receipts("records")
-    assert [(one["start"], one["end"]) for one in receipts] == [(at, at + 100) for at in range(2300, 2800, 100)]
-    assert chainq("verify", "cache").code == 0
-
-
-def test_fill_says_what_it_writes_and_nothing_of_gaps(chainq: Program, seen: Seen, truth: Truth) -> None:
-    """It keeps what commands read, here and there."""
-    assert chainq("export", "records", "2300:2400", "--partition", "100", "--to", "cache", "-q", url=seen[0]).code == 0
-    ran = chainq("records", "2600:2610", "--lake", "cache", "--fill", url=seen[0])
-    note = "chainq: 1 partition of heights 2600-2699 to write, 0 complete\n"
-    assert (ran.code, ran.err, ran.rows) == (0, note, truth.rows("records", 2600, 2610))
-
-
-def test_fill_begins_a_data_set(chainq: Program, seen: Seen, truth: Truth) -> None:
-    """With the grid of an export, up to heights where rows may still appear. That partition is written again only when
-    it is complete."""
-    url, calls = seen
-    for bounds in ("2880:2890", "2885:"):
-        start, _, end = bounds.partition(":")
-        ran = chainq("blocks", bounds, "--lake", "cache", "--fill", url=url)
-        assert ran.rows == truth.rows("blocks", int(start), int(end or TIP + 1)), ran.err
-        assert [(one["start"], one["end"]) for one in Lake(chainq.home / "cache").receipts("blocks")] == [(0, 2891)]
-    asked = {height for call in calls[-3:] for height in heights_of(call)}
-    assert asked <= {*range(2890, TIP + 2)}
-    calls.clear()
-    assert chainq("blocks", "17:2891", "--lake", "cache", "--fill", url=url).code == 0
-    assert calls == []
-
-
-def test_without_a_data_set_the_hint_names_fill(chainq: Program, seen: Seen) -> None:
-    line = one_line(chainq("records", "5:9", "--lake", "nothing", url=seen[0]), 2)
-    assert "that folder does not exist; chainq export writes one; so does --fill for --lake" in line
-
-
-def test_fill_beside_an_export(chainq: Program, lake: str, seen: Seen, truth: Truth) -> None:
-    """Two writers are one too many: the rows come all the same, with a warning."""
-    with FolderStore(Path(lake)).lock():
-        ran = chainq("records", "2300:2410", "--lake", lake, "--fill", url=seen[0])
-    assert "another export" in one_line(ran, 0)
-    assert ran.rows == truth.rows("records", 2300, 2410)
-
-
-def test_python_fills_it(truth: Truth, tmp_path: Path) -> None:
-    """As the option does: the next client requests nothing; a limit and lookups write nothing."""
-    lake = tmp_path / "cache"
-    due_rows = [json.loads(row) for row in truth.rows("records", 50, 60)]
-    with witnessed(100) as (url, calls):
-        with Client(url, lake=str(lake), fill=True, dialect=DIALECT) as client:
-            assert list(client.records(50, 60, limit=len(due_rows))) == due_rows
-            assert client.block(100)["height"] == "100"
-            assert not lake.exists()
-            assert list(client.records(50, 60)) == due_rows
-        assert [one["command"] for one in Lake(lake).receipts("records")] == ["records"]
-        calls.clear()
-        with Client(url, lake=lake, fill=True, dialect=DIALECT) as client:
-            assert list(client.records(50, 60)) == due_rows
-        with Client(lake) as client:
-            assert list(client.records(50, 60)) == due_rows
-        assert calls == []
-    with pytest.raises(UsageError, match="fill needs lake"):
-        Client(url, fill=True)
-
-
-def test_fill_needs_a_range_and_a_place(chainq: Program, seen: Seen) -> None:
-    """Without --lake there is nothing to fill, a limit does not say how far, and what is exported are no calls."""
-    assert "--fill needs --lake" in one_line(chainq("records", "5:9", "--fill", url=seen[0]), 2)
-    limited = chainq("records", "5:9", "--fill", "--lake", "cache", "--limit", "3", url=seen[0])
-    assert "--fill cannot be combined with --limit" in one_line(limited, 2)
-    listed = chainq("records", "5:9", "--fill", "--lake", "cache", "--dry-run", url=seen[0])
-    assert "--fill cannot be combined with --dry-run; chainq export has" in one_line(listed, 2)
 
 
 def test_without_a_service_the_hint_names_the_option_that_needs_none(chainq: Program, lake: str) -> None:

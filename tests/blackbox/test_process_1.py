@@ -61,7 +61,7 @@ def test_process_1_ends_when_it_is_told(
 def test_a_user_without_a_name_or_a_home(home: str | None, chainq: Program, server: Servers) -> None:
     """As in an image with a read-only root and a number for a user: runs, checkpoints and exports work."""
     env = chainq.environment()
-    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
         env.pop(name)
     env |= {} if home is None else {"HOME": home}
     url = ["--url", server()]

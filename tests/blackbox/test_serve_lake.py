@@ -80,12 +80,6 @@ def rpc(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-def test_without_a_data_set_the_hint_names_no_option_of_other_commands(program: Program) -> None:
-    """`serve` has no --fill."""
-    line = one_line(program("serve", "--lake", "nothing"), 2)
-    assert line == "chainq serve: no data set in nothing: that folder does not exist; chainq export writes one\n"
-
-
 @pytest.mark.parametrize(
     ("command", "words"),
     some(

@@ -1,5 +1,6 @@
 """chainq sql: queries over an export or over the last blocks, and nothing else within their reach."""
 
+import importlib
 import json
 import math
 import re
@@ -17,7 +18,7 @@ import pytest
 
 from chainq.demo.service import Reply
 from chainq.installer import install_command
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers, finish, one_line
 from harness.search import some
 from harness.services import FULL_BLOCKS, Moving, serving, witnessed
 from harness.truth import Truth
@@ -68,6 +69,53 @@ def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
     (found,) = [json.loads(row) for row in exported("sql", "lake", query, "--jsonl").rows]
     assert list(found.values())[:4] == [100, 2400, 2450, sum(int(block["coinbase_target"]) for block in blocks)]
     assert str(found['max(b."timestamp")']).endswith("Z")
+
+
+def views(chainq: Program, lake: str = "lake") -> Any:
+    """DuckDB itself with the views that are printed without a query."""
+    ran = chainq("sql", url=lake)
+    assert (ran.code, ran.err) == (0, "")
+    connection = importlib.import_module("duckdb").connect()
+    connection.execute(ran.out.decode())
+    return connection
+
+
+@pytest.mark.parametrize("folder", ["lake", "a [la*ke]? of 'mine'"])
+def test_views_for_duckdb(folder: str, exported: Program) -> None:
+    """DuckDB has the rows, columns and types that chainq has, whatever the folder is called; each view
+    says its heights."""
+    if folder != "lake":
+        (exported.home / "lake").rename(exported.home / folder)
+    connection = views(exported, folder)
+    for query in (
+        "select count(*), sum(height), min(start), max(start) from records",
+        "select sum(coinbase_target), max(timestamp)::varchar from blocks",
+        'select sum("header.metadata.height"), count(*) from full_blocks',
+    ):
+        ran = exported("sql", query, "--jsonl", url=folder)
+        due = [*json.loads(ran.out).values()]
+        assert [
+            value if isinstance(value, str) else int(value) for value in connection.execute(query).fetchone()
+        ] == due
+    names = {name for name, *_ in connection.execute("describe records").fetchall()}
+    assert names == set(json.loads(exported("sql", "select * from records limit 1", "--jsonl", url=folder).out))
+    assert exported("sql", url=folder).out.count(b"-- heights 2400-2499\n") == 3
+
+
+def test_views_of_an_export_with_gaps(gapped: Program, exported: Program) -> None:
+    """DuckDB would leave out the heights and say nothing: no view is printed unless --partial says so."""
+    line = one_line(gapped("sql", "lake"), 6)
+    assert f"{LACKS.format('heights 2500-2649')}; chainq export records 2500:2650 --to lake writes them" in line
+    assert line.endswith("; --partial leaves them out\n")
+    ran = gapped("sql", "lake", "--partial")
+    assert LACKS.format("heights 2500-2649") in one_line(ran, 0)
+    assert b"CREATE VIEW records AS " in ran.out
+    shutil.rmtree(exported.home / "lake/records/start=000002400")
+    assert LACKS.format("heights 2400-2449") in one_line(exported("sql", "lake"), 6)
+    shutil.rmtree(exported.home / "lake/records")  # a file without a receipt is no partition, either
+    (receipt,) = (exported.home / "lake/_chainq/receipts/blocks").glob("*2400*")
+    receipt.unlink()
+    assert "blocks lacks heights 2400-2449" in one_line(exported("sql", "lake"), 6)
 
 
 @pytest.mark.parametrize("words", [("lake",), ("lake", "-")])
@@ -710,12 +758,9 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     line = one_line(exported("sql", "--lake", "lake", "select 1"), 2)
     assert "no such option: --lake" in line
     assert "--partial needs DEST" in one_line(exported("sql", "select 1", "--partial"), 2)
-    for given in (["lake"], ["lake", "-"], ["-"], []):
+    for given in (["lake", "-"], ["-"], []):
         assert "no query on standard input: expected one SELECT in quotes" in one_line(exported("sql", *given), 2)
     assert "'select' is not a query: expected one SELECT in quotes" in one_line(exported("sql", "select"), 2)
-    assert "'describe blocks' lists columns, and 'show tables' the tables of an export" in one_line(
-        exported("sql", "lake", ".tables"), 2
-    )
     assert exported("sql", "lake", "show tables", "--text").rows == [b"blocks", b"full_blocks", b"records"]
     line = one_line(exported("sql", "lake", "copy blocks to 'x.csv'"), 2)
     assert line.endswith("invalid query: COPY, expected a SELECT; -o FILE writes the result of a SELECT\n")
@@ -742,9 +787,6 @@ def test_usage_errors(chainq: Program, exported: Program, nowhere: str, tmp_path
     no_table = one_line(chainq("sql", "--last", "5", "select * from transactions", url=nowhere), 2)
     assert "no table 'transactions'; the tables are " in no_table
     assert no_table.endswith(" writes transactions, and chainq sql DEST has it (recipes: docs/tables.md)\n")
-    for dotted, query in ((".tables", "describe blocks"), (".schema records", "describe records")):
-        line = one_line(chainq("sql", "--last", "5", dotted, url=nowhere), 2)
-        assert f"{dotted!r} is for the prompt: expected one SELECT in quotes; the query {query!r} lists columns" in line
     file = "is a file: expected the folder or URL of an export"
     assert file in one_line(chainq("records", "5", "--lake", "blocks.parquet", url="demo:"), 2)
     assert file in one_line(chainq("export", "records", "--to", "blocks.parquet", url="demo:"), 2)
@@ -775,6 +817,18 @@ def test_a_single_file_is_for_duckdb(chainq: Program, nowhere: str, tmp_path: Pa
     broken = 'select *\nfrom "Rec.parquet"'
     line = one_line(chainq("sql", broken, url=nowhere, env={"PATH": str(tmp_path)}), 2)
     assert json.dumps(broken) in line
+
+
+def test_a_query_without_end_ends_by_the_signal(chainq: Program) -> None:
+    """Ctrl-C ends the run, although DuckDB looks at no signal."""
+    query = "select count(*) from range(100000000000) a, range(1000) b, blocks"
+    process = chainq.start("sql", "-v", "--last", "50", query, url="demo:")
+    assert process.stderr is not None
+    while b"fetching" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(2)
+    ran = finish(process)
+    assert ran.code == -2, ran.err
 
 
 def test_a_range_before_the_query(chainq: Program, exported: Program) -> None:

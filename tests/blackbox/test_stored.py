@@ -140,17 +140,6 @@ def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -
     assert chainq("blocks", "2450:2452", "--csv", url="lake").err == ""
 
 
-def test_show_reads_tables_of_full_blocks_beside_a_filled_part(chainq: Program, server: Servers) -> None:
-    """`--fill` writes some heights of records; outputs still tell the others."""
-    url = server()
-    assert chainq("export", "chain", "100:140", "--to", "part", "--partition", "10", url=url).code == 0
-    before = chainq("show", "135", "--json", url="part")
-    assert before.code == 0, before.err
-    assert chainq("records", "110:120", "--lake", "part", "--fill", url=url).code == 0
-    after = chainq("show", "135", "--json", url="part")
-    assert (after.code, after.out) == (0, before.out), after.err
-
-
 def test_an_export_of_a_part_can_be_exported(chainq: Program, server: Servers) -> None:
     """It lacks block 0 but says which chain it is of, so that rows of the service can follow, and no other chain's."""
     url = server()

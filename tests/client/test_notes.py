@@ -1,6 +1,5 @@
 """A client tells the logger `chainq` that a name may be mistyped, or that nothing proves that rows are all."""
 
-import asyncio
 import logging
 import re
 import subprocess
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chainq import AsyncClient, Client, IncompleteError, UnreachableError
+from chainq import Client, IncompleteError, UnreachableError
 from chainq.demo.chain import Chain
 from harness.program import LONGEST, Servers
 from harness.services import Blockless, Canned, canned, serving
@@ -51,17 +50,6 @@ def test_rows_and_honest_emptiness_are_not_noted(
     with Client("demo:") as client:
         list(read(client))
     assert caplog.records == []
-
-
-def test_an_asynchronous_client_notes_it_too(caplog: pytest.LogCaptureFixture) -> None:
-    """The note does not depend on the thread that reads."""
-
-    async def read() -> list[Any]:
-        async with AsyncClient("demo:") as client:
-            return [row async for row in client.program_transactions("credits.aleo", "publc")]
-
-    assert asyncio.run(read()) == []
-    assert len(caplog.records) == 1
 
 
 def test_a_script_without_settings_sees_the_note() -> None:
@@ -123,17 +111,6 @@ def test_each_range_notes_its_own_heights(blockless: str, caplog: pytest.LogCapt
         list(zip(client.records(0), client.ownership(0), strict=True))
         next(client.batches("records", 0))
     assert sorted(record.getMessage().split()[0] for record in caplog.records) == ["ownership", "records"]
-
-
-def test_an_asynchronous_client_notes_belief_once(blockless: str, caplog: pytest.LogCaptureFixture) -> None:
-    """The note comes from its thread, at the end of the rows."""
-
-    async def read() -> list[Any]:
-        async with AsyncClient(blockless) as client:
-            return [row async for row in client.records(TIP)]
-
-    asyncio.run(read())
-    assert [record.getMessage() for record in caplog.records] == [f"records height {TIP}: {UNPROVED.format('')}"]
 
 
 def test_a_retry_is_logged_for_who_asks(caplog: pytest.LogCaptureFixture) -> None:

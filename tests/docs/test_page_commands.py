@@ -24,8 +24,6 @@ from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
 from harness.program import ROOT, Program, Servers
 from harness.search import some
-from harness.spark import LONGEST as SPARKS_LONGEST
-from harness.spark import need_spark
 
 SECTIONS = [blocks for page in PAGES for blocks in sections(page)]
 PLACES = {str(blocks[0]): blocks for blocks in SECTIONS}
@@ -154,13 +152,7 @@ def test_python_runs(block: Block, home: Home) -> None:
     """Python on a page runs as it is."""
     if "pandas" in block.text:
         pytest.importorskip("pandas")
-    if "pyspark" in block.text:
-        need_spark()
-        environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-        log = 'exec "$0" -c "$1" 2> spark.log'  # Spark writes more to stderr than a page should
-        home.run(["bash", "-c", log, sys.executable, block.text], longest=SPARKS_LONGEST, **environment)
-    else:
-        home.run([sys.executable, "-c", block.text])
+    home.run([sys.executable, "-c", block.text])
 
 
 @pytest.mark.search

@@ -37,9 +37,9 @@ else:  # the package `harness` would load pytest
 
     sys.path.pop()
 
-# What is loaded by some format only or by Spark, or writes the documentation, is left to those who need it.
+# What is loaded by some format only, or writes the documentation, is left to those who need it.
 LATER = (
-    *("chainq.__main__", "chainq._docgen", "chainq.client.spark", "chainq.formats.chart", "chainq.formats.parquet"),
+    *("chainq.__main__", "chainq._docgen", "chainq.formats.chart", "chainq.formats.parquet"),
     *("chainq.verify.across", "chainq.verify.checksums", "chainq.verify.tables"),
 )
 # Packages that take as long to load as a run with such a word takes otherwise; a machine may lack them. What aleo-sdk
@@ -48,11 +48,10 @@ LATER = (
 HASHES = "chainq.hashes.trees"
 GROUPS = {
     ("numpy", "pyarrow.dataset", "pyarrow.parquet", "pyarrow.acero", "obstore", "chainq.verify.across"): {
-        *("export", "verify", "sql", "--lake", "--fill", "--parquet"),
+        *("export", "verify", "sql", "--lake", "--parquet"),
     },
     ("duckdb",): {"sql"},
     ("deltalake",): {"--delta"},
-    ("pyiceberg.catalog.sql", "pyiceberg.io.pyarrow"): {"--iceberg"},
     ("aleo",): {"owned", "balance"},
     ("aleo", HASHES): {"--hashes", "--sealed", "doctor"},
 }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from select import select
@@ -30,6 +31,8 @@ OF_THE_SYSTEM = {"systemctl", "journalctl", "crontab", "dask", "kubectl", "docke
 """Not run, for they would change the user's session, or need other machines."""
 OPTIONAL = {"jq", "sqlite3"}
 """Run where they are installed."""
+OPTIONAL_PACKAGES = {"pyiceberg"}
+"""Packages of Python, likewise."""
 
 # Stand-ins for tools that are not installed by the `test` extra: DuckDB by its Python package; fzf, which needs a
 # person, by one that picks the first line.
@@ -37,7 +40,10 @@ DUCKDB = """\
 #!{python}
 import sys, duckdb
 *place, _, query = sys.argv[1:]
-print(duckdb.connect(*place).sql(query) or "")
+init = open(place[1]).read() if place[:1] == ["-init"] else ""
+connection = duckdb.connect(*([] if init else place))
+connection.execute(init).fetchall() if init else None
+print(connection.sql(query) or "")
 """
 FZF = """\
 #!{python}
@@ -98,7 +104,9 @@ class Block:
     @property
     def missing(self) -> set[str]:
         """The programs that a block needs and this machine lacks, or that must not run here."""
-        return {name for name in self.programs & OPTIONAL if shutil.which(name) is None} | self.programs & OF_THE_SYSTEM
+        lacking = {name for name in self.programs & OPTIONAL if shutil.which(name) is None}
+        lacking |= {name for name in OPTIONAL_PACKAGES if name in self.text and find_spec(name) is None}
+        return lacking | self.programs & OF_THE_SYSTEM
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -143,7 +151,7 @@ class Home:
         path = f"{place / 'bin'}:{environment}:{os.environ.get('PATH', '')}"
         self.environment = {"HOME": str(place), "PATH": path, "LANG": "C.UTF-8", "CHAINQ_VIEW_KEY": VIEW_KEY}
 
-    def run(self, line: list[str], *, longest: int = LONGEST, **env: str) -> str:
+    def run(self, line: list[str], **env: str) -> str:
         """Run to the end: what was printed. Fails where the exit code is not 0 or chainq warns of something."""
         forks = {"CHAINQ_TEST_NURSERY": str(NURSERY.control.fileno())} if FORKS else {}
         done = subprocess.run(
@@ -154,7 +162,7 @@ class Home:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=longest,
+            timeout=LONGEST,
             check=False,
         )
         assert done.returncode == 0, (line[-1], done.returncode, done.stderr)

@@ -62,7 +62,6 @@ class Program:
             "HOME": str(self.home),
             "XDG_CONFIG_HOME": str(self.home / "config"),
             "XDG_CACHE_HOME": str(self.home / "cache"),
-            "XDG_STATE_HOME": str(self.home / "state"),
             **(env or {}),
         }
 

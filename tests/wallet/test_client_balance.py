@@ -1,13 +1,12 @@
-"""`Client.balance` and `AsyncClient.balance`: the balance of the command, with integers."""
+"""`Client.balance`: the balance of the command, with integers."""
 
-import asyncio
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from chainq import AsyncClient, Client, IncompleteError, UsageError
+from chainq import Client, IncompleteError, UsageError
 from harness.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
@@ -33,22 +32,9 @@ def test_a_balance_as_of_a_block() -> None:
     assert (balance.height, balance.block_hash) == (149, block["block_hash"])
     assert str(balance.timestamp) == block["timestamp"]
     assert balance.totals == DUE
-    shown = balance._repr_html_()
-    assert "<th>unspent</th>" in shown
-    assert shown.count(f"<td>{PUBLISHED.address}</td>") == 1
     with Client("demo:", typed=True) as client:
         typed = client.balance(PUBLISHED.text, 0, 150, workers=1)
     assert typed == balance._replace(timestamp=datetime.fromtimestamp(int(block["timestamp"]), UTC))
-
-
-def test_the_same_for_asyncio() -> None:
-    """As a coroutine."""
-
-    async def found() -> list[TokenBalance]:
-        async with AsyncClient("demo:") as client:
-            return (await client.balance([PUBLISHED.text], 0, 150)).totals
-
-    assert asyncio.run(found()) == DUE
 
 
 @pytest.mark.parametrize(
