@@ -16,6 +16,8 @@ def test_equal_calls_are_a_line() -> None:
     calls = (*[equal] * 12_500, other, equal)
     one = Transaction("at1x", "execute", "accepted", "", None, None, calls, "")
     out = io.StringIO()
-    Console(file=out, width=80, color_system=None).print(_tree(Text("title"), [one], OutputSpec("show", (), width=80), 0))
+    Console(file=out, width=80, color_system=None).print(
+        _tree(Text("title"), [one], OutputSpec("show", (), width=80), 0)
+    )
     lines = [line.lstrip(" │├└─").rstrip() for line in out.getvalue().splitlines()]
     assert lines[-3:] == ["a.aleo/f  1 record, 12,500 times", "a.aleo/g", "a.aleo/f  1 record"]
