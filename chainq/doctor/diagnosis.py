@@ -155,9 +155,7 @@ class _Examination:
         except ChainqError as error:
             return Check("dialect", UNKNOWN, str(error), error)
         self.methods.set_dialect(DIALECTS[self.dialect])
-        return Check(
-            "dialect", self.dialect, Phrase("use {dialect} or auto, or {save} a profile", dialect=self.dialect)
-        )
+        return Check("dialect", self.dialect, Phrase("use {dialect} or auto, or a profile", dialect=self.dialect))
 
     def _method_checks(self, latest: _Probe) -> Iterator[Check]:
         """Yield a check of every method of the catalog, then the checks of ranges and pages."""

@@ -477,7 +477,6 @@ LONG = "x" * 100_000
         ["records", "--max-age", LONG, "--follow"],
         ["records", "--color", LONG],
         ["records", "-o", LONG],
-        ["doctor", "--save", f".{LONG}"],
         ["show", LONG],
         ["completion", LONG],
     ],
