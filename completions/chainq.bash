@@ -18,7 +18,6 @@ _chainq_for blocks full-blocks records ownership transitions address-transaction
 _chainq_row --reverse flag 'Highest heights first'
 _chainq_row --lag text 'Leave out the last N blocks'
 _chainq_row --rewind text 'Fetch the last N or more blocks again. The run then resumes'
-_chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE'
 _chainq_row --max-age text 'Exit with code 6 if the tip is older: 10m, 2h, 7d. Needs --checkpoint or --follow'
 _chainq_row '--follow -f' flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty'
 _chainq_for blocks full-blocks transactions program-transactions records ownership transitions address-transactions owned
@@ -48,7 +47,6 @@ _chainq_for blocks block
 _chainq_row --columns list+ 'Columns; `--columns help` lists them. Separated by commas, also a.b[].c of the items of an array, or `all`' id 'row id of the stored block' height 'block height' block_hash 'hash of the block' previous_hash 'hash of the previous block' previous_state_root 'root hash of the previous state' transactions_root 'root hash of the block'"'"'s transactions' round 'round number' coinbase_target 'difficulty for all solutions together' proof_target 'least difficulty of a solution in the next block' last_coinbase_target 'coinbase target at the last coinbase' last_coinbase_timestamp 'seconds since 1970' timestamp 'time of the block, seconds since 1970' coinbase_reward 'in microcredits; may be null' finalize_root 'root hash of the block'"'"'s changes of mappings' network 'network identifier' ratifications_root 'root hash of the block'"'"'s ratifications' solutions_root 'root hash of the block'"'"'s solutions' subdag_root 'root hash of the block'"'"'s certificates' cumulative_weight 'difficulty of all solutions so far, added up' cumulative_proof_target 'the same since the last coinbase' total_supply_in_microcredits 'in older blocks only, in microcredits' all 'every column' help 'list the columns'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too'
-_chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned show sql rpc verify
 _chainq_row --color words 'When to use colors. auto: on a terminal, unless NO_COLOR is set' auto '' always '' never ''
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned balance show export sql rpc doctor verify
@@ -69,8 +67,6 @@ _chainq_for blocks block latest full-blocks transactions transaction program-tra
 _chainq_row '--verbose -v' flag 'Log every request to stderr'
 _chainq_for blocks block full-blocks records ownership transitions owned balance
 _chainq_row --lake path 'Read what an export in DEST contains from there'
-_chainq_for blocks full-blocks records ownership transitions
-_chainq_row --fill flag 'First add missing partitions (10,000 heights) to it'
 _chainq_for blocks block latest full-blocks transactions transaction program-transactions records ownership transitions address-transactions owned
 _chainq_row --no-check flag 'Skip argument checks'
 _chainq_for blocks full-blocks program-transactions records ownership transitions address-transactions owned export
@@ -152,16 +148,12 @@ _chainq_row '--workers -w' text 'Worker processes. Default: one per core'
 _chainq_row --engine words 'Who does the work' local '' dask ''
 _chainq_row --scheduler text 'Dask scheduler, such as tcp://host:8786'
 _chainq_row --delta flag 'Commit full partitions to a Delta table for each command'
-_chainq_row --iceberg flag 'Commit full partitions to an Iceberg table for each command'
 _chainq_row --repair path 'Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range'
 _chainq_row --hashes flag 'Recompute block hashes before partitions of blocks and full-blocks are written'
 _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions'
 _chainq_row --dry-run flag 'List the partitions to write, write none'
 _chainq_for sql
 _chainq_row --partial flag 'Query the partitions that are there, though heights are missing'
-_chainq_for doctor
-_chainq_row --save text 'Save as a profile in config.toml'
-_chainq_row --default flag 'With --save: make it the default profile'
 _chainq_for verify
 _chainq_row --commands list+ 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all' blocks '' full-blocks '' transactions '' records '' ownership '' transitions ''
 _chainq_row --witness text 'Second service to compare with, or its profile, as far as its chain goes'
@@ -288,7 +280,6 @@ _chainq_row --where flag 'Rows that meet it: '"'"'program ~ token and function_n
 _chainq_row --checkpoint flag 'Resume the last run; start the first at --start or 0. Not with --last (use --start -N), --since or --until.'
 _chainq_row --lag flag 'Leave out the last N blocks.'
 _chainq_row --rewind flag 'Fetch the last N or more blocks again. The run then resumes.'
-_chainq_row --adopt flag 'Without a checkpoint, resume 10 heights back in -o FILE.'
 _chainq_row --max-age flag 'Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed.'
 _chainq_row --follow flag 'Keep running and print new blocks. Without --checkpoint, -o FILE must be new or empty.'
 _chainq_row --interval flag 'Seconds between polls.'
@@ -303,7 +294,6 @@ _chainq_row --columns flag 'Columns; `--columns help` lists them. Separated by c
 _chainq_row --no-trunc flag 'Do not abbreviate values. If they do not fit the terminal, each row is lines of fields.'
 _chainq_row --output flag 'Output file; its extension selects the format. An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it.'
 _chainq_row --flatten flag 'jsonl with a key for each column (b.c). Nested objects become keys, too.'
-_chainq_row --receipt flag 'Write FILE.receipt.json for chainq verify FILE. It contains the range, the row count and the SHA-256.'
 _chainq_row --color flag 'When to use colors. auto: on a terminal, unless NO_COLOR is set.'
 _chainq_row --url flag 'URL of the service, or folder or URL of an export; demo: is a built-in sample.'
 _chainq_row --profile flag 'Profile from config.toml.'
@@ -320,7 +310,6 @@ _chainq_row --quiet flag 'Print errors only, for a job with --max-age.'
 _chainq_row --verbose flag 'Log every request to stderr.'
 _chainq_row --log-format flag 'Format of the lines on stderr.'
 _chainq_row --lake flag 'Serve the export in this folder or at this URL instead.'
-_chainq_row --fill flag 'First add missing partitions (10,000 heights) to it.'
 _chainq_row --no-check flag 'Skip argument checks.'
 _chainq_row --strict flag 'Exit with code 6 before rows without proof. That is, before rows that are not proved complete. A few heights are compared with their full blocks, too.'
 _chainq_row --dry-run flag 'Print the requests as JSON Lines and send none.'
@@ -345,12 +334,9 @@ _chainq_row --no-full-blocks flag 'With chain: leave out the table of the full b
 _chainq_row --engine flag 'Who does the work.'
 _chainq_row --scheduler flag 'Dask scheduler, such as tcp://host:8786.'
 _chainq_row --delta flag 'Commit full partitions to a Delta table for each command.'
-_chainq_row --iceberg flag 'Commit full partitions to an Iceberg table for each command.'
 _chainq_row --repair flag 'Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range.'
 _chainq_row --no-lock flag 'Do not keep other exports out; for disjoint partitions.'
 _chainq_row --partial flag 'Query the partitions that are there, though heights are missing.'
-_chainq_row --save flag 'Save as a profile in config.toml.'
-_chainq_row --default flag 'With --save: make it the default profile.'
 _chainq_row --commands flag 'Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all.'
 _chainq_row --witness flag 'Second service to compare with, or its profile, as far as its chain goes.'
 _chainq_row --sample flag 'Compare N random heights of an export or a file with the service. Of a service: compare the transactions of N heights. Default there: 64.'
