@@ -106,13 +106,7 @@ def texts(tree: ast.AST) -> Iterator[str]:
                     yield str(child.value)
 
 
-COMMAND_LINES = {
-    "installer.py",
-    "stored/inventory.py",
-    "show/next_commands.py",
-    "verify/findings.py",
-    "text/spelling.py",
-}
+COMMAND_LINES = {"installer.py", "stored/inventory.py", "verify/findings.py", "text/spelling.py"}
 """They make command lines for a shell, piece by piece; the last one spells parameters."""
 
 

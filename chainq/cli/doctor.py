@@ -1,12 +1,13 @@
-"""`chainq doctor`: examines a server, prints the findings as a table or as JSON, and saves them as a profile.
+"""`chainq doctor`: examines a server, prints the findings as a table or as JSON, and prints them as a profile to paste.
 
 What is examined, and what the findings mean, is in `chainq.doctor`.
 """
 
+import json
+import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from shlex import quote
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -14,13 +15,12 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.output import form_of
-from chainq.cli.report import Reporter
 from chainq.cli.tool_options import DoctorCommand
-from chainq.config import dialect_cache, profile_writer, profiles
+from chainq.config import dialect_cache, profiles
+from chainq.config.paths import config_file
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS
 from chainq.doctor.prober import Check, Prober
-from chainq.errors import UsageError
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
@@ -34,15 +34,10 @@ WIDE = 79  # cells of a terminal from which on findings get a wide column
 def run(given: DoctorCommand) -> None:
     """Examine the server that the options name and write the findings.
 
-    `save` is the name of a profile to write. Raises UsageError before any call if there can be no such profile; at the
-    end the first error that keeps commands from working, for the exit code.
+    Raises at the end the first error that keeps commands from working, for the exit code.
     """
     form = form_of(given, "json")
-    options, save = connect.service_options(given), given.save
-    if given.default and save is None:
-        raise UsageError("--default needs --save NAME")
-    if save is not None:
-        profile_writer.check_new(save, profiles.read())
+    options = connect.service_options(given)
     reporter = connect.reporter(given)
     with connect.open_service(options, reporter) as service:
         url, headers = service.url, service.options.headers
@@ -54,11 +49,9 @@ def run(given: DoctorCommand) -> None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None, pager=reporter.warn) as sink:
         sink.write((_json(diagnosis) if form else _table(diagnosis)).encode())
-        saved = save is not None and _save(given, diagnosis, url, options, bool(headers), reporter)
-        if not form and diagnosis.dialect is not None:
-            works = all(check.ok for check in diagnosis.checks if check.name in ("latest", "tip"))
-            sink.write(_next(url, options, save if saved else None, default=given.default, works=works).encode())
-    if said := profiles.hidden(profiles.read()):  # also one that has just become the default
+        if not form and diagnosis.dialect is not None and not options.profile:
+            sink.write(f"\n{_profile(diagnosis, url, options, has_headers=bool(headers))}".encode())
+    if said := profiles.hidden(profiles.read()):
         reporter.warn(said)
     for check in diagnosis.checks:
         if check.fault is not None:
@@ -97,35 +90,30 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
             yield Check("methods", f"{len(fine)} of {len(BY_COMMAND)}", "their commands work")
 
 
-def _next(url: str, options: ServiceOptions, saved: str | None, *, default: bool, works: bool) -> str:
-    """Return the commands to go on with, `works` if the tip can be shown; a URL with secrets is not repeated."""
-    where = f" --profile {quote(options.profile)}" if options.profile else f" --url {quote(url)}"
-    where = where if options.profile or mask_url(url) == url else ""
-    if saved:
-        where = "" if default else f" --profile {saved}"
-    new = not saved and not options.profile
-    commands = [f"chainq show latest{where}"] * works + [f"chainq doctor --save NAME --default{where}"] * new
-    return "\n  ".join(["\nnext", *commands]) + "\n" if commands else ""
-
-
-def _save(
-    given: DoctorCommand, diagnosis: Diagnosis, url: str, options: ServiceOptions, has_headers: bool, reporter: Reporter
-) -> bool:
-    """Write the profile without anything that may be secret, and warn of what is left out; return whether there is one.
-
-    Raises OutputError.
-    """
-    name = given.save or ""
-    if diagnosis.dialect is None:
-        reporter.warn(f"profile {name!r} was not saved: the server's dialect is unknown")
-        return False
+def _profile(diagnosis: Diagnosis, url: str, options: ServiceOptions, *, has_headers: bool) -> str:
+    """Return the lines of a profile for `config.toml`, without what may be secret: the user adds a name and that."""
     secret = mask_url(url) != url
-    values = None if secret else url, diagnosis.dialect, options.rate, options.timeout
-    profile = profiles.Profile(*values, **diagnosis.names._asdict())
-    path = profile_writer.add(name, profile, default=given.default)
-    reporter.note(f"saved as {'the default profile' if given.default else '--profile'} {name} in {path}")
-    if secret:
-        reporter.warn("the URL has credentials and was not saved: set CHAINQ_URL, or add url to the profile")
-    if has_headers:
-        reporter.warn('headers were not saved: add headers = { NAME = "env:VARIABLE" } to the profile')
-    return True
+    names = diagnosis.names
+    values = {"url": None if secret else url, "dialect": diagnosis.dialect, "rate": options.rate}
+    values |= {"timeout": options.timeout, "transactions-by-row-id": names.transactions_by_row_id}
+    lines = [f"# a profile, for {config_file()}", "[profiles.NAME]", *_pairs(values)]
+    lines += ['# url = "…": it has credentials'] * secret + ['# headers = { NAME = "env:VARIABLE" }'] * has_headers
+    for heading, some in {
+        "methods": names.methods,
+        **{f"parameters.{_key(k)}": v for k, v in names.parameters.items()},
+    }.items():
+        lines += [f"[profiles.NAME.{heading}]", *_pairs(some)] if some else []
+    return "\n".join(lines) + "\n"
+
+
+def _pairs(values: Mapping[str, object]) -> list[str]:
+    return [f"{_key(key)} = {_value(value)}" for key, value in values.items() if value is not None]
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: object) -> str:
+    # A JSON string is a TOML one, except for this character and for escaped pairs of surrogates.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

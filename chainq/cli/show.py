@@ -126,8 +126,6 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
         from chainq.formats.json import indented
 
         return indented(encoded.rstrip(b"\n"), color) + b"\n"
-    from chainq.show.block_hash import hash_words
-    from chainq.show.next_commands import Held
     from chainq.show.screens import draw
     from chainq.text.width import terminal_width, width_is_stated
 
@@ -140,6 +138,4 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
         abbreviate=not given.no_trunc and (terminal or width_is_stated()),
         spelled=spelled,
     )
-    held = Held(service.blocks.first, records=not service.lacks("records"))
-    checked = "" if service.url == "demo:" else hash_words(found)  # the built-in sample has made-up hashes
-    return draw(found, spec, connect.suffix(given), checked, held)
+    return draw(found, spec, service.blocks.first)

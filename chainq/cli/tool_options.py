@@ -170,14 +170,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     dry_run: bool = switch("List the partitions to write, write none.")
 
 
-class SaveOptions(Group):
-    """What happens with the findings of `doctor`."""
-
-    save: str | None = option("NAME", "Save as a profile in config.toml.")
-    default: bool = switch("With --save: make it the default profile.")
-
-
-class DoctorCommand(options.ReportOptions, SaveOptions, options.ServiceFlags):
+class DoctorCommand(options.ReportOptions, options.ServiceFlags):
     """Examine a server: dialect, methods, pagination, limits.
 
     Sends fewer than 40 requests, one at a time.
@@ -285,7 +278,7 @@ class CompletionOptions(Group):
 class ProfilesCommand(options.ReportOptions):
     """List the profiles in config.toml, without their secrets.
 
-    chainq doctor --save NAME adds one.
+    chainq doctor prints the lines of one.
     """
 
 
@@ -354,7 +347,7 @@ TOOLS = {
         "chainq verify chain",
         declared=_exported,
     ),
-    "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545 --save mine"),
+    "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545"),
     "status": Tool(
         StatusCommand,
         "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
 from chainq.catalog.identifiers import is_loopback
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
-from chainq.doctor.block_hashes import NAME, block_hashes
 from chainq.doctor.methods import MethodProber, other_name
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
@@ -76,7 +75,6 @@ class _Examination:
         self.dialect: str | None = None
         self._url, self._now = url, now
         self._tip = 0
-        self._full_blocks = Outcome()
 
     def run(self) -> Iterator[Check]:
         """Yield all checks as they are made; only the first if the server cannot be used."""
@@ -99,7 +97,6 @@ class _Examination:
         yield self._tip_check(latest)
         yield dialect
         yield from self._method_checks(_Probe({}, latest, check))
-        yield self._block_hashes(latest)
         yield self._error_codes()
         yield self._rate_limit()
         yield self._compression()
@@ -158,9 +155,7 @@ class _Examination:
         except ChainqError as error:
             return Check("dialect", UNKNOWN, str(error), error)
         self.methods.set_dialect(DIALECTS[self.dialect])
-        return Check(
-            "dialect", self.dialect, Phrase("use {dialect} or auto, or {save} a profile", dialect=self.dialect)
-        )
+        return Check("dialect", self.dialect, Phrase("use {dialect} or auto, or a profile", dialect=self.dialect))
 
     def _method_checks(self, latest: _Probe) -> Iterator[Check]:
         """Yield a check of every method of the catalog, then the checks of ranges and pages."""
@@ -177,7 +172,6 @@ class _Examination:
                 arguments, made_up = self._arguments(method, window, below, probes)
                 probes[method.command] = _Probe(arguments, *self.methods.find(method.command, arguments, made_up))
         outcomes = {command: probe.outcome for command, probe in probes.items()}
-        self._full_blocks = outcomes["full-blocks"]
         by_address = probes["address-transactions"]
         pagination.address_size(by_address.arguments, by_address.outcome)
         yield from (probes[method.command].check for method in METHODS)
@@ -219,11 +213,6 @@ class _Examination:
         }
         arguments = {param.role: known.get(param.role) or defaults[param.role] for param in method.params}
         return arguments, _NO_ID in arguments.values()
-
-    def _block_hashes(self, latest: Outcome) -> Check:
-        if self._url == "demo:":
-            return Check(NAME, "none", "the hashes of the sample chain are made up")
-        return block_hashes(self.methods, self._tip, latest, self._full_blocks)
 
     def _error_codes(self) -> Check:
         name = "error codes"

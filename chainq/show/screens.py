@@ -1,7 +1,7 @@
-"""Draws the screens of `chainq show` with rich: what an object is, what happened, and the next commands to type.
+"""Draws the screens of `chainq show` with rich: what an object is, and what happened.
 
 Everything from the service is sanitized in `summary` and shown without markup. An ID that a command takes is whole
-wherever its line has room, and in the next commands always; those are never wrapped, so that they can be copied.
+wherever its line has room.
 """
 
 from collections import Counter
@@ -24,7 +24,6 @@ from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, array_of, object_of, text_of
 from chainq.show import summary
-from chainq.show.next_commands import Held, next_commands, title
 from chainq.show.parts import (
     NEWEST,
     AddressParts,
@@ -58,40 +57,34 @@ _WORDS = {
 """What a screen calls the fields of a transaction; unknown ones keep their names."""
 
 
-def draw(parts: Parts, spec: OutputSpec, suffix: str, checked: str, held: Held) -> bytes:
-    """Return the screen of what was gathered. `suffix`: options of the next commands;
-    `checked`: what is known of the hash of a block, empty for nothing; `held`: what the service has."""
+def draw(parts: Parts, spec: OutputSpec, first: int) -> bytes:
+    """Return the screen of what was gathered. `first`: the lowest height that there is."""
     room = max(spec.width, NARROWEST) if spec.abbreviate or spec.terminal else ENDLESS  # for what has no long value
     width = room if spec.abbreviate else ENDLESS
-    shown = _screen(parts, spec._replace(width=width), room, checked, held)
-    commands = next_commands(parts, held)
-    heading: list[RenderableType] = ["", Text(title(commands), "bold")] if commands else []
-    screen = render([*shown, *heading], width, spec.color)
-    return screen + "".join(f"  {line}{suffix}\n" for line in commands).encode()  # not by rich, which would wrap them
+    return render([*_screen(parts, spec._replace(width=width), room, first)], width, spec.color)
 
 
-def _screen(parts: Parts, spec: OutputSpec, room: int, checked: str, held: Held) -> Iterator[RenderableType]:
+def _screen(parts: Parts, spec: OutputSpec, room: int, first: int) -> Iterator[RenderableType]:
     if isinstance(parts, BlockParts):
-        return _block(parts, spec, checked)
+        return _block(parts, spec)
     if isinstance(parts, TransactionParts):
         return _transaction(parts, spec)
     if isinstance(parts, AddressParts):
         return _address(parts, spec)
     if isinstance(parts, ProgramParts):
-        return _program(parts, spec, room, held)
+        return _program(parts, spec, room, first)
     if isinstance(parts, TransitionParts | RecordParts):
         return _made(parts, spec)
-    return _function(parts, spec, room, held)
+    return _function(parts, spec, room, first)
 
 
-def _block(parts: BlockParts, spec: OutputSpec, checked: str) -> Iterator[RenderableType]:
+def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[RenderableType]:
     names = ("block_hash", "previous_hash", "round", "timestamp", "coinbase_target", "proof_target", "coinbase_reward")
     values = dict(zip(names, Picker(names)(parts.summary), strict=True))
     yield _title("block", str(parts.height))
     yield _fields(
         ("time", time_cell(text_of(values["timestamp"])).whole),
         ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
-        *([("", checked)] if checked else []),
         ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
         ("round", summary.shown(values["round"])),
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
@@ -155,7 +148,7 @@ def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[RenderableType]:
     yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec)
 
 
-def _program(parts: ProgramParts, spec: OutputSpec, room: int, held: Held) -> Iterator[RenderableType]:
+def _program(parts: ProgramParts, spec: OutputSpec, room: int, first: int) -> Iterator[RenderableType]:
     names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
     yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
@@ -177,7 +170,7 @@ def _program(parts: ProgramParts, spec: OutputSpec, room: int, held: Held) -> It
     yield _sentence(
         "These are the calls that made a record or had none as input, as far as the service lists them: some list"
         " neither fees nor calls such as transfer_public. chainq program-transactions lists all calls of one function."
-        f"{f' {_more(spec)}' if parts.heights.start > held.first else ''}",
+        f"{f' {_more(spec)}' if parts.heights.start > first else ''}",
         room,
     )
 
@@ -199,7 +192,7 @@ def _sentence(text: str, room: int) -> Text:
     return Text("\n".join(wrap(text, room)), "dim")
 
 
-def _function(parts: FunctionParts, spec: OutputSpec, room: int, held: Held) -> Iterator[RenderableType]:
+def _function(parts: FunctionParts, spec: OutputSpec, room: int, first: int) -> Iterator[RenderableType]:
     yield _title("function", f"{parts.program}/{parts.function}")
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
@@ -207,7 +200,7 @@ def _function(parts: FunctionParts, spec: OutputSpec, room: int, held: Held) -> 
     whole = f"from height {parts.start}" if parts.start else "of the whole chain"
     some = len(parts.transactions) < NEWEST  # else older ones do not matter
     yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec)
-    if some and parts.start > held.first:
+    if some and parts.start > first:
         yield _sentence(_more(spec), room)
 
 

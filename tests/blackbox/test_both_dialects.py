@@ -103,19 +103,18 @@ def test_doctor_tells_the_dialect(dialect: str, chainq: Program, server: Servers
 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_doctor_draws_a_table(columns: int, chainq: Program, server: Servers) -> None:
-    """For a person doctor prints lines that fit the terminal: the methods in one line, then what to type next."""
+    """For a person doctor prints lines that fit the terminal: the methods in one line, then a profile."""
     url = speaks(server, "aleo")
     ran = chainq("doctor", url=url, env={"COLUMNS": str(columns)})
     assert (ran.code, ran.err) == (0, "")
-    table, commands = ran.out.decode().split("\nnext\n")
+    table, _, profile = ran.out.decode().partition("\n# a profile, for ")
     lines = table.splitlines()
     assert max(map(len, lines)) <= columns
     assert "dialect aleo" in lines[0]
     assert {"connection", "latency", "methods", "compression"} <= {line.split()[0] for line in lines[2:] if line}
     assert "11 of 11" in table
     assert "full-blocks" not in table
-    assert f"  chainq show latest --url {url}\n" in commands
-    assert chainq("show", "latest", "--url", url).code == 0
+    assert profile.endswith(f'\n[profiles.NAME]\nurl = "{url}"\ndialect = "aleo"\n')
 
 
 @pytest.mark.parametrize(("method", "command"), [("records/isOwner", "ownership"), ("latest/block", "latest")])
@@ -139,7 +138,6 @@ def test_doctor_names_a_method_that_deviates(method: str, command: str, chainq: 
     ]
     hint = f'if it has another name there, add methods = {{ "{method}" = "NAME" }} to its profile'
     assert ran.err.startswith(f"chainq doctor: {method}: the service returned error -32601: Method not found; {hint}")
-    assert ("chainq show latest" in text) == (command != "latest")
 
 
 def test_doctor_has_no_dry_run(chainq: Program, nowhere: str) -> None:
@@ -156,37 +154,6 @@ def test_doctor_of_nothing_is_exit_4(chainq: Program, nowhere: str) -> None:
     assert ran.code == 4
     assert [check["ok"] for check in json.loads(ran.out)["checks"]] == [False]
     assert ran.err.startswith("chainq doctor: ")
-
-
-def test_doctor_saves_a_profile_that_works(chainq: Program, server: Servers, truth: Truth) -> None:
-    """--save appends a profile without header values, keeps the rest of the file, and refuses a name that is taken."""
-    url, before = speaks(server, "aleo"), "# mine\ndefault-profile = 'x'\n[profiles.x]\n"
-    chainq.config.parent.mkdir(parents=True)
-    chainq.config.write_text(before)
-    ran = chainq("doctor", "--save", "deployed", "--header", "X-Token: s3cret", "--timeout", "9", url=url)
-    assert ran.code == 0
-    assert "saved as --profile deployed" in ran.err
-    assert "headers were not saved" in ran.err
-    after = chainq.config.read_text()
-    assert after.startswith(before)
-    assert "s3cret" not in after + ran.err + ran.out.decode()
-    assert chainq("transactions", "640", "--profile", "deployed").rows == truth.transactions(640)
-    again = chainq("doctor", "--save", "deployed", "-v", url=url)
-    assert (again.code, again.out, asked(again.err)[1:]) == (2, b"", [])
-    assert chainq.config.read_text() == after
-
-
-def test_doctor_saves_the_default_profile(chainq: Program, server: Servers) -> None:
-    """With --default commands need no option afterwards; the rest of the file stays."""
-    url, before = speaks(server, "aleo"), "# mine\ndefault-profile = 'x'  # for now\n[profiles.x]\nurl = 'demo:'\n"
-    chainq.config.parent.mkdir(parents=True)
-    chainq.config.write_text(before)
-    ran = chainq("doctor", "--save", "mine", "--default", url=url)
-    assert ran.code == 0
-    assert ran.out.endswith(b"\nnext\n  chainq show latest\n")
-    assert chainq.config.read_text().startswith(before.replace("'x'", '"mine"'))
-    assert chainq("show", "latest").code == 0
-    assert "--default needs --save NAME" in one_line(chainq("doctor", "--default", url=url), 2)
 
 
 @pytest.mark.parametrize(
@@ -212,19 +179,20 @@ def test_a_default_profile_that_the_environment_hides(chainq: Program, env: dict
         assert said == (warning + advice if hidden else "")
 
 
-def test_doctor_makes_the_first_profile_the_default(chainq: Program) -> None:
-    """A new file begins with the name of its default profile."""
-    assert chainq("doctor", "--save", "mine", "--default", url="demo:").code == 0
-    assert chainq.config.read_text().startswith('default-profile = "mine"\n\n[profiles.mine]\n')
-    assert chainq("latest").code == 0
-
-
-def test_doctor_does_not_save_what_it_does_not_know(chainq: Program, nowhere: str) -> None:
-    """Where the dialect is not known no profile is written, and that is said."""
-    ran = chainq("doctor", "--save", "x", url=nowhere)
-    assert ran.code == 4
-    assert "not saved" in ran.err
-    assert not chainq.config.exists()
+def test_the_profile_that_doctor_prints_works(chainq: Program, server: Servers, truth: Truth) -> None:
+    """Its lines are TOML, without values of headers and credentials of a URL; nothing is written."""
+    url, chainq_config = speaks(server, "aleo"), chainq.config
+    ran = chainq("doctor", "--header", "X-Token: s3cret", "--timeout", "9", url=url)
+    assert (ran.code, chainq_config.exists(), "s3cret" in ran.err + ran.out.decode()) == (0, False, False)
+    lines = ran.out.decode().partition("\n# a profile, for ")[2].partition("\n")[2]
+    assert '# headers = { NAME = "env:VARIABLE" }\n' in lines
+    chainq_config.parent.mkdir(parents=True)
+    chainq_config.write_text(lines)
+    assert chainq("transactions", "640", "--profile", "NAME").rows == truth.transactions(640)
+    ran = chainq("doctor", url=url.replace("//", "//me:s3cret@"))
+    assert "s3cret" not in ran.err + ran.out.decode()
+    assert b"\n# url = " in ran.out
+    assert b"[profiles" not in chainq("doctor", "--profile", "NAME").out
 
 
 def test_a_profile_names_methods_and_parameters_of_its_own(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -259,7 +227,7 @@ def test_3_a_name_of_a_profile_that_the_server_lacks(chainq: Program, server: Se
     assert "the server has it as getBlocks: change methods.getBlocks in the profile" in ran.err
     chainq.config.write_text(chainq.config.read_text().replace('getBlocks = "', '"latest/block" = "'))
     ran = chainq("doctor", "--profile", "x")
-    assert (ran.code, b"10 of 11" in ran.out, b"--save NAME" in ran.out) == (3, True, False)
+    assert (ran.code, b"10 of 11" in ran.out, b"[profiles" in ran.out) == (3, True, False)
     assert "the server has it as latest/block: change methods.latest/block in the profile" in ran.err
 
 

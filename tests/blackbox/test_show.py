@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import DEFAULT_TIP
-from harness.belief import besides_belief
 from harness.program import Program, Ran, one_line, side_by_side
 from harness.services import Canned, canned, witnessed
 from harness.truth import Truth
@@ -64,28 +63,12 @@ def shown(program: Program) -> dict[str, Ran]:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_a_screen_says_what_an_object_is(name: str, screens: dict[str, Ran]) -> None:
-    """Its first word is the kind of the object; nothing stands on stderr; every line fits but the next commands."""
+    """Its first word is the kind of the object; nothing stands on stderr; every line fits."""
     ran = screens[name]
     assert (ran.code, ran.err) == (0, "")
     lines = ran.out.decode().splitlines()
     assert lines[0].split()[0] == OBJECTS[name]
-    (end,) = (at for at, line in enumerate(lines) if line.startswith("next"))
-    assert lines[end] == ("next: the first command finds its block" if OBJECTS[name] == "transaction" else "next")
-    assert max(map(len, lines[:end])) <= 80
-    assert len(lines) > end + 1
-
-
-@pytest.mark.parametrize("name", {kind: name for name, kind in OBJECTS.items() if name != "latest"}.values())
-def test_the_next_commands_work_as_they_stand(name: str, screens: dict[str, Ran], chainq: Program) -> None:
-    """Each is whole on its line, and ends well when it is typed."""
-    lines = screens[name].out.decode().splitlines()
-    (end,) = (at for at, line in enumerate(lines) if line.startswith("next"))
-    commands = list(map(shlex.split, lines[end + 1 :]))
-    runs = side_by_side(partial(chainq, *words[1:]) for words in commands)
-    for words, ran in zip(commands, runs, strict=True):
-        assert (ran.code, besides_belief(ran, words[1]).err) == (0, "")
-        assert ran.out
-    assert all(words[0] == "chainq" for words in commands)
+    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("name", MOST_CALLS)
@@ -101,7 +84,7 @@ def test_a_screen_takes_few_calls(name: str, chainq: Program) -> None:
 def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> None:
     """Every transaction with its ID whole, its status, what it calls, its fee; the records by function."""
     text = screens[str(HEIGHT)].out.decode()
-    assert [word for word in text.split("next")[0].split() if word.startswith("at1")] == TRANSACTIONS
+    assert [word for word in text.split() if word.startswith("at1")] == TRANSACTIONS
     records = TRUTH.rows("records", HEIGHT, HEIGHT + 1)
     assert f"records  {len(records)}\n" in text
     counts = Counter(f"{row['program_id']}/{row['function_name']}" for row in map(json.loads, records))
@@ -116,18 +99,15 @@ def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> No
 
 
 def test_a_rejected_transaction_is_seen_at_once(chainq: Program) -> None:
-    """It has a sign, what it wanted to do is marked, and the next commands name it first."""
+    """It has a sign, and what it wanted to do is marked."""
     height = next(
         height
         for height in range(DEFAULT_TIP, 0, -1)
         if any(plan.kind == "rejected" for plan in CHAIN.layout.plan(height).transactions[1:])
     )
-    plans = CHAIN.layout.plan(height).transactions
-    rejected = next(index for index, plan in enumerate(plans) if plan.kind == "rejected")
     text = chainq("show", str(height), url="demo:").out.decode()
     assert "✗ rejected" in text
     assert "not done" in text
-    assert text.split("next\n")[1].splitlines()[0].split()[2] == CHAIN.transaction_id(height, rejected)
 
 
 def test_json_has_the_rows_as_the_service_sent_them(shown: dict[str, Ran], chainq: Program) -> None:
@@ -331,7 +311,7 @@ def test_a_block_that_contradicts_itself_is_exit_6(chainq: Program) -> None:
 
 
 def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
-    """Control characters are shown as escapes, markup as it is, and no next command is made of what is no ID."""
+    """Control characters are shown as escapes, and markup as it is."""
     evil = "\x1b[31m[bold red]x[/]\u202e;$(reboot)"
     row = {
         "status": evil,
@@ -353,7 +333,6 @@ def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "[bold red]x[/]" in text
-    assert "$(reboot)" not in text.split("next\n")[1]
 
 
 @pytest.mark.parametrize(
@@ -366,7 +345,7 @@ def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
 )
 def test_60_columns_break_no_name(word: str, whole: str, chainq: Program) -> None:
     """On a narrow terminal heights and times give way to the names of functions, and notes get a line of their own."""
-    lines = chainq("show", word, url="demo:", env={"COLUMNS": "60"}).out.decode().split("\nnext\n")[0].splitlines()
+    lines = chainq("show", word, url="demo:", env={"COLUMNS": "60"}).out.decode().splitlines()
     assert all(len(line) <= 60 for line in lines)
     assert any(whole in f"{line} " for line in lines)
 
@@ -375,7 +354,7 @@ def test_long_names_on_a_narrow_terminal(chainq: Program) -> None:
     """A call that is wider than the screen continues below after its program, without an empty line."""
     env = {"COLUMNS": "40"}
     out = chainq("show", "credits.aleo/transfer_private", url="demo:", env=env).out.decode()
-    tree = out.split("\nnext\n")[0].splitlines()
+    tree = out.splitlines()
     assert [line for line in tree if line and not line.strip("│ ")] == []
     assert any(re.search(r"── wrapped_credits\.aleo/$", line) for line in tree)
     assert any(re.search(r"^[│ ]+ deposit_credits_private$", line) for line in tree)

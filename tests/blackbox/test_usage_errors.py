@@ -377,7 +377,6 @@ LONG = "x" * 100_000
         ["records", "--dialect", LONG],
         ["records", "--max-age", LONG, "--follow"],
         ["records", "-o", LONG],
-        ["doctor", "--save", f".{LONG}"],
         ["show", LONG],
         ["completion", LONG],
     ],

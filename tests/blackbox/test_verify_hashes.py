@@ -333,41 +333,6 @@ def test_transactions_of_a_sealed_chain_are_found_by_their_ids(program: Program,
         assert json.loads(ran.out)["transaction"]["id"] == named
 
 
-@pytest.mark.parametrize(
-    ("plant", "said"),
-    [
-        pytest.param([], "hash verified", marks=pytest.mark.search),
-        (["round:30"], "hash does not hold (hash): expected block_hash=ab1"),
-    ],
-)
-def test_show_says_whether_the_hash_holds(
-    program: Program, server: Servers, chain: SealedChain, plant: list[str], said: str
-) -> None:
-    """The summary and the contents of a block; the built-in sample says nothing, its hashes are made up."""
-    with planted(chain, *plant) as url:
-        ran = program("show", "30", url=url)
-    assert ran.code == 0, ran.err
-    assert said in " ".join(ran.out.decode().split())
-    assert b"hash verified" not in program("show", "30", url=server()).out
-    assert not re.search(b"verified|does not hold", program("show", "30", url="demo:").out)
-
-
-def test_doctor_says_whether_hashes_can_be_recomputed(program: Program, server: Servers, chain: SealedChain) -> None:
-    """Blocks from the first to the last; of what is made up, the heights."""
-
-    def said(url: str) -> tuple[str, bool]:
-        ran = program("doctor", "--json", url=url)
-        assert ran.code == 0, ran.err
-        (check,) = (one for one in json.loads(ran.out)["checks"] if one["check"] == "block hashes")
-        return check["finding"], check["ok"]
-
-    with planted(chain) as url:
-        assert said(url) == ("hold in 6 blocks", True)
-    with planted(chain, "round:26") as url:
-        assert said(url) == ("do not hold at 26", True)
-    assert said(server("--tip", "400")) == ("do not hold at 0, 200, 300, 400; cannot be recomputed at 100", True)
-
-
 def test_state_roots_are_checked_from_the_first_block_on(program: Program, chain: SealedChain) -> None:
     """A block whose state root is not that of the blocks before it; without block 0 they are not checked."""
     made = copy(chain)

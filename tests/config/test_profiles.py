@@ -1,15 +1,12 @@
 """The configuration file: what it may contain, how its mistakes are reported, and what is added to it."""
 
-import stat
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from chainq.config import profile_writer, profiles
-from chainq.errors import OutputError, UsageError
+from chainq.config import profiles
+from chainq.errors import UsageError
 from harness.program import Program
 from harness.steps import linear, steps
 
@@ -214,25 +211,6 @@ def test_windows_line_ends_count_as_lines(write: Write) -> None:
         profiles.read()
 
 
-@pytest.mark.parametrize("before", ["", GOOD, GOOD.rstrip("\n"), GOOD.replace("\n", "\r\n")])
-def test_an_added_profile_leaves_the_rest_alone(write: Write, before: str) -> None:
-    """Adding appends a table that reads back the same, and changes no byte before it; headers stay out."""
-    path = write(before)
-    names: dict[str, Any] = {
-        "methods": {"records/all": "r\u00e9\x7f\U0001f600"},
-        "parameters": {"getBlocks": {"start": 'fr"om'}},
-        "transactions_by_row_id": True,
-    }
-    new = profiles.Profile('https://h/"x', "aleo", 2.5, 10, {"Authorization": SECRET}, **names)
-    assert profile_writer.add("new-1", new) == path
-    text = path.read_bytes().decode()
-    assert text.startswith(before)
-    read = profiles.read().profiles["new-1"]
-    assert read == profiles.Profile('https://h/"x', "aleo", 2.5, 10, {}, **names)
-    assert SECRET not in text.removeprefix(before)
-    assert tomllib.loads(text)["profiles"].keys() == tomllib.loads(before).get("profiles", {}).keys() | {"new-1"}
-
-
 def test_many_profiles_take_linear_time(write: Write) -> None:
     """Twice as many profiles, with a mistake in the last one, do not cost four times as much."""
 
@@ -246,53 +224,6 @@ def test_many_profiles_take_linear_time(write: Write) -> None:
             profiles.read()
 
     assert linear(steps(lambda: read(200)), steps(lambda: read(400)))
-
-
-@pytest.mark.parametrize("mode", [None, 0o600, 0o644, 0o640])
-def test_a_new_file_is_private_and_an_existing_one_keeps_its_mode(write: Write, mode: int | None) -> None:
-    """config.toml may hold secrets: chainq creates it for its owner only, and leaves the mode of the user's own."""
-    path = write("")
-    if mode is None:
-        path.unlink()
-    else:
-        path.chmod(mode)
-    profile_writer.add("x", profiles.Profile("http://h"))
-    assert stat.S_IMODE(path.stat().st_mode) == (0o600 if mode is None else mode)
-
-
-def test_a_first_profile_makes_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Adding to nothing makes the folder and the file."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
-    profile_writer.add("x", profiles.Profile("http://h", "chain"))
-    assert profiles.read().profiles["x"].url == "http://h"
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("near", "already"), ("a b", "invalid"), ("", "invalid"), ("a.b", "invalid")]
-)
-def test_a_name_that_cannot_be_added_is_refused(write: Write, name: str, words: str) -> None:
-    """A name that is taken, or that is not a plain key, is refused, and the file is unchanged."""
-    path = write(GOOD)
-    with pytest.raises(UsageError, match=words):
-        profile_writer.add(name, profiles.Profile("http://h"))
-    assert path.read_text() == GOOD
-
-
-def test_nothing_is_appended_to_an_inline_table(write: Write) -> None:
-    """An inline table, which TOML does not let grow, is named as the reason, and the file is unchanged."""
-    text = 'profiles = { x = { url = "http://h" } }\n'
-    path = write(text)
-    with pytest.raises(UsageError, match="an inline table; write them as"):
-        profile_writer.add("y", profiles.Profile("http://h"))
-    assert path.read_text() == text
-
-
-def test_a_folder_that_cannot_be_made_is_an_output_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A profile that cannot be written is exit 7."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
-    (tmp_path / "new").write_text("")
-    with pytest.raises((OutputError, UsageError)):
-        profile_writer.add("x", profiles.Profile("http://h"))
 
 
 def test_profiles_lists_without_secrets(chainq: Program) -> None:

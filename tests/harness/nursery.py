@@ -53,7 +53,7 @@ GROUPS = {
     ("duckdb",): {"sql"},
     ("deltalake",): {"--delta"},
     ("aleo",): {"owned", "balance"},
-    ("aleo", HASHES): {"--hashes", "--sealed", "doctor"},
+    ("aleo", HASHES): {"--hashes", "--sealed"},
 }
 Group = tuple[str, ...]
 WORKER = ["-P", "-m", "chainq.process.worker"]

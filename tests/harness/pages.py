@@ -167,13 +167,13 @@ class Home:
         )
         assert done.returncode == 0, (line[-1], done.returncode, done.stderr)
         for said in done.stderr.splitlines():
-            # `doctor --save`, the verdict of `verify`, what export and sql did, and the only error that a page expects:
+            # The verdict of `verify`, what export and sql did, and the only error that a page expects:
             # that of --max-age.
             report = re.match(
                 r"chainq: (fetching |compared |.*partitions? .*\b(written|to write))",
                 said,
             )
-            known = report or "saved as" in said or ": no findings in " in said
+            known = report or ": no findings in " in said
             known = known or any(
                 command in line[-1] and besides_belief(Ran(0, b"", f"{said}\n"), command).err == ""
                 for command in UNPROVED
