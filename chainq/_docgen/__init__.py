@@ -23,7 +23,6 @@ COMPLETIONS = {
     "chainq.fish": "share/fish/vendor_completions.d/chainq.fish",
 }
 MARKS = {
-    "README.md": (f"<!-- exit-codes:begin, by {COMMAND} -->", "<!-- exit-codes:end -->"),
     "docs/tables.md": (f"<!-- tables:begin, by {COMMAND} -->", "<!-- tables:end -->"),
     "chainq/client/row_types.py": (f"# types:begin, by {COMMAND}", "# types:end"),
     "pyproject.toml": (f"# shared-data:begin, by {COMMAND}", "# shared-data:end"),
@@ -62,7 +61,6 @@ def texts(folder: Path) -> dict[str, str]:
     parts = {}
     parts["docs/tables.md"] = columns()
     parts["chainq/client/row_types.py"] = row_types()
-    parts["README.md"] = f"\n{exit_codes()}\n"
     parts["pyproject.toml"] = "\n".join(f'"{name}" = "{place}"' for name, place in packaged(program).items())
     for name, (begin, end) in MARKS.items():
         text = (folder / name).read_text("utf-8")

@@ -106,8 +106,8 @@ def test_one_command_rewrites_what_is_stale(
     assert __main__.main([]) == 0
     assert len(capsys.readouterr().out.splitlines()) > len(PAGES) + 1
     assert not (project / "man" / "chainq-gone.1").exists()
-    readme = (project / "README.md").read_text()
-    assert (readme[:11], readme[-10:]) == ("before\n<!--", "-->\nafter\n")
+    tables = (project / "docs/tables.md").read_text()
+    assert (tables[:11], tables[-10:]) == ("before\n<!--", "-->\nafter\n")
     assert _docgen.stale(project) == []
     build, method = PlainGroup.catalogue["serve"][2], METHODS[0]
     monkeypatch.setattr(PlainGroup, "catalogue", {**PlainGroup.catalogue, "newest": ("Tools", "a new purpose", build)})
@@ -123,8 +123,8 @@ def test_one_command_rewrites_what_is_stale(
 @pytest.mark.usefixtures("undrawn")
 def test_missing_marks_are_told(project: Path) -> None:
     """Without its marks a file is not touched, and the message says which are missing."""
-    (project / "README.md").write_text("no marks")
-    with pytest.raises(_docgen.DocsError, match=r"README.md lacks .*exit-codes:begin"):
+    (project / "docs/tables.md").write_text("no marks")
+    with pytest.raises(_docgen.DocsError, match=r"docs/tables.md lacks .*tables:begin"):
         _docgen.write(project)
 
 
