@@ -7,7 +7,7 @@ chainq imports this package.
 
 from pathlib import Path
 
-from chainq._docgen.manual import exit_codes, names, pages
+from chainq._docgen.manual import names, pages
 from chainq._docgen.reference import reference
 from chainq._docgen.row_types import row_types
 from chainq._docgen.sessions import images, replayed

@@ -48,7 +48,7 @@ def source(name: str, program: Program) -> str:
 
 
 def exit_codes() -> str:
-    """Return the exit codes and their meanings as a table, for the README too."""
+    """Return the exit codes and their meanings as a table."""
     return rows(("code", "meaning"), errors.exit_codes().items())
 
 

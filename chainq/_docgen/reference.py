@@ -13,7 +13,7 @@ _HEAD = """\
 Everything that `--help` and the manual pages say, on one page. Tasks are in the [cookbook](cookbook.md), and words in
 [words.md](words.md). The examples need a service, such as `export CHAINQ_URL=demo:`, and those with
 `http://127.0.0.1:8545` a running `chainq serve`.
-Those of `owned` and `balance` also need a [view key](../README.md#your-balance)."""
+Those of `owned` and `balance` also need a [view key](cookbook.md#your-own-records)."""
 _TAIL = {
     "Environment variables": ("chainq.1", "Environment"),
     "Configuration file": ("chainq.5", "Synopsis", "Description", "Precedence", "Keys of a profile", "Examples"),
