@@ -76,7 +76,6 @@ REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
 # unknown host gets the first retry only. A wrong URL is reported after the sum of these.
 CONNECT_WAITS = (0.2, 0.4, 0.8, 0.8, 0.8)
-SOCKS_SECONDS = 10.0  # for the first response of a SOCKS proxy, which sends it on its own
 KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
 # Lagging servers, reorgs and outages (resume)
