@@ -81,7 +81,6 @@ REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
 # unknown host gets the first retry only. A wrong URL is reported after the sum of these.
 CONNECT_WAITS = (0.2, 0.4, 0.8, 0.8, 0.8)
-SOCKS_SECONDS = 10.0  # for the first response of a SOCKS proxy, which sends it on its own
 AHEAD = 120.0  # seconds that a time may be ahead of this machine's clock; if it is more, a clock is wrong
 KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 

@@ -72,9 +72,8 @@ ANSWERED = SHELL | {
         "sinks.open",
     ),
     "tuning",
-    *("transport", "transport.adapter", "transport.base", "transport.body", "transport.concurrency"),
-    *("transport.connection", "transport.failures", "transport.http", "transport.http1", "transport.jsonrpc"),
-    *("transport.memory", "transport.network", "transport.proxies", "transport.rate_limit", "transport.retry_budget"),
+    *("transport", "transport.base", "transport.concurrency", "transport.connection", "transport.failures"),
+    *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.rate_limit", "transport.retry_budget"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
 RANGED = LOOKED_UP | {
@@ -137,9 +136,9 @@ OUTSIDE = {
     "rich": "records --start 0 --end 5 --table",
 }
 """The heavy packages, each with a command that does need it: a list that has grown stale must not pass for thrift."""
-# pydantic comes with typer 0.29; httpcore and h11 with httpx's own transport.
+# pydantic comes with typer 0.29.
 NEVER = {
-    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "h11", "httpcore", "obstore", "pandas", "plotille"),
+    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "obstore", "pandas", "plotille"),
     *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
 }
 

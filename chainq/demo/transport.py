@@ -3,7 +3,7 @@
 import time
 
 from chainq.demo.service import Service
-from chainq.transport.base import BrokenResponseError, DeadlineError, Request, Response
+from chainq.transport.base import BrokenResponseError, DeadlineError, Request, Response, check_size
 
 
 class DemoTransport:
@@ -17,7 +17,7 @@ class DemoTransport:
         """Return the service's response.
 
         Raises BrokenResponseError if a fault truncates its body, DeadlineError if the faults `latency` and `drip` delay
-        it beyond the deadline, TooHeavyError if it does not fit into the run's memory.
+        it beyond the deadline, TooHeavyError if it is larger than the request allows.
         """
         faults = self._service.faults
         with self._service.under_way():
@@ -26,7 +26,7 @@ class DemoTransport:
         _wait(faults.drip * len(response.sent), request.deadline)
         if response.cut:
             raise BrokenResponseError("the connection was closed in the middle of the body")
-        request.memory.grow(len(response.body))
+        check_size(len(response.body), request.most)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if faults.gzip:  # the headers are those of the body as sent
             headers["content-encoding"] = "gzip"

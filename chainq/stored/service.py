@@ -23,7 +23,7 @@ from chainq.rows.fields import object_of, text_of
 from chainq.stored import lookups
 from chainq.stored.opened import no_table
 from chainq.stored.reader import Reader
-from chainq.transport.base import Request, Response
+from chainq.transport.base import Request, Response, check_size
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
@@ -85,7 +85,7 @@ class StoredService:
             if refused.code == NO_TABLE:
                 raise no_table(self.reader.label, refused.table, refused.hint) from None
             body = error(_id(asked), refused.code, refused.message)
-        request.memory.grow(len(body))
+        check_size(len(body), request.most)
         return Response(200, body, {"content-type": "application/json"})
 
     def close(self) -> None:

@@ -6,26 +6,29 @@ A transport sends one request and returns one response, without JSON-RPC, retrie
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from chainq.catalog.dialects import Names
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.errors import Phrase, TooHeavyError
 from chainq.text.sanitize import mask_url
 
-if TYPE_CHECKING:
-    from chainq.transport.memory import Reservation
+ROW_BYTES = 80  # that a row takes up beside its text
+COUNTED_BYTES = (
+    16 * 2**20
+)  # from which on rows are counted: many rows as short as `{},` take up far more than their text
 
 
 class Request(NamedTuple):
     """One HTTP POST.
 
-    `deadline`: the point of `time.monotonic` at which the exchange has taken too long. `memory`: what the response
-    takes up; a transport takes it from there before it reads a piece of the body. `id`: for the header X-Request-ID.
+    `deadline`: the point of `time.monotonic` at which the exchange has taken too long. `most`: bytes that the body of
+    the response may have, decompressed. `id`: for the header X-Request-ID.
     """
 
     body: bytes
     deadline: float
-    memory: "Reservation"
+    most: int
     id: str = ""
 
 
@@ -52,6 +55,14 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """End the exchanges in progress, and close the connections."""
+
+
+def check_size(size: int, most: int) -> None:
+    """Raise TooHeavyError if a body of `size` bytes exceeds `most`: fewer heights may have a smaller one."""
+    if size > most:
+        raise TooHeavyError(
+            f"response is larger than {most / 2**20:.4g} MiB", Phrase("raise {max_memory} or lower {concurrency}")
+        )
 
 
 class ExchangeError(Exception):
@@ -100,15 +111,15 @@ class ServiceOptions(NamedTuple):
     """Which service to call and how: from the command line, or the arguments of a `Client`, down to the connection.
 
     `profile`: the one that says what is None or empty here, as `config.server.completed` fills it in; None for none
-    but the default one. `dialect`: one of `DIALECTS` or `auto`; `names`: the server's own names beside it. `timeout`:
-    seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after transient
-    failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time. `max_memory`: bytes,
-    for the responses of all calls together. `headers`: of every request; they may hold secrets. `cert`: a client
-    certificate, as FILE or FILE:KEY. `patient`: try to reach a server as often as `retries` say, also one that has not
-    responded yet. `strict`: rows whose completeness rests on belief are an error. `until`: the time, by
-    time.monotonic, at which the run is to end; None for no limit; `deadline`: the time that the run may take, as the
-    user wrote it. `run`: its id, with which that of each request begins. `lake`: the data set to read what it proves
-    from; empty for the profile's, None for none at all.
+    but the default one. `dialect`: one of `DIALECTS` or `auto`; `names`: the server's own names beside it.
+    `timeout`: seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after
+    transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time.
+    `max_memory`: bytes for responses; one response may have its share of them, by `concurrency`. `headers`: of
+    every request; they may hold secrets. `cert`: a client certificate, as FILE or FILE:KEY. `patient`: try to reach
+    a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness rests
+    on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit;
+    `deadline`: the time that the run may take, as the user wrote it. `run`: its id, with which that of each request
+    begins. `lake`: the data set to read what it proves from; empty for the profile's, None for none at all.
     """
 
     url: str = ""
@@ -132,6 +143,11 @@ class ServiceOptions(NamedTuple):
     def __repr__(self) -> str:
         """Return only what is safe to print: a URL and headers may hold secrets."""
         return f"ServiceOptions({mask_url(self.url)!r}, ...)"
+
+    @property
+    def most(self) -> int:
+        """Return how many bytes one response may have."""
+        return self.max_memory // self.concurrency
 
     @property
     def seconds(self) -> float:

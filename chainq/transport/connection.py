@@ -29,6 +29,8 @@ from chainq.process import Closing
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
 from chainq.transport.base import (
+    COUNTED_BYTES,
+    ROW_BYTES,
     ExchangeError,
     Report,
     Request,
@@ -36,12 +38,12 @@ from chainq.transport.base import (
     ServiceOptions,
     Stopped,
     Transport,
+    check_size,
     located,
 )
 from chainq.transport.concurrency import ConcurrencyLimit
 from chainq.transport.failures import TransientFailure
 from chainq.transport.jsonrpc import compact, encode, is_error
-from chainq.transport.memory import ROW_BYTES, MemoryBudget, Reservation
 from chainq.transport.rate_limit import RateLimiter
 from chainq.transport.retry_budget import RetryBudget
 
@@ -94,7 +96,6 @@ class Connection(Closing):
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
         # server need not wait for us.
         self._slots = ConcurrencyLimit(options.concurrency)
-        self._memory = MemoryBudget(options.max_memory)
         self._responded = False  # the server, to any request
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
@@ -167,19 +168,18 @@ class Connection(Closing):
         request_id = f"{self._run}-{call_id}"
         size, began, outcome, count, wait = 0, self._clock.monotonic(), "stopped", None, None
         limited = hung = False
-        memory = Reservation(self._memory)
         try:
             with self._slot(method):
                 began = self._clock.monotonic()
                 retries.attempts += 1
                 try:
-                    response = self._exchange(encode(method, params, call_id), request_id, memory)
+                    response = self._exchange(encode(method, params, call_id), request_id)
                 except TransientFailure as failure:  # while the slot is held: whoever gets it next has to know
                     self._weigh(failure, method, retries, began)
                     raise
             size = len(response.body)
             try:
-                decoded = decode(memory.view(compact(response.body)), call_id)
+                decoded = decode(self._sized(compact(response.body)), call_id)
             except (BrokenBodyError, ServiceError) as error:
                 meaning = failures.of_body(error, response.status, retries.divisible)
                 limited = isinstance(meaning, TransientFailure) and meaning.rate_limited
@@ -193,7 +193,6 @@ class Connection(Closing):
             self._succeeded = True
             if isinstance(decoded, list):
                 count = len(decoded)
-                memory.grow(count * ROW_BYTES)
             outcome = "ok"
             return decoded
         except TransientFailure as failure:
@@ -211,8 +210,6 @@ class Connection(Closing):
                 "not enough memory for the response", Phrase("lower {concurrency} or {max_memory}")
             ) from None
         finally:
-            if outcome != "ok":
-                memory.release()
             seconds = self._clock.monotonic() - began
             made = retries.attempts
             self._report(
@@ -293,11 +290,11 @@ class Connection(Closing):
             raise OverdueError(overdue(self._options.deadline))
         return left
 
-    def _exchange(self, request: bytes, request_id: str, memory: Reservation) -> Response:
+    def _exchange(self, request: bytes, request_id: str) -> Response:
         """Return a response with HTTP 200, or one whose JSON-RPC error is more specific than its status."""
         deadline = self._clock.monotonic() + min(self._options.seconds, self._left())
         try:
-            response = self.opened().call(Request(request, deadline, memory, request_id))
+            response = self.opened().call(Request(request, deadline, self._options.most, request_id))
         except ExchangeError as error:
             if self.closed:
                 raise Stopped from None
@@ -316,6 +313,12 @@ class Connection(Closing):
             raise other
         self._serves_json = True
         return response
+
+    def _sized(self, text: bytes) -> memoryview:
+        """Return a view of a body. Raises TooHeavyError if its rows would take up too much memory."""
+        if len(text) > COUNTED_BYTES:
+            check_size(len(text) + text.count(b",") * ROW_BYTES, self._options.most)
+        return memoryview(text)
 
     def opened(self) -> Transport:
         """Return the transport. The first call opens the network transport, because its import is most of a start.

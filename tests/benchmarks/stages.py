@@ -18,7 +18,6 @@ from measure import spread
 from native import FIRST, ROWS_A_HEIGHT, missing, server
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.defaults import MAX_MEMORY
 from chainq.formats.csv import Csv
 from chainq.formats.jsonl import Jsonl
 from chainq.formats.protocol import OutputSpec
@@ -29,7 +28,6 @@ from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
 from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection
-from chainq.transport.memory import MemoryBudget, Reservation
 
 ROUNDS = 25
 ROWS = 10_000
@@ -59,8 +57,8 @@ def main() -> None:
         request = jsonrpc.encode(method.name, params, 1)
         with Connection(ServiceOptions(native.url())) as connection:
             body = timed(
-                "receive it: sockets, http.client",
-                lambda: connection._exchange(request, "1", Reservation(MemoryBudget(MAX_MEMORY))).body,
+                "receive it: httpx",
+                lambda: connection._exchange(request, "1").body,
             )
     timed("search for white space and for bytes that are not UTF-8", lambda: jsonrpc.compact(body))
     timed("split it into rows, byte for byte: msgspec", lambda: jsonrpc._ROWS.decode(body))

@@ -15,7 +15,6 @@ from chainq.transport.base import (
 )
 from chainq.transport.connection import Clock, Connection
 from chainq.transport.jsonrpc import decode_rows
-from chainq.transport.memory import MemoryBudget, Reservation
 
 URL = "http://127.0.0.1:8545/"
 Outcome = Response | ExchangeError | Callable[[Request], Response]
@@ -60,7 +59,7 @@ class FakeTransport:
 
 def request(body: bytes, deadline: float, max_memory: int = 2**30) -> Request:
     """A request of a run of its own."""
-    return Request(body, deadline, Reservation(MemoryBudget(max_memory)))
+    return Request(body, deadline, max_memory)
 
 
 def ok(request: Request) -> Response:

@@ -53,7 +53,7 @@ def tunnel(heads: list[bytes]) -> Handshake:
 def socks(login: bytes = b"", reply: int = 0, bound: bytes = b"\1\0\0\0\0") -> Handshake:
     """A SOCKS5 proxy (RFC 1928), which wants that login (`name:password`, RFC 1929) if any.
 
-    `reply` is its answer to the request to connect, `bound` the address in it. It sends one byte at a time.
+    `reply` is its answer to the request to connect, `bound` the address in it.
     """
 
     def handshake(client: socket.socket) -> Address:
@@ -63,16 +63,12 @@ def socks(login: bytes = b"", reply: int = 0, bound: bytes = b"\1\0\0\0\0") -> H
                 raise ConnectionError  # the client has hung up
             return data
 
-        def send(data: bytes) -> None:
-            for byte in data:
-                client.sendall(bytes([byte]))
-
         methods = read(read(2)[1])
         method = b"\2" if login else b"\0"
-        send(b"\5" + (method if method in methods else b"\xff"))
+        client.sendall(b"\5" + (method if method in methods else b"\xff"))
         if login:
             name = read(read(2)[1])
-            send(b"\1" + bytes([b":".join([name, read(read(1)[0])]) != login]))
+            client.sendall(b"\1" + bytes([b":".join([name, read(read(1)[0])]) != login]))
         kind = read(4)[3]
         if kind == 3:
             host = read(read(1)[0]).decode()
@@ -80,7 +76,7 @@ def socks(login: bytes = b"", reply: int = 0, bound: bytes = b"\1\0\0\0\0") -> H
             family, size = {1: (socket.AF_INET, 4), 4: (socket.AF_INET6, 16)}[kind]
             host = socket.inet_ntop(family, read(size))
         port = int.from_bytes(read(2), "big")
-        send(b"\5" + bytes([reply]) + b"\0" + bound + b"\0\0")
+        client.sendall(b"\5" + bytes([reply]) + b"\0" + bound + b"\0\0")
         return host, port
 
     return handshake

@@ -2,13 +2,13 @@
 
 import socket
 import ssl
+import time
 from pathlib import Path
 
 import pytest
 
-from chainq import tuning
 from chainq.errors import UsageError
-from chainq.transport.base import NoConnectionError, ProxyRefusedError, Response, ServiceOptions
+from chainq.transport.base import NoConnectionError, Response, ServiceOptions
 from chainq.transport.http import HttpTransport
 from chainq.transport.proxies import named_proxy
 from harness.calls import request
@@ -36,9 +36,9 @@ def tls(tmp_path: Path, environment: pytest.MonkeyPatch) -> ssl.SSLContext:
 
 def exchange(url: str, times: int = 1) -> Response:
     """Send requests one after the other, and return the last response."""
-    transport = HttpTransport(ServiceOptions(url), now=lambda: 100.0)
+    transport = HttpTransport(ServiceOptions(url))
     try:
-        return [transport.call(request(b'{"id":1}', 110.0)) for _ in range(times)][-1]
+        return [transport.call(request(b'{"id":1}', time.monotonic() + 60)) for _ in range(times)][-1]
     finally:
         transport.close()
 
@@ -72,7 +72,7 @@ def test_https_goes_through_a_tunnel(tls: ssl.SSLContext, environment: pytest.Mo
     assert (response.status, response.tls[:5]) == (200, "TLSv1")
     assert [f"{host}:{port}/" for host, port in connected] == [place]
     assert heads[0].startswith(f"CONNECT {place[:-1]} HTTP/1.1\r\n".encode())
-    assert head_of(heads[0]) == {"host": place[:-1], "proxy-authorization": "Basic bWU6c2VjcmV0"}
+    assert head_of(heads[0]) == {"host": place[:-1], "accept": "*/*", "proxy-authorization": "Basic bWU6c2VjcmV0"}
     assert [request.split()[1] for request in seen] == [b"/rpc"] * 3
     assert "proxy-authorization" not in head_of(seen[0])
 
@@ -121,10 +121,10 @@ def test_https_goes_through_socks(tls: ssl.SSLContext, environment: pytest.Monke
 @pytest.mark.parametrize(
     ("wanted", "login", "reply", "words"),
     [
-        (b"me:secret", "", 0, "refused the login"),
-        (b"me:secret", "me:wrong@", 0, "refused the login"),
-        (b"", "me:secret@", 0, "refused the login"),
-        (b"", "", 5, "could not connect: reply 5"),
+        (b"me:secret", "", 0, "NO ACCEPTABLE METHODS"),
+        (b"me:secret", "me:wrong@", 0, "Invalid username/password"),
+        (b"", "me:secret@", 0, "NO ACCEPTABLE METHODS"),
+        (b"", "", 5, "could not connect: Connection refused"),
     ],
     ids=["login wanted", "login wrong", "login not wanted", "refused"],
 )
@@ -155,30 +155,14 @@ def test_what_is_no_proxy_is_no_connection(scheme: str, sent: bytes, environment
             exchange("https://chainq.invalid/")
 
 
-def test_a_silent_socks_proxy_is_not_waited_for_as_long_as_a_server(environment: pytest.MonkeyPatch) -> None:
-    """An HTTP server at its port waits for more than a SOCKS client sends; no other attempt helps."""
-    environment.setattr(tuning, "SOCKS_SECONDS", 0.0)
-
-    def handshake(client: socket.socket) -> tuple[str, int]:
-        while client.recv(99):
-            pass
-        raise ConnectionError
-
-    with proxy(handshake) as (address, _):
-        environment.setenv("https_proxy", f"socks5://{address}")
-        with pytest.raises(ProxyRefusedError, match="the SOCKS proxy does not respond: it may not be a SOCKS5 proxy"):
-            exchange("https://chainq.invalid/")
-
-
-@pytest.mark.parametrize(("url", "target"), [("chainq.invalid", "chainq.invalid:443"), ("[::1]:8545", "[::1]:8545")])
-def test_a_tunnel_that_is_refused_is_no_connection(url: str, target: str, environment: pytest.MonkeyPatch) -> None:
+def test_a_tunnel_that_is_refused_is_no_connection(environment: pytest.MonkeyPatch) -> None:
     """With the status of the proxy, and what is unsafe in its words taken out."""
     with server(answering(b"", status="403 Forbidden \x1b[2J")) as (away, seen):
         environment.setenv("https_proxy", away)
         with pytest.raises(NoConnectionError, match="the proxy refused to connect: 403 Forbidden") as caught:
-            exchange(f"https://{url}/")
+            exchange("https://chainq.invalid/")
     assert "\x1b" not in str(caught.value)
-    assert seen[0].startswith(f"CONNECT {target} HTTP/1.1\r\n".encode())
+    assert seen[0].startswith(b"CONNECT chainq.invalid:443 HTTP/1.1\r\n")
 
 
 def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch, nowhere: str) -> None:
