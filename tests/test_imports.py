@@ -71,6 +71,7 @@ ANSWERED = SHELL | {
         "sinks.stdout",
         "sinks.open",
     ),
+    "text.humanize",
     "tuning",
     *("transport", "transport.base", "transport.concurrency", "transport.connection", "transport.failures"),
     *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.rate_limit", "transport.retry_budget"),
@@ -83,15 +84,17 @@ RANGED = LOOKED_UP | {
         "planning.belief",
         "planning.chunk_line",
         "planning.chunking",
+        "planning.conservation",
         "planning.evidence",
         "planning.exact_heights",
         "planning.facts",
         "planning.naming",
     ),
+    "rows.full_block",
     *("fetching.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
     *("planning.range_plan", "planning.seen", "planning.spans", "planning.spot_checks", "planning.exchange"),
 }
-WITNESSED = RANGED | {"fetching.witness", "rows.full_block"}
+WITNESSED = RANGED | {"fetching.witness", "config.dialect_cache", "config.paths"}
 PAGED = LOOKED_UP | {
     *(
         "planning",
@@ -180,7 +183,8 @@ def test_a_command_loads_no_more_than_it_needs(program: Program, server: Servers
     """Of chainq the modules of its budget; of others nothing that only another command or format needs."""
     helps = line.endswith(("--help", "--version"))
     modules = loaded(program, line, None if helps else server())
-    assert not own(modules) - BUDGETS[line], "modules that the command has no use for, or a budget that is too small"
+    extra = own(modules) - BUDGETS[line]
+    assert not extra, "modules that the command has no use for, or a budget that is too small"
     heavy = NEVER | {"httpx", "json", "msgspec", "orjson"} if helps else NEVER
     assert not modules & (heavy - ({"rich"} if "--table" in line else set()))
 

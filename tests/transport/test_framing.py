@@ -118,7 +118,14 @@ def test_chunks_are_as_many_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "head", [CHUNKED, OK + b"\r\n", OK + b"X: 1\r\n", b""], ids=["chunks", "body", "head", "interim"]
+    ("head", "piece"),
+    [
+        (CHUNKED, b"1\r\n \r\n"),
+        (OK + b"\r\n", b"1\r\n \r\n"),
+        (OK, b"X: 1\r\n"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+    ],
+    ids=["chunks", "body", "head", "interim"],
 )
 def test_a_response_without_end_ends_at_the_deadline(
     head: bytes, piece: bytes, monkeypatch: pytest.MonkeyPatch
