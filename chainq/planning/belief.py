@@ -14,7 +14,7 @@ from chainq import tuning
 from chainq.errors import IncompleteError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
-from chainq.planning.facts import Facts
+from chainq.planning.facts import Facts, weigh
 from chainq.rows.sorting import Page
 
 
@@ -154,10 +154,10 @@ def _one_height(height: int, facts: Facts) -> Asking[list[Raw]]:
     while True:
         try:
             return (yield from _walk(heights, size, facts))
-        except DIVISIBLE:
-            size //= tuning.LARGER
+        except DIVISIBLE as error:
+            failed, size = size, size // tuning.LARGER
             if size < tuning.SMALLEST_PAGE:
-                raise
+                yield from weigh(height, failed, error)
 
 
 def _walk(heights: HeightRange, size: int, facts: Facts) -> Asking[list[Raw]]:

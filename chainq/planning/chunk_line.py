@@ -13,7 +13,8 @@ from chainq.planning.facts import Facts
 @dataclass(slots=True, eq=False)
 class Chunk:
     """A chunk in the line: not begun, asked for (steps), or waiting for its turn. `answered`: a response has come.
-    `rest`: a response that began below it ended at its first row."""
+    `rest`: a response that began below it ended at its first row. `contradiction`: of its responses, since which full
+    blocks name its rows."""
 
     heights: HeightRange
     overlap: int
@@ -27,6 +28,7 @@ class Chunk:
     retries: int = 0
     rounds: int = 0
     responses: int = 0
+    contradiction: IncompleteError | None = None
 
 
 class ChunkLine:
@@ -80,7 +82,9 @@ class ChunkLine:
             last = 1 if self._facts.evidence.with_heights else tuning.SEVERAL  # whose rows only other methods can prove
             most = max(2 * overlap, length // 4) if upto < self._facts.end else last * (not beyond)
             rest = at == reach and upto - at <= most
-            parts.append(Chunk(HeightRange(at, upto), overlap, rest, retries=chunk.retries))
+            parts.append(
+                Chunk(HeightRange(at, upto), overlap, rest, retries=chunk.retries, contradiction=chunk.contradiction)
+            )
             at = upto
         place = self.chunks.index(chunk)
         if self._reverse:

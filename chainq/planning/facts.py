@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import Phrase
+from chainq.errors import Phrase, TooHeavyError
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
@@ -173,3 +173,16 @@ def settle(facts: Facts) -> Asking[None]:
         if len(heights) <= tuning.MOST_ROW_IDS:
             yield from look_at_row_ids(heights, facts)
         ev.settle()
+
+
+def weigh(height: int, size: int, error: Exception) -> Asking[None]:
+    """Request one row of a height whose pages of `size` rows are too heavy, and raise their error: if one row is too
+    heavy as well, the service sorts all rows of the height for each page."""
+    hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", size)
+    try:
+        yield RowsRequest(HeightRange(height, height + 1), 1)
+    except DIVISIBLE:
+        hint = Phrase("the height itself is too heavy for the service: {}: goes on behind it", height + 1)
+    if isinstance(error, TooHeavyError):
+        error.hint = error.hint or hint
+    raise error

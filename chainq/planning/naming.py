@@ -9,7 +9,7 @@ from chainq.errors import BehindError, IncompleteError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
-from chainq.planning.facts import Facts, shown
+from chainq.planning.facts import Facts, shown, weigh
 
 if TYPE_CHECKING:
     from chainq.rows.sorting import Page
@@ -92,10 +92,10 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
         before = missing
         try:
             longest, came = yield from _walk(heights, size, due, facts)
-        except DIVISIBLE:
+        except DIVISIBLE as error:
             failures += 1
             if failures > tuning.EMPTY_WALKS and size <= tuning.SMALLEST_PAGE:
-                raise
+                yield from weigh(heights.start, size, error)
             size = size if failures % 2 else min(size, max(tuning.SMALLEST_PAGE, size // tuning.LARGER))
             continue
         missing = len(ev.missing(heights)[1])

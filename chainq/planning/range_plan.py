@@ -269,6 +269,7 @@ class RangePlan:
                 other.proved, other.rounds = False, 0
         elif doubtful and self.evidence.doubted(chunk.heights.start) is None:
             # They may be in another order than that of heights; then full blocks name the rows of this chunk.
+            chunk.contradiction = error
             self.evidence.doubt(chunk.heights)
             self.evidence.forget(chunk.heights)
         else:
@@ -308,8 +309,13 @@ class RangePlan:
         return proved
 
     def _unsure(self, chunk: Chunk, proved: Proved) -> bool:
-        """Request the heights that another method explains, once, if rows that it does not name may be there."""
+        """Request the heights that another method explains, once, if rows that it does not name may be there.
+
+        Raises the error of the chunk instead, if it has one.
+        """
         unsure = proved.grade is Grade.WITNESS and self._conservation.unsure(proved.heights, proved.rows)
+        if unsure and chunk.error is not None:
+            raise chunk.error
         if unsure:
             chunk.steps = confirm(proved.heights, self.facts)
             self._step(chunk)
@@ -377,7 +383,8 @@ class RangePlan:
             if isinstance(error, IncompleteError) and not final:
                 self._contradicted(chunk, error)
                 return
-            chunk.steps, chunk.error = None, error
+            # Rows that do not come where others contradict each other: not those of a server that is behind.
+            chunk.steps, chunk.error = None, (chunk.contradiction if isinstance(error, BehindError) else None) or error
             if isinstance(error, TooHeavyError) and isinstance(request, RowsRequest) and (request.page_size or 0) > 1:
                 hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", request.page_size)
                 error.hint = error.hint or hint

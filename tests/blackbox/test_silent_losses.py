@@ -9,6 +9,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.faulty_results import STORED_AGAIN as STORED_AGAIN_ID
+from chainq.demo.faulty_results import TOO_HEAVY
 from chainq.demo.list_faults import parse_fault
 from chainq.demo.results import Results, RpcError
 from chainq.demo.service import Reply, Service
@@ -200,3 +201,22 @@ class Counted(Service):
     def respond(self, body: bytes) -> Reply:
         self.calls += 1
         return super().respond(body)
+
+
+class TooHeavy(Service):
+    """A service whose lists time out for each range that includes a height, whatever the page: it sorts all rows."""
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name in LISTS and params["start"] <= HEAVY < params["end"]:
+            raise RpcError(0, TOO_HEAVY)
+        return super()._result(name, params, number)
+
+
+@pytest.mark.parametrize("command", ["records", "ownership"])
+def test_a_height_that_is_too_heavy_itself(command: str, program: Program) -> None:
+    """No page size helps there: the message says so, and how to go on behind it."""
+    ran = run(program, TooHeavy(Chain(tip=TIP)), command, "140:170")
+    assert ran.code == 3
+    assert f"the height itself is too heavy for the service: {HEAVY + 1}: goes on behind it" in ran.err
+    assert "--page-size" not in ran.err
+    assert difference(ran.rows, Truth(TIP).groups(command, 140, HEAVY)) == ""
