@@ -179,7 +179,6 @@ class StatusCommand(options.ReportOptions):
     max_age: str | None = option(
         "AGE", "Exit with code 6 if the last success is older (90s, 10m, 2h), or an export lacks heights or was killed."
     )
-    prometheus: bool = switch("Gauges in the text format of Prometheus, for node_exporter.")
     quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 
 
