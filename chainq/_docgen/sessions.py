@@ -56,7 +56,6 @@ def output(command: str, *, color: bool = False) -> str:
                 "LANG": "C.UTF-8",
                 "COLUMNS": COLUMNS,
                 "CHAINQ_URL": "demo:",
-                "CHAINQ_PAGER": "",
                 "FORCE_COLOR" if color else "NO_COLOR": "1",
                 "SOURCE_DATE_EPOCH": EPOCH,
             },

@@ -24,10 +24,6 @@ ENVIRONMENT = {
         "Format to use if neither an option nor the extension of `-o` FILE selects one. A command that has no such "
         "format, such as `status` for csv, prints its own default."
     ),
-    "CHAINQ_PAGER, PAGER": (
-        "Pager for output to a terminal, such as `less`. chainq uses the first that is set. `cat` or an "
-        "empty value means no pager. chainq sets LESS to FRX unless it is set."
-    ),
     "CHAINQ_PROFILE": "Name of the profile to use, like `--profile`.",
     "CHAINQ_URL": "URL of the service, like `--url`.",
     "CHAINQ_VIEW_KEY": "View keys for `chainq owned` and `balance`, one per line, unless you pass a file of keys.",
