@@ -268,7 +268,7 @@ def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> Non
 
 def test_rows_behind_a_pipe_are_whole(chainq: Program) -> None:
     """Nobody knows whether they end on the terminal after all, so the bar goes out of their way."""
-    service, first, second = Moving(DEFAULT_TIP), threading.Event(), threading.Event()
+    service, first, second, pipe = Moving(DEFAULT_TIP), threading.Event(), threading.Event(), "| cat"
     gates = iter([first, second])
 
     def hold(_: str) -> None:
@@ -277,7 +277,7 @@ def test_rows_behind_a_pipe_are_whole(chainq: Program) -> None:
 
     service.hook = hold
     with serving(service) as url:
-        child = started(chainq, "blocks 0:3000 --dialect chain --columns height -j 1", url, shell="| cat")
+        child = started(chainq, "blocks 0:3000 --dialect chain --columns height -j 1", url, shell=pipe)
         child.expect("━")
         first.set()
         child.expect('"999"')
