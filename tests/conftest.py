@@ -85,7 +85,7 @@ def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CONFIG", "CACHE", "STATE", "DATA"):
             patch.setenv(f"XDG_{name}_HOME", str(folder / name.lower()))
-        for name in ("URL", "PROFILE", "FORMAT", "PAGER", "DEBUG", "VIEW_KEY"):
+        for name in ("URL", "PROFILE", "FORMAT", "DEBUG", "VIEW_KEY"):
             patch.delenv(f"CHAINQ_{name}", raising=False)
         yield
 

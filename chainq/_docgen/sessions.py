@@ -55,7 +55,6 @@ def output(command: str, *, color: bool = False) -> str:
                 "LANG": "C.UTF-8",
                 "COLUMNS": COLUMNS,
                 "CHAINQ_URL": "demo:",
-                "CHAINQ_PAGER": "",
                 "FORCE_COLOR" if color else "NO_COLOR": "1",
             },
             stdin=subprocess.DEVNULL,

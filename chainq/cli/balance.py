@@ -155,8 +155,8 @@ def _print_balances(
     """Print the balance once, or each time that it changes."""
     shown: list[Total] | None = None
     book = kept.book
-    with open_sink(None, pager=None if given.watch else reporter.warn) as sink:
-        reporter.draw(rows_on_terminal=on_terminal(None), paged=sink.paged)
+    with open_sink(None) as sink:
+        reporter.draw(rows_on_terminal=on_terminal(None))
         out = reporter.beside(sink)
         while True:
             raise_if_ending()

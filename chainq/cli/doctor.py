@@ -47,7 +47,7 @@ def run(given: DoctorCommand) -> None:
             diagnosis = diagnose(prober, url, stated, service.dialect.names, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
-    with open_sink(None, pager=reporter.warn) as sink:
+    with open_sink(None) as sink:
         sink.write((_json(diagnosis) if form else _table(diagnosis)).encode())
         if not form and diagnosis.dialect is not None and not options.profile:
             sink.write(f"\n{_profile(diagnosis, url, options, has_headers=bool(headers))}".encode())

@@ -198,7 +198,7 @@ def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
         {"command": one.spec.command, "start": one.spec.start, "end": one.spec.end, "reason": one.reason}
         for one in todo
     ]
-    with open_sink(None, pager=reporter.warn) as sink:
+    with open_sink(None) as sink:
         writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
         writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
         writer.close()

@@ -6,7 +6,6 @@ from chainq.catalog.columns import members
 from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, REFERENCE, Column, Kind, Method
 from chainq.catalog.owned import COMMAND, listed
 from chainq.cli.output import on_terminal
-from chainq.cli.report import Reporter
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.spelling import spelled
@@ -36,7 +35,7 @@ def list_columns(command: str) -> None:
     star = (
         "in a table by default, also without the option it names" if command == COMMAND else f"shown {method.starred}"
     )
-    with open_sink(None, pager=Reporter().warn) as sink:
+    with open_sink(None) as sink:
         sink.write(f"{text}\n* {star}\n".encode())
 
 

@@ -43,5 +43,5 @@ def run(given: "ReportOptions") -> None:
     else:
         text = ""
         Reporter().warn(f"no profiles in {settings.path}")
-    with open_sink(None, pager=Reporter().warn) as sink:
+    with open_sink(None) as sink:
         sink.write(text.encode())

@@ -5,8 +5,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
-from functools import cached_property
+from contextlib import suppress
 
 from chainq.cli import log
 from chainq.defaults import PATIENCE
@@ -142,13 +141,12 @@ class Reporter(Progress):
             sys.stderr.flush()
         self._status = text
 
-    def draw(self, *, rows_on_terminal: bool = False, paged: bool = False) -> None:
+    def draw(self, *, rows_on_terminal: bool = False) -> None:
         """Have a bar on stderr until `end`, if that is a terminal and the run takes long enough.
 
         `rows_on_terminal`: rows are written to the same terminal, by what `beside` returns, and no totals follow them.
-        `paged`: a pager has that terminal.
         """
-        if not paged and not self.quiet and not log.is_json() and os.isatty(2):
+        if not self.quiet and not log.is_json() and os.isatty(2):
             self._bar, self._totals = Bar(None), not rows_on_terminal
 
     @property
@@ -205,31 +203,8 @@ class _Beside:
     def __init__(self, sink: Sink, bar: Bar) -> None:
         self._sink, self._bar = sink, bar
 
-    @cached_property
-    def _shown(self) -> bool:
-        return not self._sink.pipe or _pipeline_shows()
-
     def write(self, data: bytes) -> None:
         """Write where the bar is; it comes back below, unless a pipe may still hold some of the rows."""
         whole = data.endswith(b"\n") and not self._sink.pipe
-        with self._bar.aside(whole=whole) if self._shown else nullcontext():
+        with self._bar.aside(whole=whole):
             self._sink.write(data)
-
-
-def _pipeline_shows() -> bool:
-    """Return whether another process of the pipeline writes to the terminal of stderr.
-
-    True if the system does not say, as only Linux does: no bar is better than one between rows.
-    """
-    try:
-        terminal, processes = os.ttyname(2), [int(name) for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208  # pathlib is slower
-    except OSError:
-        return True
-    return any(_writes_to(terminal, one) for one in processes if one not in (os.getpid(), os.getppid()))
-
-
-def _writes_to(terminal: str, process: int) -> bool:
-    try:
-        return os.getpgid(process) == os.getpgrp() and os.readlink(f"/proc/{process}/fd/1") == terminal  # noqa: PTH115  # as above
-    except OSError:  # it has ended, or is another user's
-        return False

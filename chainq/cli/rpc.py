@@ -42,7 +42,7 @@ def run(given: "RpcOptions") -> None:
     options, terminal = connect.service_options(given), on_terminal(None)
     color = use_color(terminal=terminal)
     reporter = connect.reporter(given)
-    with connect.open_service(options, reporter) as service, open_sink(None, pager=reporter.warn) as sink:
+    with connect.open_service(options, reporter) as service, open_sink(None) as sink:
         if given.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return

@@ -160,7 +160,7 @@ def _plan(service: Service, query: Query, reporter: Reporter) -> None:
         query = query._replace(bounds=service.bounded(query.bounds))
     if dialect is None:
         reporter.warn("the server's dialect is not known, and --dry-run does not detect it: shown with --dialect chain")
-    with open_sink(None, pager=reporter.warn) as sink:
+    with open_sink(None) as sink:
         for line in dry_run.lines(
             dialect or service.dialect.published, query, partial(service.requested, query), reporter.remark
         ):

@@ -43,7 +43,7 @@ def run(given: ShowCommand) -> None:
     reporter, number = connect.reporter(given), -1
     with (
         connect.open_service(connect.service_options(given), reporter) as service,
-        open_sink(None, pager=reporter.warn) as sink,
+        open_sink(None) as sink,
     ):
         for number, name in enumerate(_names(words)):
             try:

@@ -58,8 +58,8 @@ class SingleRun:
         """Write all rows. Raises ChainqError and PipeClosed."""
         self.settings.warn_odd(self.reporter.warn)
         self.limit = self.query.limit
-        with open_sink(self.settings.file, pager=None if self.settings.can.binary else self.reporter.warn) as sink:
-            self._draw(sink)
+        with open_sink(self.settings.file) as sink:
+            self._draw()
             if self.query.bounds is not None:
                 self._begin_range(self.query.bounds)
             try:
@@ -73,14 +73,14 @@ class SingleRun:
                 self._add_remedy(error)
                 raise
 
-    def _draw(self, sink: Sink) -> None:
+    def _draw(self) -> None:
         """Have the progress shown from the first request on, in what the query counts.
 
         How many heights a range has, the tip may decide; that is known later.
         """
         query, names = self.query, self.query.lookups or ()
-        paged = sink.paged or (STDIN in names and os.isatty(0))
-        self.reporter.draw(rows_on_terminal=self.settings.spec.terminal, paged=paged)
+        if not (STDIN in names and os.isatty(0)):  # somebody types them there
+            self.reporter.draw(rows_on_terminal=self.settings.spec.terminal)
         if query.lookups is not None:
             self.reporter.begin(_number(query), "IDs" if query.method.param(Role.ID) else "heights")
         elif query.bounds is None:

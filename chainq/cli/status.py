@@ -88,18 +88,6 @@ class Group(NamedTuple):
     unreceipted: int = 0
 
 
-METRICS = {
-    "next": ("chainq_next_height", "First height that is not written yet."),
-    "tip": ("chainq_tip_height", "Height of the tip at the last success."),
-    "lag": ("chainq_lag_blocks", "Blocks from the next height to the tip."),
-    "success": ("chainq_last_success_timestamp_seconds", "Time of the last successful run, with or without new rows."),
-    "failure": ("chainq_last_failure_timestamp_seconds", "Time of the last failed run."),
-    "rows": ("chainq_rows", "Rows below the next height."),
-    "bytes": ("chainq_output_bytes", "Bytes of these rows."),
-}
-"""The gauges of `--prometheus`, which docs/cookbook.md names: what a field of Status is there."""
-
-
 def run(given: "StatusCommand") -> None:
     """Print how far checkpoints and data sets have come.
 
@@ -107,13 +95,11 @@ def run(given: "StatusCommand") -> None:
     one is older or its last run failed for good, and IncompleteError if one lacks heights or is unfinished.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
-    form = form_of(given, "quiet", "json", "prometheus")
+    form = form_of(given, "quiet", "json")
     now = time.time()
     groups, unread = _read(given.targets, now)
     found = [status for group in groups.values() for status in group.tables]
-    if form == "prometheus":
-        text = _prometheus(found)
-    elif form == "json":
+    if form == "json":
         of_balance = ("keys", "records", "unspent")
         tables = [
             {
@@ -431,24 +417,6 @@ def _missing(status: Status) -> str:
     gaps = [HeightRange(*edges) for edges in status.missing]
     writes = export_command(status.command.split(), HeightRange(gaps[0].start, gaps[-1].end), status.target)
     return f"missing {listed(gaps, SHOWN)} ({writes} writes them)"
-
-
-def _prometheus(found: list[Status]) -> str:
-    """Return the text format of Prometheus, as its node_exporter reads it from *.prom files."""
-    lines = []
-    for field, (metric, text) in METRICS.items():
-        values = [(status, value) for status in found if (value := getattr(status, field)) is not None]
-        if values:
-            lines += [f"# HELP {metric} {text}", f"# TYPE {metric} gauge"]
-            lines += [
-                f'{metric}{{target="{_escaped(status.target)}",command="{_escaped(status.command)}"}} {value}'
-                for status, value in values
-            ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _fault(status: Status, limit: float) -> IncompleteError | None:

@@ -189,7 +189,6 @@ class StatusCommand(options.ReportOptions):
         "Exit with code 8 if the last success is older (90s, 10m, 2h) or the last run failed for good.\fExit with code "
         "6 if an export lacks heights or was killed.",
     )
-    prometheus: bool = switch("Gauges in the text format of Prometheus, for node_exporter.")
     quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 
 

@@ -107,10 +107,10 @@ def run(given: VerifyCommand) -> None:
             journal = open_journal(opened, ResumeSettings(given.checkpoint, output=settings.file), identity)
             sink = journal.sink
         else:
-            sink = opened.enter_context(open_sink(settings.file, pager=None if settings.can.binary else reporter.warn))
+            sink = opened.enter_context(open_sink(settings.file))
         opened.enter_context(_failure_recorded(journal))
         opened.callback(reporter.end)
-        reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
+        reporter.draw(rows_on_terminal=settings.spec.terminal)
         heights = _heights(service, witness, bounds, journal, reporter)
         empty = journal is None and not len(heights)
         nothing = (empty and spelled(reason(service, bounds, heights))) or "no blocks in that range"

@@ -58,8 +58,8 @@ def run(given: VerifyCommand) -> None:
         service = opened.enter_context(connect.open_service(options, reporter)) if compared else None
         files = _files(given, reporter)
         verdict = Verdict(files.heights, "no partitions")
-        sink = opened.enter_context(open_sink(settings.file, pager=None if settings.can.binary else reporter.warn))
-        reporter.draw(rows_on_terminal=settings.spec.terminal, paged=sink.paged)
+        sink = opened.enter_context(open_sink(settings.file))
+        reporter.draw(rows_on_terminal=settings.spec.terminal)
         offline = single and not compared
         writer = begun(settings.begin(reporter, sink, counted=False, read=verdict.read), settings, offline=offline)
         try:

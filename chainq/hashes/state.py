@@ -2,8 +2,7 @@
 
 from functools import cache
 
-from chainq.hashes.check import Wrong
-from chainq.hashes.trees import Bits, NotAnElementError, bits_of, element, empty_nodes, hashes, id_text, number_of
+from chainq.hashes.trees import Bits, bits_of, element, empty_nodes, hashes, number_of
 
 BLOCKS_DEPTH = 32
 
@@ -53,33 +52,3 @@ def _empty_nodes() -> list[Bits]:
     while len(nodes) < BLOCKS_DEPTH:
         nodes.append(hashes().node(nodes[-1], nodes[-1]))
     return nodes
-
-
-class StateRoots:
-    """Checks the state roots in headers, in order of height starting at block 0.
-
-    `unchecked`: blocks whose state root could not be compared, because an earlier block is missing or not proved, or an
-    earlier root was wrong.
-    """
-
-    def __init__(self) -> None:
-        self._tree: StateTree | None = StateTree()
-        self._next = self.unchecked = 0
-
-    def take(self, height: int, block_hash: object, root: object, *, proved: bool) -> Wrong | None:
-        """Add a block; return what is wrong with its state root. `proved`: its hash was recomputed and matches."""
-        if self._tree is None or height != self._next or root is None:
-            self._tree = None
-            self.unchecked += 1
-            return None
-        tree, self._tree = self._tree, None
-        due = tree.root()
-        try:
-            if element(root) != due:
-                return Wrong("root", f"previous_state_root={id_text('sr', due)}", f"previous_state_root={root}")
-            if proved:
-                tree.append(block_hash)
-                self._tree, self._next = tree, height + 1
-        except NotAnElementError as error:
-            return Wrong("root", f"previous_state_root={id_text('sr', due)}", str(error))
-        return None

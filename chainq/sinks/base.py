@@ -1,6 +1,6 @@
 """The base of all sinks: their interface, and writing to a file descriptor.
 
-Each kind has its own module: `stdout`, `atomic_file`, `append_file`, `pager`; `open` chooses the right one.
+Each kind has its own module: `stdout`, `atomic_file`, `append_file`; `open` chooses the right one.
 """
 
 import os
@@ -29,13 +29,12 @@ class Sink:
     then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
     durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `intact`: it is still the
     file that was opened, as this run left it; `reopen` goes on if not. `moved`: the rows that were recorded are in
-    another file. `pipe`: a reader may not have taken what is written. `paged`: a pager has the terminal.
+    another file. `pipe`: a reader may not have taken what is written.
     """
 
     appends = False
     moved = False
     pipe = False
-    paged = False
     owner = ""
 
     def __init__(self, descriptor: int, name: str) -> None:

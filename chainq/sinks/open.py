@@ -11,8 +11,6 @@ from chainq.sinks.stdout import StreamSink
 from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from chainq.sinks.append_file import Recorded
 
 MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
@@ -21,13 +19,11 @@ MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 def open_sink(
     path: Path | None,
     *,
-    pager: "Callable[[str], None] | None" = None,
     append: bool = False,
     recorded: "Recorded | None" = None,
 ) -> Sink:
     """Return the sink for `-o PATH`; for standard output if `path` is None.
 
-    `pager`: the user's pager shows it if standard output is a terminal; takes a warning if there is no such program.
     `append`: append to rows of earlier runs, if `path` is a regular file or does not exist; `recorded`: what a
     checkpoint recorded of it. Raises OutputError if it cannot be opened, BusyError if another run is appending to it,
     IncompleteError if it is not as recorded.
@@ -38,11 +34,6 @@ def open_sink(
         if sys.stdout is None:
             raise OutputError("standard output is closed")
         sys.stdout.flush()
-        if pager is not None and os.isatty(1) and (os.environ.get("CHAINQ_PAGER") or os.environ.get("PAGER")):
-            from chainq.sinks import pager as pagers
-
-            if words := pagers.command(pager):
-                return pagers.PagerSink(words)
         return StreamSink(1, "standard output")
     try:
         if number is not None:

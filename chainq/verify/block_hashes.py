@@ -11,7 +11,6 @@ from chainq.fetching.service import Service
 from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.check import Checked, check_summary
 from chainq.hashes.processes import BlockChecks
-from chainq.hashes.state import StateRoots
 from chainq.heights.height_set import of_tables
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
@@ -46,7 +45,7 @@ class BlockHashes(Closing):
         self.anchor = anchor
         self.skipped: Counter[str] = Counter()
         self._checks = BlockChecks(workers)
-        self._walk, self._states = Walk(anchor), StateRoots()
+        self._walk = Walk(anchor)
         self._wrong = False
         self._highest = -1  # of the blocks that were checked
         self._begun: set[int] = set()
@@ -115,7 +114,7 @@ class BlockHashes(Closing):
             if finding is not None and part.method.command != command:
                 yield from self._ended(finding)
                 proved = proved and self._walk.anchored
-                self._walk, self._states = Walk(self.anchor), self._new_states()
+                self._walk = Walk(self.anchor)
             command, finding = part.method.command, part.finding
             explained = [others.pop((name, part.heights.start), None) for name in TABLES] if _full(part) else []
             yield from self._of_file(part, [other for other in explained if other is not None], progress)
@@ -180,7 +179,6 @@ class BlockHashes(Closing):
         if self._unbound:
             lacking = {name: some if name in self._through else () for name, some in self._unbound.items()}
             words += f"; not compared with full blocks, which are missing: {of_tables(lacking)}"
-        self._new_states()
         if self.skipped:
             words += f"; not checked: {counts(self.skipped.most_common())}"
         unbound = "status, index and signatures" if "full-blocks" in commands else "id and coinbase_reward"
@@ -191,19 +189,8 @@ class BlockHashes(Closing):
         self._wrong = self._wrong or bool(checked.wrong)
         yield from (Contradiction(*wrong) for wrong in checked.wrong)
 
-    def _new_states(self) -> StateRoots:
-        """Count the state roots that were not compared, and start over."""
-        if self._states.unchecked:
-            self.skipped["state roots without all blocks from 0 on"] += self._states.unchecked
-        self._states = StateRoots()
-        return self._states
-
     def _follow(self, height: int, fields: Mapping[str, Any], proved: bool) -> Iterator[Contradiction]:
         self._highest = max(self._highest, height)
-        state = self._states.take(height, fields.get("block_hash"), fields.get("previous_state_root"), proved=proved)
-        if state is not None:
-            self._wrong = True
-            yield Contradiction(*state)
         wrong = self._walk.take(height, fields.get("block_hash"), fields.get("previous_hash"), proved)
         if wrong is not None and self.anchor is not None:
             yield Contradiction(ANCHOR, f"block_hash={self.anchor.hash}", wrong)

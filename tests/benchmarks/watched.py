@@ -88,7 +88,7 @@ class Watched(Service):
         """Run a command on a terminal; the round trips before its first row."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        command, env = _command(line, self.url), {**_home(folder), "PAGER": "cat"}
+        command, env = _command(line, self.url), _home(folder)
         shown, trips = b"", None
         with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=env):
             os.close(theirs)

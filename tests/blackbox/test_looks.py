@@ -1,4 +1,4 @@
-"""How output looks: colours, pagers, widths, indented JSON, formats by extension, columns by path."""
+"""How output looks: colours, widths, indented JSON, formats by extension, columns by path."""
 
 import csv
 import json
@@ -131,54 +131,11 @@ def test_a_table_in_a_pipe_is_as_wide_as_the_terminal(chainq: Program) -> None:
     assert max(map(len, ended.stdout.decode().splitlines())) > 150
 
 
-def test_a_pager_shows_what_goes_to_a_terminal(chainq: Program) -> None:
-    """CHAINQ_PAGER, else PAGER, gets a terminal's output, and may end early; a pipe or a file gets none."""
-    assert shown(chainq, *LAST, CHAINQ_PAGER="sed s/^/page:/").startswith("page:")
-    assert shown(chainq, *LAST, PAGER="sed s/^/page:/").startswith("page:")
-    assert shown(chainq, *LAST, PAGER="sed s/^/page:/", CHAINQ_PAGER="").lstrip("\x1b[1m ").startswith("height")
-    for value in ("no-such-pager -x", "'sed"):
-        assert shown(chainq, *LAST, CHAINQ_PAGER=value, NO_COLOR="1").startswith("height")
-    assert shown(chainq, "blocks", "--last", "5000", CHAINQ_PAGER="head -n 1", NO_COLOR="1").count("\n") == 1
-    assert chainq(*LAST, url="demo:", env={"CHAINQ_PAGER": "sed s/^/page:/"}).out.startswith(b"{")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("show", "12345"), ("show", "12345", "--json"), ("doctor",), ("profiles", "--json"), ("rpc", "latest/block")],
-)
-def test_every_command_with_data_for_a_terminal_has_the_pager(words: tuple[str, ...], chainq: Program) -> None:
-    """One pager for all that a command prints, `doctor` with its next commands; a pipe gets none."""
-    pager = "sh -c 'echo page of $(wc -l) lines'"
-    place = () if words[0] == "profiles" else ("--url", "demo:")
-    text = shown(chainq, *words, *place, url=None, CHAINQ_PAGER=pager)
-    piped = chainq(*words, *place, env={"CHAINQ_PAGER": pager}).out
-    assert re.fullmatch(r"page of [0-9]+ lines\n", text)
-    assert b"page of" not in piped
-
-
 @pytest.mark.parametrize("words", [("show", "12345"), ("rpc", "latest/block")])
 def test_color_of_tools(words: tuple[str, ...], chainq: Program) -> None:
     """`show` and `rpc` as the commands of methods."""
     assert "\x1b[" in shown(chainq, *words)
     assert "\x1b" not in shown(chainq, *words, NO_COLOR="1")
-
-
-def test_7_a_pager_that_cannot_be_started(chainq: Program) -> None:
-    """A file that may be run but is no program: the message names it."""
-    pager = chainq.home / "pager"
-    pager.write_bytes(b"\x7fELF")
-    pager.chmod(0o755)
-    ours, theirs = pty.openpty()
-    with os.fdopen(theirs, "wb", buffering=0) as terminal:
-        process = chainq.start(*LAST, url="demo:", env={"CHAINQ_PAGER": str(pager)}, stdout=terminal)
-    assert f"cannot start the pager {pager}: Exec format error" in one_line(finish(process), 7)
-    os.close(ours)
-
-
-def test_less_is_started_as_gh_starts_it(chainq: Program) -> None:
-    """less ends where all fits on the screen, unless LESS says otherwise."""
-    assert shown(chainq, *LAST, CHAINQ_PAGER="sh -c 'echo $LESS'") == "FRX\n"
-    assert shown(chainq, *LAST, CHAINQ_PAGER="sh -c 'echo $LESS'", LESS="S") == "S\n"
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def configured(chainq: Program, text: str, *args: str, url: str | None = None, *
         ("doctor", "--json", b"{"),
         ("profiles", "--json", b"["),
         ("show 5", "--json", b"{"),
-        ("status c", "--prometheus", b"# "),
+        ("status c", "--json", b"{"),
     ],
 )
 def test_a_helper_prints_the_format_of_the_environment_if_it_has_that_one(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chainq.catalog.tables import CHAIN
-from chainq.cli.status import METRICS, Status
+from chainq.cli.status import Status
 from chainq.demo.service import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
@@ -93,7 +93,7 @@ def test_a_killed_run_shows_until_the_next_one(chainq: Program) -> None:
 
 @pytest.mark.parametrize("change", ["gone", "shorter", "a folder"])
 def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> None:
-    """A run that finds its file gone, changed or unwritable failed for good: status and Prometheus show it."""
+    """A run that finds its file gone, changed or unwritable failed for good: status shows it."""
     with serving(Moving(50)) as url:
         job = Job(chainq, url, "blocks")
         said(job(), 0)
@@ -113,8 +113,6 @@ def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> No
         assert "\nlast error, " in chainq("status", str(job.kept)).out.decode()
         alarm = one_line(chainq("status", str(job.kept), "--max-age", "1h"), 8)
         assert ": the last run failed for good: " in alarm
-        gauge = "chainq_last_failure_timestamp_seconds{"
-        assert gauge in chainq("status", str(job.kept), "--prometheus").out.decode()
         if change == "a folder":
             job.out.rmdir()
         job.out.write_bytes(rows)
@@ -239,7 +237,7 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert max(map(len, lines[:2])) <= 60
     assert seen(chainq, "lake")["rows_above"] == 100
     assert lines[2:] == [f"blocks: 100 more rows above the first gap, missing heights 100-199, 300-349 ({writes})"]
-    for options in ((), ("--json",), ("--prometheus",)):
+    for options in ((), ("--json",)):
         plain, checked = (chainq("status", "lake", *options, *age) for age in ((), ("--max-age", "1h")))
         assert (plain.code, checked.code) == (0, 6)
         assert checked.out
@@ -270,9 +268,6 @@ def test_several_targets(chainq: Program, server: Servers) -> None:
         ("records", 50),
         ("blocks", 40),
     ]
-    gauges = chainq("status", *names, "--prometheus").out.decode().splitlines()
-    assert len([line for line in gauges if line.startswith("# HELP chainq_rows ")]) == 1
-    assert len([line for line in gauges if line.startswith("chainq_rows{")]) == 4
     assert chainq("status", *names, "--max-age", "1h").code == 0
     assert "lake: blocks: the last success was" in chainq("status", "lake", "a.ckpt", "--max-age", "0s").err
     ran = chainq("status", "nothere", "a.ckpt", "gone", "b.ckpt", "--json", "--max-age", "1h")
@@ -346,8 +341,6 @@ def test_each_table_has_the_success_of_its_own_runs(chainq: Program, server: Ser
         assert chainq("export", "blocks", *words, url=url).code == 0
         found = successes()
         assert (found["blocks"] > 1000, found["records"]) == (True, 1000)
-    gauge = 'chainq_last_success_timestamp_seconds{target="lake",command="records"} 1000.0\n'
-    assert gauge in chainq("status", "lake", "--prometheus").out.decode()
     assert "lake: records: the last success was" in one_line(chainq("status", "lake", "--max-age", "1h"), 8)
     assert chainq("export", "records", *words, url=url).code == 0
     assert successes()["records"] > 1000
@@ -456,28 +449,10 @@ def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers)
 
 
 def test_the_cookbook_names_every_key() -> None:
-    """Of --json, and the gauge of those that have one."""
+    """Of --json."""
     text = (Path(__file__).parents[2] / "docs/cookbook.md").read_text()
     for key in Status._fields:
         assert f"`{key}`" in text, key
-        assert key not in METRICS or re.search(rf"^\| `{key}` \| `{METRICS[key][0]}` \|", text, re.MULTILINE), key
-
-
-def test_prometheus(chainq: Program) -> None:
-    """Each gauge has HELP, TYPE and a value with its labels, whose quotes are escaped."""
-    with serving(Moving(20)) as url:
-        job = Job(chainq, url, "blocks", place='odd "name"')
-        said(job(), 0)
-    text = chainq("status", str(job.kept), "--prometheus").out.decode()
-    label = str(job.kept).replace('"', '\\"')
-    assert f'\nchainq_next_height{{target="{label}",command="blocks"}} 21\n' in text
-    names = re.findall(r"^# TYPE (\w+) gauge$", text, re.MULTILINE)
-    assert names == re.findall(r"^# HELP (\w+) \S", text, re.MULTILINE)
-    assert re.findall(r"^(\w+)\{", text, re.MULTILINE) == names
-    assert "chainq_last_success_timestamp_seconds" in names
-    assert "both" not in text
-    for other in ("--json", "-q"):
-        assert "cannot be combined" in one_line(chainq("status", str(job.kept), "--prometheus", other), 2)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"chainq": 2}', '{"chainq": 2, "query": {}, "positions": []}'])
@@ -560,8 +535,6 @@ def test_an_export_that_was_killed_before_its_first_partition(chainq: Program, s
         ("records", 0, 100, [[100, 400]]),
         ("ownership", 0, 100, [[100, 400]]),
     ]
-    gauges = chainq("status", "lake", "--prometheus").out.decode()
-    assert 'chainq_rows{target="lake",command="ownership"} 0\n' in gauges
     assert f"{writes} writes them" in one_line(chainq("verify", "lake"), 6)
     assert f"{writes} writes them" in one_line(chainq(*query), 6)
     assert chainq(*writes.split()[1:], "-q", url=server("--tip", "400")).code == 0
@@ -664,7 +637,6 @@ def test_names_in_a_foreign_export_are_text_and_nothing_else(chainq: Program) ->
     for words in (
         ("status", "lake"),
         ("status", "lake", "--json"),
-        ("status", "lake", "--prometheus"),
         ("verify", "lake"),
         ("sql", "lake", "select count(*) from records"),
     ):

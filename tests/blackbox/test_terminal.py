@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import threading
 from typing import Any
 
@@ -117,39 +116,6 @@ def test_ctrl_c(chainq: Program, server: Servers) -> None:
     assert child.signalstatus == signal.SIGINT
 
 
-PAGER = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-print("page of", len(sys.stdin.readlines()), "lines", flush=True)
-print("left by", open("/dev/tty").readline(), flush=True)
-"""
-
-
-def test_ctrl_c_in_the_pager_is_for_the_pager(chainq: Program) -> None:
-    """While a pager owns the terminal Ctrl-C is a key of its own, as in less: the run ends with the pager."""
-    (chainq.home / "pager.py").write_text(PAGER)
-    child = spawned(chainq, "block", "5", "6", "--csv", "--url", "demo:", CHAINQ_PAGER=f"{sys.executable} pager.py")
-    child.expect("page of 3 lines")
-    child.sendintr()
-    child.sendline("q")
-    child.expect("left by q")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert (child.exitstatus, child.signalstatus) == (0, None)
-
-
-def test_ctrl_c_ends_a_run_whose_pager_has_ended(chainq: Program, silent: str) -> None:
-    """A run that waits for a server has not noticed yet that nobody reads: the key is meant for it."""
-    child = spawned(chainq, "latest", "--url", silent, "--dialect", "chain", CHAINQ_PAGER="echo no more")
-    child.expect("no more")
-    for _ in range(LONGEST):  # the pager may need a moment to end after its words
-        child.sendintr()
-        if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=1) == 0:
-            break
-    child.close()
-    assert child.signalstatus == signal.SIGINT
-
-
 def test_names_stream_from_stdin(chainq: Program, server: Servers) -> None:
     """A height typed on standard input is answered before the next one is typed, and all come out in order."""
     process = chainq.start("block", "-", "--columns", "height", url=server(), stdin=subprocess.PIPE)
@@ -204,13 +170,11 @@ def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_show_fits_the_terminal(columns: int, chainq: Program) -> None:
-    """A screen is as wide as the terminal at most, but for the next commands, which are whole."""
+    """A screen is as wide as the terminal at most."""
     for name in ("12345", "credits.aleo"):
         text, code = seen(chainq, "show", name, "--url", "demo:", columns=columns, TERM="dumb")
-        screen, commands = text.replace("\r\n", "\n").split("\nnext\n")
         assert code == 0
-        assert max(map(len, screen.splitlines())) <= columns
-        assert all(line.startswith("  chainq ") for line in commands.splitlines())
+        assert max(map(len, text.splitlines())) <= columns
         assert "\x1b[" in seen(chainq, "show", name, "--url", "demo:", columns=columns, TERM="xterm")[0]
 
 
@@ -263,12 +227,3 @@ def test_a_message_is_wrapped_between_words_on_a_terminal(chainq: Program) -> No
     shown, _ = seen(chainq, *command, columns=60)
     assert shown.count("\n") > 1 and max(map(len, shown.splitlines())) <= 60
     assert shown.split() == whole.split()
-
-
-@pytest.mark.parametrize("words", [("latest", "--url", "demo:", "--text"), ("records", "--columns", "help")])
-def test_a_missing_pager_is_a_warning(words: tuple[str, ...], chainq: Program) -> None:
-    """It names the variable, and the output goes on without the pager."""
-    plain, _ = seen(chainq, *words)
-    warning = "chainq: warning: {}: no program 'no-such'; the output is shown without a pager\r\n{}"
-    assert seen(chainq, *words, PAGER="no-such -R") == (warning.format("PAGER", plain), 0)
-    assert seen(chainq, *words, PAGER="cat", CHAINQ_PAGER="no-such") == (warning.format("CHAINQ_PAGER", plain), 0)

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy, deepcopy
 from pathlib import Path
 
 import pytest
@@ -157,7 +156,7 @@ def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) 
         (1, "hash"),
         (2, "hash"),
     }
-    assert len(ran.rows) == 7  # one per row, and the root before block 0: what is below cannot be computed
+    assert len(ran.rows) == 6  # one per row: what is below cannot be computed
     made_up = (
         "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
     )
@@ -331,24 +330,6 @@ def test_transactions_of_a_sealed_chain_are_found_by_their_ids(program: Program,
         ran = program("transaction", named, url=url)
         assert ran.code == 0, ran.err
         assert json.loads(ran.out)["transaction"]["id"] == named
-
-
-def test_state_roots_are_checked_from_the_first_block_on(program: Program, chain: SealedChain) -> None:
-    """A block whose state root is not that of the blocks before it; without block 0 they are not checked."""
-    made = copy(chain)
-    made._roots = deepcopy(chain._roots)
-    made._roots[32]["previous_state_root"] = chain.block(31)["previous_state_root"]
-    with planted(made) as url:
-        ran = program("verify", f"0:{BLOCKS}", "--hashes", "--jsonl", "-w", "2", url=url)
-    assert ran.code == 6
-    found = [(one["height"], one["check"], one["expected"]) for one in map(json.loads, ran.rows)]
-    assert (32, "root", f"previous_state_root={chain.block(32)['previous_state_root']}") in found
-    assert {(height, check) for height, check, _ in found} == {(32, "root"), (32, "hash")}
-    with planted(chain) as url:
-        assert "state roots" not in program("verify", "0:10", *HASHES, url=url).err
-        ran = program("verify", "5:10", *HASHES, url=url)
-    assert ran.code == 0, ran.err
-    assert "not checked: 5 state roots without all blocks from 0 on" in ran.err
 
 
 def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
