@@ -86,8 +86,10 @@ class Method(NamedTuple):
     is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `height`, `order`: path of a row's
     height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
     block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
-    that identify a row in every method and full block that has it. `program`, `function`: paths of the program and the
-    function that a row is about, for --program and --function; `a[].b` has several; empty if rows name none. `fee`:
+    that identify a row in every method and full block that has it. `text`: the path of a program's text: deployed
+    servers that hold two texts of a program list each row once for each, and both are rows. `program`, `function`:
+    paths of the program and the function that a row is about, for --program and --function; `a[].b` has several; empty
+    if rows name none. `fee`:
     path of the calls that pay fees, if these are elsewhere.
     `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
     real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
@@ -111,6 +113,7 @@ class Method(NamedTuple):
     linked: bool = False
     repeats: bool = False
     identity: tuple[str, ...] = ()
+    text: str = ""
     program: str = ""
     function: str = ""
     fee: str = ""
@@ -486,6 +489,7 @@ METHODS = (
         height="height",
         order="transition_id",
         identity=("transition_id",),
+        text="program",
         program="program",
         function="function_name",
         condition="program ~ token and function_name != join",

@@ -32,6 +32,9 @@ KINDS = {
     "first-block": Kind("Only the rows of the first height that has any.", ranged=True),
     "height-cap": Kind("Only N rows of a height, if the range has several heights.", number=True, ranged=True),
     "range-empty": Kind("Nothing, if the range has more than N rows.", number=True, ranged=True),
+    "two-texts": Kind(
+        "Transitions of token_registry.aleo are listed for each of two texts of that program.", ranged=True
+    ),
     "distinct": Kind("A transaction (of ownership rows: a transition) is listed once."),
     "ownership-behind": Kind("No ownership rows of the last N blocks.", number=True, ranged=True),
     "cached-rows": Kind("After --reorg-at, the old rows of heights that were requested before it.", ranged=True),

@@ -69,6 +69,7 @@ class Evidence:
         self._responses: list[Shown] = []
         self._witnesses: list[Said] = []
         self._beliefs: list[Shown] = []
+        self._texts: dict[str, set[str]] = {}  # of programs, as `Said` has them
         self._spans = Spans()
         self._hashes: dict[int, str] = {}
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
@@ -139,7 +140,7 @@ class Evidence:
 
         It is kept when responses contradict each other, because it does not depend on the requested page.
         """
-        witness = Said(due, by_order)
+        witness = Said(due, by_order, self._texts)
         for other in self._witnesses:
             both = due.heights.common(other.due.heights)
             if witness.named(both) != other.named(both):
@@ -286,7 +287,7 @@ class Evidence:
         Rows that the server need not list do not count."""
         witnesses = [witness for witness in self._witnesses if witness.due.heights.overlaps(heights)]
         named = {row for witness in witnesses for row in witness.named(heights) if self._is_due(witness, row[1])}
-        lacking = (height for height, key in named if not any(key in witness.found for witness in witnesses))
+        lacking = (height for height, key in named if not any(witness.shows(key) for witness in witnesses))
         return len(named), sorted(lacking)
 
     def lost(self, heights: HeightRange) -> bool:
@@ -368,7 +369,7 @@ class Evidence:
         for witness in self._witnesses:
             if witness.due.kinds:
                 for height, key in witness.named(heights):
-                    if key not in witness.found and self._is_due(witness, key):
+                    if not witness.shows(key) and self._is_due(witness, key):
                         yield witness, height, key
 
     def _is_owed(self, witness: Said, key: Key) -> bool:
@@ -456,12 +457,13 @@ class Evidence:
     def _match(self, witness: Said, shown: Shown) -> None:
         """Compare the rows of a response with the due rows, and keep the due ones. Raises IncompleteError."""
         due = witness.due
+        width = len(next(iter(due.at or due.shown), ()))
         if self.with_heights:
             part = shown.at(due.heights)
             named = self._named(shown, shown.rows[part])
             found = {key: Raw(bytes(row)) for key, row in named.items()}  # a row keeps its whole response alive
             for key, height in zip(found, shown.row_heights[part], strict=True):
-                if due.at.get(key) != height:
+                if due.at.get(key[:width]) != height:
                     said = "a row is not in the block at that height, by its full block"
                     raise IncompleteError(f"height {height}: {said}", AGAIN)
         else:
@@ -478,7 +480,7 @@ class Evidence:
                     self._spans.narrow(row, height, height + 1)
         self._listed.update(kind for key in found if key in due.kinds for kind in due.kinds[key])
         for key, raw in found.items():
-            if bytes(witness.found.setdefault(key, raw)) != bytes(raw):
+            if not witness.keep(key, raw, width):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
 
     def _check_due(self, complete: HeightRange, shown: Shown) -> None:
@@ -496,14 +498,14 @@ class Evidence:
         """Return the rows that a witness names, up to the first height with a row that was not shown."""
         low, high = heights.common(witness.due.heights).edges
         due = [(at, key) for at, key in witness.named(HeightRange(low, high)) if self._is_due(witness, key)]
-        lacking = [height for height, key in due if key not in witness.found]
+        lacking = [height for height, key in due if not witness.shows(key)]
         if lacking and reverse:
             low = lacking[-1] + 1
         elif lacking:
             high = lacking[0]
         keys = [(height, key) for height, key in due if low <= height < high]
-        rows = [witness.found[key] for _, key in keys]
-        row_heights = [height for height, _ in keys] if self.with_heights else []
+        shown = [(height, row) for height, key in keys for row in sorted(witness.found[key].values(), key=bytes)]
+        rows, row_heights = [row for _, row in shown], [height for height, _ in shown] if self.with_heights else []
         return Proved(HeightRange(low, max(low, high)), rows, row_heights, Grade.WITNESS)
 
     def _check_hashes(self, rows: Sequence[Raw], row_heights: Sequence[int]) -> None:

@@ -94,7 +94,7 @@ class RangePlan:
         self.evidence = Evidence(
             heights=method.height is not None,
             linked=method.linked,
-            names=name_reader(method.identity),
+            names=name_reader((*method.identity, *([method.text] if method.text else []))),
             block_hash=_hash_reader(method),
         )
         self.evidence.widest = known.shown_width

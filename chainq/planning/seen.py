@@ -58,17 +58,34 @@ class Shown:
 
 @dataclass(slots=True, eq=False)
 class Said:
-    """The rows that another method names, and those of them that were shown so far."""
+    """The rows that another method names, and those of them that were shown so far: by what it names them, one for each
+    text of its program. `texts`: the texts that a row of any height was shown with, by each of them."""
 
     due: Due
     by_order: bool = False
-    found: dict[Key, Raw] = field(default_factory=dict)
+    texts: dict[str, set[str]] = field(default_factory=dict)
+    found: dict[Key, dict[Key, Raw]] = field(default_factory=dict)
     _due: list[tuple[int, Key]] = field(init=False)
     _known: list[tuple[int, Key]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._due = sorted((height, key) for key, height in self.due.at.items())
         self._known = sorted((height, key) for key, height in self.due.shown.items()) or self._due
+
+    def keep(self, key: Key, row: Raw, width: int) -> bool:
+        """Keep a row that was shown; return whether it is the same as before. `width`: of the key that names it."""
+        rows = self.found.setdefault(key[:width], {})
+        if bytes(rows.setdefault(key, row)) != bytes(row):
+            return False
+        if len(rows) > 1:
+            texts = {one[-1] for one in rows}.union(*(self.texts.get(one[-1], ()) for one in rows))
+            self.texts.update(dict.fromkeys(texts, texts))
+        return True
+
+    def shows(self, key: Key) -> bool:
+        """Return whether a row was shown, for each known text of its program."""
+        rows = self.found.get(key, {})
+        return bool(rows) and all((*key, text) in rows for one in rows for text in self.texts.get(one[-1], ()))
 
     def named(self, heights: HeightRange) -> list[tuple[int, Key]]:
         """Return the rows that are due at some heights."""

@@ -41,6 +41,7 @@ class Sorter:
     def __init__(self, method: Method) -> None:
         self._method = method
         self._read = _reader(method.height, method.order) if method.height else _unread
+        self._text = Picker([method.text]) if method.text else None
 
     def __call__(self, rows: list[Raw], heights: HeightRange, *, verify: bool = True) -> Page:
         """Return the rows of a response to a request for `heights`.
@@ -71,6 +72,8 @@ class Sorter:
         ordered = all(map(le, found, islice(found, 1, None)))
         places = sorted(range(len(keys)), key=keys.__getitem__)
         if not _rising([keys[i] for i in places]) and (verify or not self._method.linked):
+            if self._text is not None:  # rows of several texts, in an order that does not depend on the response's
+                places.sort(key=lambda i: (keys[i], bytes(rows[i])))
             self._refuse_duplicates(rows, keys, places, found)
         texts = [] if ordered else list(map(str, found))
         strays = frozenset() if ordered else _strays(found)
@@ -88,14 +91,16 @@ class Sorter:
         return Page(rows, [heights.start] * len(rows) if single else [])
 
     def _refuse_duplicates(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
-        """Raise IncompleteError for a duplicate row, or one identity with different content."""
+        """Raise IncompleteError for a duplicate row, or one identity with different content and the same text."""
         for key, same in groupby(places, keys.__getitem__):
-            first, *others = same
+            first, *others = alike = [*same]
             if not others:
                 continue
             heights = HeightRange(found[first], found[first] + 1)
-            if len({bytes(rows[i]) for i in (first, *others)}) <= len(others):
+            if len({bytes(rows[i]) for i in alike}) <= len(others):
                 raise self._twice(heights)
+            if self._text is not None and len({bytes(self._text(rows[i])[0] or b"") for i in alike}) > len(others):
+                continue
             # A row without an id has no name but its bytes.
             if self._method.order and (not isinstance(key, tuple) or key[1][1]):
                 raise IncompleteError(

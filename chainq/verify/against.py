@@ -24,7 +24,6 @@ from chainq.verify.service_rows import CommandRows, LookedUpRows
 if TYPE_CHECKING:
     from chainq.rows.full_block import Key, Texts
 
-
 _MANY = 10  # rows on both sides from which on none in common shows another chain, and not altered IDs
 
 
@@ -58,7 +57,9 @@ def compare(
     if not set(rows.file.names).issuperset(rows.identity):
         raise UsageError(f"comparing {command} needs the columns {', '.join(rows.identity)}")
     findings: list[Finding] = []
-    own = {row.key: (row.height, row.digest) for row in rows.rows()}
+    named = len(rows.identity)
+    key_of = rows.by_text()
+    own = {key_of(row): (row.height, row.digest) for row in rows.rows()}
     absent, lacking = rows.absent, set[str]()
     there: set[Key] = set()
     other: dict[Key, tuple[int, Texts]] = {}  # service rows that the file lacks or has with other fields
@@ -69,9 +70,9 @@ def compare(
         sent = rows.as_rows([row for _, row in part.rows])
         lacking |= _had(absent, part.rows)
         for (height, _), row in zip(part.rows, sent, strict=True):
-            there.add(row.key)
-            if row.key not in own or own[row.key][1] != row.digest:
-                other[row.key] = (part.heights.start if height is None else height), row.fields
+            there.add(key := key_of(row))
+            if key not in own or own[key][1] != row.digest:
+                other[key] = (part.heights.start if height is None else height), row.fields
     whole = sum(map(len, places)) == len(rows.heights)  # else rows without a height may belong to other heights
     strange = [
         (key, at) for key, (at, _) in own.items() if key not in there and (whole if at is None else at in chosen)
@@ -80,13 +81,15 @@ def compare(
     if min(len(there), len(strange)) >= _MANY and there.isdisjoint(own):
         one = Contradiction("unexpected", f"{len(there):,} rows of the service", f"{len(strange):,} other rows")
         return [*findings, rows.finding(None, one)], lacks, 0
-    findings += [rows.finding(at, Contradiction("unexpected", None, label(command, key))) for key, at in strange]
-    found = {row.key: row.fields for row in rows.rows() if row.key in other} if other else {}
+    findings += [
+        rows.finding(at, Contradiction("unexpected", None, label(command, key[:named]))) for key, at in strange
+    ]
+    found = {key: row.fields for row in rows.rows() if (key := key_of(row)) in other} if other else {}
     for key, (at, due) in other.items():
         if key in found:
-            findings += [rows.finding(at, one) for one in altered(label(command, key), due, found[key])]
+            findings += [rows.finding(at, one) for one in altered(label(command, key[:named]), due, found[key])]
         elif not method.linked:  # the file check already reported missing blocks
-            findings.append(rows.finding(at, Contradiction("missing", label(command, key), None)))
+            findings.append(rows.finding(at, Contradiction("missing", label(command, key[:named]), None)))
     return findings, lacks, len((own.keys() & there) - other.keys())
 
 

@@ -328,7 +328,8 @@ class GroupCheck:
         if not file.schema_arrow.equals(due):
             yield None, other_schema(due, file.schema_arrow)
             return
-        content, check = ContentHash(self._arrow), TableCheck(method, due.names, spec.heights)
+        content = ContentHash(self._arrow)
+        check = TableCheck(method, due.names, spec.heights, texts=method.text in due.names)
         names = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
         kept = [due.empty_table().select(names)]
         for table in tables_of(file):

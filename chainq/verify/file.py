@@ -85,7 +85,7 @@ class RowsCheck:
         file.names = file.names or [column.path for column in method.columns]  # JSON without rows names none
         names, height = self._checked(method, file), height_of(method)
         self._recorded = file.heights
-        check = TableCheck(method, names, self._due or file.heights)
+        check = TableCheck(method, names, self._due or file.heights, texts=method.text in file.names)
         placed, damages = height in names, list[str]()
 
         def finding(height: int | None, contradiction: Contradiction) -> Finding:

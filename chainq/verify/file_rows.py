@@ -5,6 +5,7 @@ and passed to `damaged`, so that the rest is still verified.
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -136,6 +137,12 @@ class FileRows(NamedTuple):
             for name in lacking & row.fields.keys():  # the file stores it in EXTRA
                 del row.fields[name]
             yield row
+
+    def by_text(self) -> Callable[[Row], Key]:
+        """Return a function that returns the identity of a row, with its program's text if the file has several."""
+        column = self.method.text
+        times = Counter(row.key for row in self.rows()) if column in self.file.names else Counter[Key]()
+        return lambda row: (*row.key, row.fields.get(column) or "") if times[row.key] > 1 else row.key
 
     @property
     def _keys(self) -> list[str]:

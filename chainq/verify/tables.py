@@ -59,15 +59,18 @@ class TableCheck:
     """A check of the tables of one command, in order, that yields what is wrong with their rows.
 
     `names`: their columns. `heights`: the heights of the rows; None if unknown (blocks then use their own lowest and
-    highest).
+    highest). `texts`: whether the file has a column of the texts of programs, which is read for suspects only.
     """
 
-    def __init__(self, method: Method, names: Iterable[str], heights: HeightRange | None = None) -> None:
+    def __init__(
+        self, method: Method, names: Iterable[str], heights: HeightRange | None = None, *, texts: bool = False
+    ) -> None:
         self._method, self._due = method, heights
         present = set(names)
         self._height = height if (height := height_of(method)) in present else None
         identity = IDENTITY.get(method.command) or method.identity
         self._identity = list(identity) if present.issuperset(identity) else []
+        self._text = [method.text] if texts else []
         self.identified = bool(self._identity) or method.linked  # duplicate rows are found
         self._linked = method.linked and present.issuperset({"block_hash", "previous_hash"})
         self._rising = {check: path for check, path in _rising(method).items() if path in present}
@@ -233,15 +236,15 @@ class TableCheck:
         if not len(suspects):
             return
         found: dict[tuple[str, ...], list[int]] = {}
-        for part in read([*self._identity, *([self._height] if self._height else [])]):
+        for part in read([*self._identity, *self._text, *([self._height] if self._height else [])]):
             table = _valid(part, self._identity)
             alike = table.filter(np.isin(_digests(table, self._identity), suspects))
             at = integers(alike[self._height], -1).tolist() if self._height else [-1] * alike.num_rows
-            for row, height in zip(alike.select(self._identity).to_pylist(), at, strict=True):
+            for row, height in zip(alike.select([*self._identity, *self._text]).to_pylist(), at, strict=True):
                 found.setdefault(tuple(map(str, row.values())), []).append(height)
         for key, at in found.items():
             if len(at) > 1:
-                once = f"{label(self._method.command, key)} once"
+                once = f"{label(self._method.command, key[: len(self._identity)])} once"
                 yield at[0] if at[0] >= 0 else None, Contradiction("doubled", once, f"{len(at)} times")
 
 
