@@ -478,7 +478,7 @@ class Evidence:
                 first, *others = rows  # those between two rows of a height are of this height
                 for _, _, row in (first, *others[-1:]):
                     self._spans.narrow(row, height, height + 1)
-        self._listed.update(kind for key in found if key in due.kinds for kind in due.kinds[key])
+        self._listed.update(kind for key in found for kind in due.kinds.get(key[:width], ()))
         for key, raw in found.items():
             if not witness.keep(key, raw, width):
                 raise IncompleteError(f"{shown.heights}: a row differs between responses", AGAIN)
