@@ -8,6 +8,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Role
 from chainq.errors import ChainqError, OverdueError
 from chainq.fetching.calls import Calls, MethodCall, Say
+from chainq.planning.exchange import DIVISIBLE
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import PageRequest, PageResult
 from chainq.process.threads import Pool
@@ -100,6 +101,8 @@ class _ReadAhead:
             if page in wanted:
                 self._kept[page] = outcome
         found = self._kept.pop(first)
+        while isinstance(found, DIVISIBLE) and self._sent:  # smaller pages beside these would fail for their sake
+            self._sent.discard(self._pool.wait()[0])
         if isinstance(found, list | ChainqError):
             return found
         raise found if isinstance(found, BaseException) else TypeError(found)

@@ -12,6 +12,8 @@ from chainq import tuning
 from chainq.errors import ChainqError, GatewayError
 from chainq.planning.exchange import DIVISIBLE, Proof
 
+_NARROWED = "pages fail for their size or number, so chainq requests fewer rows at a time, which is slow"
+
 
 class PageRequest(NamedTuple):
     """One call: page `number` of `size` rows. `ahead`: how many pages after it are expected to be needed next."""
@@ -64,6 +66,7 @@ class PageFacts:
                 if request.size == 1:
                     failure.hint = f"row {request.number} of the list does not come even by itself"
                 raise
+            self.notes.append(_NARROWED)
             return None
         if self.fixed is None and len(rows) > request.size:
             self.fixed, self.size, self._most, self.largest = True, len(rows), len(rows), len(rows)
