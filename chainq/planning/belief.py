@@ -85,8 +85,9 @@ def _agreed_empty(window: HeightRange, facts: Facts) -> Asking[list[Raw] | None]
     no_width = not facts.evidence.widest and len(window) > 1  # no row has shown how wide is too wide
     if no_width and facts.looked < tuning.LOOKED_INTO:
         facts.looked += 1
-        for width in (ceil(len(window) / tuning.PARTS), 16, 1):
-            for at in range(window.start, window.end, max(width, len(window) // tuning.PARTS)):
+        part_width = ceil(len(window) / tuning.PARTS)
+        for width in (one for one in dict.fromkeys((part_width, 16, 1)) if one < len(window)):
+            for at in range(window.start, window.end, max(width, part_width)):
                 part: Page = yield RowsRequest(HeightRange(at, min(window.end, at + width)), facts.size)
                 if part.rows:
                     facts.misses = True

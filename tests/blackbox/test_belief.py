@@ -56,6 +56,14 @@ def test_what_is_proved_is_no_matter_for_strict(chainq: Program) -> None:
             assert len(ran.rows) == len(Truth(TIP).rows(command, 200, TIP + 1))
 
 
+def test_few_heights_without_rows_are_requested_once_each(chainq: Program) -> None:
+    """The range, the tip, the range twice, and each height: no request of a part is repeated."""
+    address = Chain().addresses[2]
+    ran = chainq("address-transactions", address, "653:655", "-v", "--jsonl", url="demo:")
+    assert (ran.code, ran.out) == (0, b"")
+    assert ran.err.count(" attempt 1: ok") == 6
+
+
 @pytest.mark.parametrize("words", [("800:860",), ("800:830", "--strict")], ids=["many rows", "few rows, strict"])
 def test_6_rows_that_are_left_out_in_order(chainq: Program, server: Servers, words: tuple[str, ...]) -> None:
     """A server that lists one row for each transaction, always: only full blocks show it, and a hundred rows without
