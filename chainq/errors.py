@@ -45,8 +45,8 @@ class ExitCode(IntEnum):
     RESPONSE = 5, "The service sent an invalid response, or one for another request."
     INCOMPLETE = 6, "The data is incomplete or contradicts itself."
     OUTPUT = 7, "The output cannot be written, or this machine lacks memory, open files or threads."
-    STALE = 8, "The tip, a checkpoint or an export is older than --max-age."
-    REORG = 9, "Reorg: a recorded block was replaced; use the --rewind N it names."
+    STALE = 8, "The tip, a checkpoint or an export is too old."
+    REORG = 9, "Reorg: a recorded block was replaced; the message says what to do."
     BUG = 70, "A bug in chainq; CHAINQ_DEBUG=1 shows the traceback."  # EX_SOFTWARE of sysexits.h
     BUSY = 75, "Another run is using the checkpoint, the output file or the export."  # EX_TEMPFAIL
 

@@ -30,7 +30,17 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     file.write_text(wallet.key_text)
     file.chmod(0o600)
     balance = ("balance", str(file), "--start", str(FIRST + 5), "--json", "-w", "1")
-    owned = ("owned", f"{FIRST}:", "--unspent", "--view-key-file", str(file), "-w", "1")
+    owned = (
+        "owned",
+        f"{FIRST}:",
+        "--unspent",
+        "--view-key-file",
+        str(file),
+        "-w",
+        "1",
+        "--columns",
+        "owner,transition_id",
+    )
     with serving(service) as url:
         words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "20", "--to", "lake", "-q")
         assert chainq("export", *words, url=url).code == 0
@@ -62,14 +72,20 @@ def owners(tmp_path_factory: pytest.TempPathFactory) -> Program:
     ("command", "told"),
     [
         ("balance --end 200", "has no table full-blocks; chainq export chain 0:200 --to lake --url URL writes it"),
-        ("owned 0:200 --unspent", "has no table full-blocks; chainq export chain 0:200 --to lake --url URL writes it"),
+        (
+            "owned 0:200 --unspent",
+            "has no tables records, full-blocks; chainq export chain records 0:200 --to lake --url URL writes them",
+        ),
         ("owned 0:200 --records", "has no table records; chainq export records 0:200 --to lake --url URL writes it"),
         (
             "owned --table",
             "has no tables records, full-blocks; chainq export chain records 0:200 --to lake --url URL writes them",
         ),
         ("owned --columns amount", "has no tables records, full-blocks; chainq export chain records 0:200 --to lake"),
-        ("owned 20:150", "or chainq export records 0:200 --to lake --url URL writes records, which tell them"),
+        (
+            "owned 20:150 --columns owner,transition_id,output_index",
+            "or chainq export records 0:200 --to lake --url URL writes records, which tell them",
+        ),
     ],
 )
 def test_the_first_message_names_all_that_an_export_lacks(owners: Program, command: str, told: str) -> None:
@@ -86,7 +102,7 @@ def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 3] ^= 1
     path.write_bytes(data)
-    for command in ("balance --end 40", "owned 0:40 --unspent"):
+    for command in ("balance --end 40", "owned 0:40 --unspent --columns owner,transition_id"):
         ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
         assert one_line(ran, 6).endswith("; see chainq verify lake\n")
 

@@ -102,7 +102,7 @@ def test_a_position_whose_hashes_were_there(stop: str, hanging: tuple[Hanging, s
     service, url = hanging
     first = "from chainq import tuning\ntuning.FIRST_RECORD_SECONDS, tuning.RECORD_SECONDS = 0, 1e9\n"
     job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "500", "-j", "2")
-    service.most = 13
+    service.most = 20
     process = job.start(*(["--deadline", "1s"] if stop == "deadline" else []), env=starting(chainq, "first", first))
     if stop == "signal":
         assert service.hung.wait(LONGEST)

@@ -391,9 +391,9 @@ def test_readers_see_partitions_as_one_table(chainq: Program, server: Servers, t
 def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
     """If pyarrow is missing, or broken, the message has the line that installs it."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
-    ran = chainq("export", "records", "--to", "lake", url="demo:", env={"PYTHONPATH": str(tmp_path)})
+    ran = chainq("export", "records", "0:9", "--to", "lake", url="demo:", env={"PYTHONPATH": str(tmp_path)})
     assert install_command("parquet") in one_line(ran, 2)
     (tmp_path / "sitecustomize.py").unlink()
     (tmp_path / "pyarrow.py").write_text("raise ImportError")
-    ran = chainq("export", "records", "--to", "lake", "-q", url="demo:", env={"PYTHONPATH": str(tmp_path)})
+    ran = chainq("export", "records", "0:9", "--to", "lake", "-q", url="demo:", env={"PYTHONPATH": str(tmp_path)})
     assert install_command("parquet") in one_line(ran, 2)

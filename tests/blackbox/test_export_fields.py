@@ -38,7 +38,7 @@ def test_values_that_do_not_fit_their_columns(chainq: Program, truth: Truth, lak
         return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": value}).encode())
 
     with canned(answer) as (url, _):
-        ran = chainq("export", "blocks", "--partition", "2", "--to", "lake", "-w", "1", url=url)
+        ran = chainq("export", "blocks", "0:", "--partition", "2", "--to", "lake", "-w", "1", url=url)
     assert ran.code == 0, ran.err
     assert "a value of 'coinbase_target' does not fit decimal128(38, 0): as sent it goes to the column extra" in ran.err
     found = lake.rows("blocks")

@@ -260,7 +260,7 @@ def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Pro
             assert job().code == 0
         service._numbers = count(1_000_000)
         service.tip = 310
-        assert job().code == 6
+        assert job().code == 9
         ran = job("--rewind", "100")
     groups = fork_truth(250, 310).groups(command, 0, 311)
     printed = Ran(ran.code, job.out.read_bytes(), ran.err)

@@ -121,12 +121,7 @@ def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Server
     names = [record["record_ciphertext"], called["transition_id"], record["block_hash"], "credits.aleo", CALLED]
     ran = chainq("show", *names, "--url", made, url=None)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.endswith(b" --url lake2\n")
     assert b", from height 180\n" in ran.out
-    assert not any(words in ran.out for words in (b"chainq records", b"--last", b"show 179", b"--newest"))
-    first = chainq("show", "180", "--url", made, url=None).out
-    assert b"chainq full-blocks 180" in first
-    assert not any(words in first for words in (b"chainq records", b"show 179"))
     calls = json.loads(chainq("show", CALLED, "--json", url=made).out)["transactions"]
     some = chainq(*CALLS, "--newest", "--jsonl", "--limit", str(len(calls)), url=made)
     assert (some.code, some.err, [json.loads(row) for row in some.rows]) == (0, "", calls)
@@ -153,7 +148,9 @@ def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
     assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, spender), ran.err
     assert "tag 1field not found" in one_line(chainq("show", "1field", url=lake), 1)
     assert f"transition {ABSENT} not found" in one_line(chainq("show", ABSENT, url=lake), 1)
-    assert "chainq show 1field --url DEST" in one_line(chainq("show", "1field", url="demo:"), 2)
+    assert "cannot show '1field': this is a field or group element" in one_line(
+        chainq("show", "1field", url="demo:"), 2
+    )
 
 
 class Burning(Moving):
@@ -173,7 +170,7 @@ class Burning(Moving):
 def test_a_transition_that_no_list_has(chainq: Program) -> None:
     """One that takes records and makes none: what is shown is its transaction."""
     with serving(Burning(59)) as url:
-        assert chainq("export", "chain", "--to", "lake", "--partition", "60", "-w", "1", "-q", url=url).code == 0
+        assert chainq("export", "chain", "0:", "--to", "lake", "--partition", "60", "-w", "1", "-q", url=url).code == 0
     query = (
         "select transition_id, transaction_id, height from calls where record_inputs > 0 and kind = 'execution' limit 1"
     )

@@ -340,7 +340,7 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
     plants = {
         "lost-record": 12,
         "altered-record": 17,
-        "lost-transition": 31,
+        "lost-transition": 45,
         "altered-transition": 33,
     }
     for name, wrong in {"lake": {}, "altered": plants}.items():
@@ -369,7 +369,7 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
     assert found == {
         (12, "records", "missing"),
         (17, "records", "altered"),
-        (31, "transitions", "missing"),
+        (45, "transitions", "missing"),
         (33, "transitions", "altered"),
     }
     without = tmp_path / "without"

@@ -692,19 +692,19 @@ def test_rows_are_compared_with_the_full_blocks_of_the_same_export(
 ) -> None:
     """A record that the service lost is a finding if the export has its full block, and the verdict says what was
     compared."""
-    url, root = server("--tip", "330", "--plant", "lost-record:41"), program.home / "-".join(commands)
-    exported = ["export", *commands, "35:45", "--partition", "5", "--to", str(root), "-w", "1", "-q"]
+    url, root = server("--tip", "330", "--plant", "lost-record:55"), program.home / "-".join(commands)
+    exported = ["export", *commands, "20:60", "--partition", "20", "--to", str(root), "-w", "1", "-q"]
     assert program(*exported, url=url).code == 0
     if "chain" not in commands:
         line = one_line(program("verify", str(root)), 6 if "ownership" in commands else 0)
         assert "; not proved: that the service sent all " in line
-        assert "chainq verify 35:45 --url URL compares" in line
-        own = one_line(program("verify", "35:45", url=str(root)), 6)
+        assert "chainq verify 20:60 --url URL compares" in line
+        own = one_line(program("verify", "20:60", url=str(root)), 6)
         assert own.endswith(f"; chainq verify {root} verifies an export without them\n")
         assert program(*exported, "full-blocks", url=url).code == 0
     ran = program("verify", str(root), "--jsonl")
     (found,) = map(json.loads, ran.out.splitlines())
-    assert (ran.code, found["command"], found["check"], found["height"]) == (6, "records", "missing", 41)
+    assert (ran.code, found["command"], found["check"], found["height"]) == (6, "records", "missing", 55)
     assert found["expected"].startswith("record au1")
     assert f"; compared with full blocks: {', '.join(sorted({*commands} - {'chain'}))} (which rows exist, " in ran.err
 

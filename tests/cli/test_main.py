@@ -19,10 +19,6 @@ from harness.program import Program, one_line
             "chainq records: invalid height: negative numbers are not allowed here; for the last N blocks use --last N",
         ),
         (
-            "balance -5:",
-            "chainq balance: -5: is a range of heights, not a file of view keys; use --start and --end",
-        ),
-        (
             "verify /dev/null",
             "chainq verify: '/dev/null' is a device or a pipe: expected a file of rows or the folder of an export",
         ),

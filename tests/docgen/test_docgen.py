@@ -42,6 +42,7 @@ def project(tmp_path: Path) -> Path:
     for name, marks in _docgen.MARKS.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("\n".join(("before", *marks, "after\n")))
+    (tmp_path / "README.md").write_text("text\n")
     return tmp_path
 
 

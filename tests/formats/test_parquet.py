@@ -23,6 +23,7 @@ from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
 from chainq.installer import install_command
+from harness.belief import besides_belief
 from harness.program import Program
 from harness.truth import Truth
 
@@ -165,7 +166,7 @@ def test_every_command_comes_back_equal(chainq: Program, truth: Truth, command: 
     """The installed program writes each command's rows so that every column reads back equal."""
     words, rows = sample(truth, command)
     ran = chainq(command, *words, "-q", "--format", "parquet", "-o", "rows.parquet", url="demo:")
-    assert (ran.code, ran.out, ran.err) == (0, b"", "")
+    assert (ran.code, ran.out, besides_belief(ran, command).err) == (0, b"", "")
     columns = BY_COMMAND[command].columns
     found = [decoded(row, columns) for row in read((chainq.home / "rows.parquet").read_bytes())]
     extras = [json.loads(row.pop("extra") or "{}") for row in found]

@@ -50,16 +50,6 @@ def test_amounts_keep_every_digit(members: str, amount: int | None, token: str |
     assert (row["plaintext"], row["amount"], row["token_id"]) == (text, amount, token)
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [("columns", "decrypt=True adds all columns"), ("where", r"filter the rows in Python, such as .*row\[")],
-)
-def test_options_of_the_command_say_what_to_do_instead(name: str, hint: str) -> None:
-    """As for other methods, with what is different here."""
-    with Client("demo:") as client, pytest.raises(TypeError, match=rf"argument '{name}'; {hint}"):
-        client.owned(PUBLISHED.text, 0, 5, **{name: "amount"})  # type: ignore[arg-type]  # on purpose
-
-
 def test_malformed_rows_raise_after_the_last_row() -> None:
     """What can be compared is there."""
     key = fresh_key()
@@ -114,7 +104,7 @@ def test_many_full_blocks_are_announced(
         read(client, key.text)
     (warning,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
     assert re.fullmatch(
-        rf"{re.escape(reader)} reads the full blocks of heights [0-9]+-10300, about [0-9,]+ calls; "
+        rf"{re.escape(reader)} reads the full blocks of heights [0-9]+-10300, up to [0-9,]+ calls; "
         rf"{fewer}=HEIGHT reads fewer, lake=DEST requests fewer",
         warning,
     )
