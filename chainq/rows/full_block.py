@@ -14,6 +14,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.rows.fields import array_of, integer_of, object_of, text_of
+from chainq.text.sanitize import printable
 
 Texts = dict[str, str | None]
 """Fields as text: a number and a string of its digits are the same; None for null and for no such field."""
@@ -50,7 +51,8 @@ def read_full_block(row: Raw) -> FullBlock:
     block = object_of(row)
     metadata = object_of(object_of(block.get("header")).get("metadata"))
     whole = bytes(block.get("transactions", b""))[:1] == b"["
-    found = FullBlock(integer_of(metadata.get("height")) if whole else None, text_of(block.get("block_hash")), [], {})
+    block_hash = printable(text_of(block.get("block_hash")))  # as the hashes of blocks are kept
+    found = FullBlock(integer_of(metadata.get("height")) if whole else None, block_hash, [], {})
     for confirmed in array_of(block.get("transactions")):
         for transition, fee in transitions_of(object_of(object_of(confirmed).get("transaction"))):
             members = object_of(transition)

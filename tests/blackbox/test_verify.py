@@ -291,7 +291,7 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
 
     Findings without a reorg have no such words.
     """
-    options = ("--reorg-at", "685", "--reorg-after", "25", "--plant", "lost-record:672")
+    options = ("--reorg-at", "685", "--reorg-after", "70", "--plant", "lost-record:672")
     with server.own("--tip", "700", *options) as (url, _):
         ran = program("verify", "670:701", "--full", "--jsonl", "-q", url=url)
         assert ran.code == 6, ran.err
