@@ -291,7 +291,7 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
 
     Findings without a reorg have no such words.
     """
-    options = ("--reorg-at", "685", "--reorg-after", "70", "--plant", "lost-record:672")
+    options = ("--reorg-at", "685", "--reorg-after", "68", "--plant", "lost-record:672")
     with server.own("--tip", "700", *options) as (url, _):
         ran = program("verify", "670:701", "--full", "--jsonl", "-q", url=url)
         assert ran.code == 6, ran.err
@@ -300,7 +300,7 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
             "chainq verify: heights 670-684: 1 finding (1 missing) in 15 blocks, 15 full-blocks, "
         )
         assert ran.err.endswith("; a reorg during this run replaced the blocks from height 685 on: verify again\n")
-    with server.own("--tip", "700", *options[:-2]) as (url, _):
+    with server.own("--tip", "700", "--reorg-at", "685", "--reorg-after", "25") as (url, _):
         ran = program("verify", "670:701", url=url)
         assert (ran.code, ran.out) == (6, b""), ran.err
         again = program("verify", "670:701", url=url)
