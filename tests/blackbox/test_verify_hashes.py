@@ -371,8 +371,8 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
         (33, "transitions", "altered"),
     }
     with planted(chain, "lost-transition:31") as other:  # which the export itself finds
-        job = ("export", "transitions", f"10:{BLOCKS}", "--to", str(tmp_path / "lost"), "--partition", "25", "-w", "1")
-        assert "is not listed" in program(*job, url=other).err
+        lost = ("export", "transitions", f"10:{BLOCKS}", "--to", str(tmp_path / "lost"), "--partition", "25", "-w", "1")
+        assert "is not listed" in program(*lost, url=other).err
     without = tmp_path / "without"
     for command in ("blocks", "records"):
         assert program("export", command, "0:5", "--to", str(without), "--partition", "25", url=url).code == 0
