@@ -273,7 +273,7 @@ def test_watch_prints_a_line_for_each_change(chainq: Program) -> None:
             env={VARIABLE: str(wallet.private[0].view_key)},
         )
         assert process.stdout is not None
-        first = [process.stdout.readline().decode() for _ in range(4)]
+        first = [process.stdout.readline().decode() for _ in range(3)]
         wallet.receive(2_000_000)
         service.tip = wallet.height
         line = process.stdout.readline().decode()
