@@ -40,7 +40,6 @@ SHELL = {
         "cli.options",
         "text",
         "text.sanitize",
-        "text.spelling",
         "text.width",
     ),
 }

@@ -9,7 +9,6 @@ from chainq._docgen.surface import Command, Param, Program, by_heading
 from chainq._version import __version__
 from chainq.catalog.methods import Method
 from chainq.formats import registry
-from chainq.text.spelling import spelled
 
 DATE = "2026-11-22"  # of the manual as a whole; not the day of writing, which would change every page every day
 FORMATS = (*registry.BUILT_IN, "chart")  # the last one is an entry point, as those of other packages are
@@ -90,8 +89,7 @@ def option_rows(options: Iterable[Param]) -> str:
 
 def _columns(method: Method) -> str:
     cells = (
-        (f"`{column.path}`{' *' if column.brief else ''}", column.type, spelled(column.note))
-        for column in method.selectable
+        (f"`{column.path}`{' *' if column.brief else ''}", column.type, column.note) for column in method.selectable
     )
     return f"A star marks what is shown {method.starred}.\n\n" + rows(("column", "type", "note"), cells)
 

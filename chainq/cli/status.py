@@ -13,7 +13,7 @@ from msgspec import UNSET
 from chainq import tuning
 from chainq.cli.balance_checkpoint import Kept
 from chainq.cli.output import form_of, on_terminal
-from chainq.errors import ChainqError, IncompleteError, Phrase, StaleError, UsageError
+from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
 from chainq.fetching.tip import CHECK_CLOCK
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
@@ -94,7 +94,7 @@ def run(given: "StatusCommand") -> None:
     After those that can be read, raises a ChainqError that names the others, and with `--max-age` StaleError if
     one is older or its last run failed for good, and IncompleteError if one lacks heights or is unfinished.
     """
-    limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
+    limit = None if given.max_age is None else parse_age(given.max_age, "max-age")
     form = form_of(given, "quiet", "json")
     now = time.time()
     groups, unread = _read(given.targets, now)
@@ -128,7 +128,7 @@ def run(given: "StatusCommand") -> None:
         raise faults[0]
     if faults:
         kind = StaleError if all(isinstance(fault, StaleError) for fault in faults) else IncompleteError
-        raise kind(Phrase("; ".join(["{}"] * len(faults)), *(fault.message for fault in faults)))
+        raise kind("; ".join(fault.message for fault in faults))
 
 
 def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqError | None]:
@@ -422,19 +422,19 @@ def _missing(status: Status) -> str:
 def _fault(status: Status, limit: float) -> IncompleteError | None:
     """Return why a status is not one of success within `limit` seconds, None if it is."""
     name = f"{status.target}: {_names(status)}"
-    wanted = Phrase("{max_age}", max_age=format_age(limit))
+    wanted = f"--max-age {format_age(limit)}"
     if status.age is None:
         hint = f"{_names(status)}: {_missing(status)}" if status.missing else ""
         kind = IncompleteError if status.missing else StaleError
         running = status.running and not status.failure
         why = "its first run is in progress" if running else "no run went well yet"
-        return kind(Phrase("{}: {}, so its age is above {}", name, why, wanted), hint)
+        return kind(f"{name}: {why}, so its age is above {wanted}", hint)
     if status.age < -tuning.AHEAD:
-        ahead = Phrase("{}: the last success is {} in the future", name, duration(-status.age))
+        ahead = f"{name}: the last success is {duration(-status.age)} in the future"
         return StaleError(ahead, CHECK_CLOCK)
     if status.age > limit:
         age = duration(status.age)
-        return StaleError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))
+        return StaleError(f"{name}: the last success was {age} ago, longer than {wanted}")
     if status.lasting:
         return StaleError(f"{name}: the last run failed for good: {status.error}")
     if status.missing:

@@ -18,7 +18,6 @@ from chainq.errors import (
     IncompleteError,
     LackingError,
     OutputError,
-    Phrase,
     Shortfall,
     UnreachableError,
     UsageError,
@@ -122,9 +121,7 @@ class Export:
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
         if is_same_service(service.url, store.address("")):
-            raise UsageError(
-                f"{store.label} would be exported into itself", Phrase("pass the URL of the service with {url}")
-            )
+            raise UsageError(f"{store.label} would be exported into itself", "pass the URL of the service with --url")
         self._reads = reads_of(query.commands, full_blocks=query.full_blocks)
         self._tables = tuple(table for read in self._reads for table in read.tables)
         self._service, self._store, self._query, self._warn = service, store, query, warn
@@ -245,7 +242,7 @@ class Export:
                     apart[str(gap)] = gap
         for words, gap in apart.items():
             rest = f"missing between this range and the rest of {self._store.label}"
-            self._warn(Shortfall("{}: {}; export {}:{}, too", words, rest, gap.start, gap.end))
+            self._warn(Shortfall(f"{words}: {rest}; export {gap.start}:{gap.end}, too"))
 
     def run(
         self,

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
-from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError, needed
+from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
 from chainq.formats.registry import EXTENSIONS
@@ -294,7 +294,7 @@ class Database(Closing):
             if kind == "MULTI":
                 values = "name the values: pivot TABLE on COLUMN in ('a', 'b') using count(*)"
                 raise UsageError("invalid query: DuckDB makes several statements of a PIVOT without values", values)
-            hint = Phrase("{output} FILE writes the result of a SELECT") if kind == "COPY" else ""
+            hint = "-o FILE writes the result of a SELECT" if kind == "COPY" else ""
             raise UsageError(f"invalid query: {kind}, expected a SELECT", hint)
         return statements[0]
 
@@ -308,7 +308,7 @@ class Database(Closing):
                 for files in self._files
                 if files.command in named and files.gaps and files.needed != []
             }
-            return _incomplete(lacking, self._label, "{partial}, or a filter on height, leaves them out")
+            return _incomplete(lacking, self._label, "--partial, or a filter on height, leaves them out")
         return failure or invalid(error, query)
 
     def lacking(self) -> list[str]:
@@ -363,7 +363,7 @@ def statements(store: Store, *, partial: bool) -> tuple[str, str]:
         read = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'{PARTITION_COLUMN}': BIGINT}})"
         made.append(f"-- {heights}\nCREATE VIEW {view_name(command)} AS SELECT {_columns(command)} FROM {read};")  # noqa: S608  # all of it is quoted
     if lacking and not partial:
-        raise _incomplete(lacking, store.label, "{partial} leaves them out")
+        raise _incomplete(lacking, store.label, "--partial leaves them out")
     return "\n".join(made) + "\n", _lacking(lacking)
 
 
@@ -396,11 +396,11 @@ def _tables(
 
 
 def _incomplete(lacking: Mapping[str, Sequence[HeightRange]], label: str, otherwise: str) -> IncompleteError:
-    """Return the error of heights that tables lack; `otherwise`: what else than writing them helps, as a phrase."""
+    """Return the error of heights that tables lack; `otherwise`: what else than writing them helps."""
     every = [gap for some in lacking.values() for gap in some]
     heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
     writes = export_command(lacking, heights, label)
-    return IncompleteError(_lacking(lacking), Phrase(f"{{}} writes them; {otherwise}", writes, partial=True))
+    return IncompleteError(_lacking(lacking), f"{writes} writes them; {otherwise}")
 
 
 def _lacking(gaps: Mapping[str, Sequence[HeightRange]]) -> str:

@@ -21,7 +21,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Role
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError
 from chainq.planning.exchange import Grade, Proof
 from chainq.planning.page_blocks import Block, Time, blocks_of, in_order, times_of, whole_block
 from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest, PageResult, PageSteps
@@ -97,7 +97,7 @@ class PagePlan:
         if self._strict:
             raise IncompleteError(
                 f"row {positions.start}: nothing proves that from there on these are all rows",
-                Phrase("leave out {strict} to get them"),
+                "leave out --strict to get them",
             )
         self.believed = range(self.believed.start if self.believed else positions.start, positions.stop)
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.resume.history import History, Position
@@ -138,7 +138,7 @@ class Checkpoint(Closing):
         text = content_of(self.path, self._name, str(self.content.query.get("command", "")))
         if text is None:
             return
-        over = Phrase("delete it and its output file to start over from {start}")
+        over = "delete it and its output file to start over from --start"
         remedy = "restore it, or " + over
         try:
             version = msgspec.json.decode(text, type=_Version).chainq
@@ -175,7 +175,7 @@ _DEFAULTS = {"start": "0 or none", "columns": "all"}
 OTHER_URL = "use the first URL, or another checkpoint"
 
 
-def other_query(name: str, key: str, then: object, now: object, hint: str | Phrase = "") -> UsageError:
+def other_query(name: str, key: str, then: object, now: object, hint: str = "") -> UsageError:
     """Return the error for a checkpoint of another query, which differs in `key`; `owner` is a hash of addresses."""
     if key == "owner" and then and now:
         return UsageError(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import NoReturn
 
 from chainq import tuning
@@ -19,7 +20,6 @@ from chainq.errors import (
     IncompleteError,
     OutputError,
     OverdueError,
-    Phrase,
     ReorgError,
     ResponseError,
     ServiceError,
@@ -94,7 +94,7 @@ def open_journal(
     checkpoint, recorded = None, None
     if settings.checkpoint is not None:
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-            raise UsageError(Phrase("{output} and {checkpoint} are the same file {}", output), "use two files")
+            raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
         last = checkpoint.history.last
         if last is not None and checkpoint.content.output == output:
@@ -122,13 +122,11 @@ def _refuse_unknown(output: str, checkpoint: Checkpoint | None) -> NoReturn:
     if checkpoint is not None:
         raise UsageError(
             f"{output} has rows of an earlier run, and there is no checkpoint {printable(str(checkpoint.path))}",
-            Phrase("name its checkpoint or another {output}", output="FILE"),
+            "name its checkpoint or another -o FILE",
         )
     raise UsageError(
-        Phrase(
-            "{} has rows already, and without {checkpoint} nothing records how far they go", output, checkpoint=None
-        ),
-        Phrase("remove the file, or use another {output}", output="FILE"),
+        f"{output} has rows already, and without --checkpoint nothing records how far they go",
+        "remove the file, or use another -o FILE",
     )
 
 
@@ -138,7 +136,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
     if last is None or not journal.sink.length or journal.continues_output:
         return
     name, later = printable(str(checkpoint.path)), checkpoint.content.output
-    remedy = Phrase("use {output}" if later else "omit {output}", output=later or None)
+    remedy = f"use -o {quote(later)}" if later else "omit -o"
     raise UsageError(
         f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
         remedy + f"; a new file gets the rows from height {last.next} on",
@@ -147,7 +145,7 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
 
 def _check_other(other: Path, output: str) -> None:
     """Raise UsageError if another checkpoint records the output file, or if that checkpoint cannot be read."""
-    remedy = Phrase("use another {output}, or that checkpoint", output="FILE")
+    remedy = "use another -o FILE, or that checkpoint"
     try:
         of_other = recorded(other).output if other.exists() else ""
     except UsageError as error:
@@ -167,8 +165,8 @@ def _nothing_new(journal: Journal, tip: Tip | None) -> str:
 
 def from_genesis(count: int) -> str:
     """Return a note that a first run without a range reads all blocks, so many; empty if they are few."""
-    begin = Phrase("{start} begins near the tip", start=-DEFAULT_LAST)
-    return Phrase("starts at height 0: {} heights; {}", f"{count:,}", begin) if count > FEW else ""
+    begin = f"--start {-DEFAULT_LAST} begins near the tip"
+    return f"starts at height 0: {count:,} heights; {begin}" if count > FEW else ""
 
 
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:
@@ -321,8 +319,8 @@ class _Polls:
             if self.tip is not None:
                 self.rounds.check_age(self.tip)
             elif self.rounds.settings.max_age is not None and seconds > self.rounds.settings.max_age:
-                limit = Phrase("{max_age}", max_age=format_age(self.rounds.settings.max_age))
-                raise StaleError(Phrase("no tip was seen for {}, longer than {}", duration(seconds), limit))
+                limit = f"--max-age {format_age(self.rounds.settings.max_age)}"
+                raise StaleError(f"no tip was seen for {duration(seconds)}, longer than {limit}")
         except StaleError as too_old:
             too_old.message += "; " + error.message
             raise
@@ -343,12 +341,12 @@ class _Polls:
         if journal.checkpoint is None:
             if isinstance(error, SeenReorgError):
                 height, left = error.back.next, self.rounds.left_from(error.back)
-            more = "" if left is None else Phrase(" {limit}", limit=left)
+            more = "" if left is None else f" --limit {left}"
             if self.rounds.settings.header and self.rounds.settings.output is None:
-                more += Phrase(" {no_header}", no_header=True)
+                more += " --no-header"
             if journal.sink.appends:
-                more += Phrase(" and another {output}", output="FILE")
-            error.add_note(Phrase("resume with {start} {follow}{}", more, start=height, follow=True))
+                more += " and another -o FILE"
+            error.add_note(f"resume with --start {height} --follow{more}")
         elif not isinstance(error, ReorgError) and journal.sink.intact:  # else the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError, IncompleteError):

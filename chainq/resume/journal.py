@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chainq import tuning
-from chainq.errors import IncompleteError, OutputError, Phrase
+from chainq.errors import IncompleteError, OutputError
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
@@ -21,7 +21,7 @@ from chainq.sinks.append_file import Recorded
 from chainq.sinks.base import Sink
 from chainq.text.humanize import counted
 
-_KEEPS = Phrase("{output} keeps them", output="FILE")
+_KEEPS = "-o FILE keeps them"
 
 
 class Journal:
@@ -161,7 +161,7 @@ class Journal:
         self.believed.remove(self.rewound)
         if not self.sink.appends and again != blocks:
             warn(
-                Phrase("{rewind} goes back to the nearest checkpoint position", rewind=blocks)
+                (f"--rewind {blocks} goes back to the nearest checkpoint position")
                 + f", height {self.position.next}: {counted(again, 'height')} to fetch again"
             )
         return again > 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from chainq import tuning
 from chainq.defaults import SETTLE
-from chainq.errors import BehindError, IncompleteError, Phrase, Shortfall
+from chainq.errors import BehindError, IncompleteError, Shortfall
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query
@@ -86,7 +86,7 @@ class Lagging:
         missing = f"{counted(rows, 'row')} of {heights} that came before"
         if top - self.journal.position.next >= SETTLE:
             advice = "the service has lost them, or another one answers; run the command again"
-            rewind = Phrase("{}; {rewind} writes what it has now", advice, rewind=len(heights))
+            rewind = f"{advice}; --rewind {len(heights)} writes what it has now"
             raise UnsteadyError(
                 IncompleteError(
                     f"{self.query.method.name}: {missing} are missing now",
@@ -103,5 +103,5 @@ class Lagging:
     def warn_once(self, what: str) -> None:
         """Warn once that the service is lagging."""
         if not self.behind:
-            self.warn(Shortfall("the service is behind: {}", what))
+            self.warn(Shortfall(f"the service is behind: {what}"))
         self.behind = True

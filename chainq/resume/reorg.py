@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from chainq import tuning
-from chainq.errors import IncompleteError, Phrase, ReorgError
+from chainq.errors import IncompleteError, ReorgError
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
@@ -231,7 +231,7 @@ class ReorgCheck:
         if same is history.last:
             raise IncompleteError(reorg, "run the command again")
         blocks = history.positions[-1].next - same.next
-        raise ReorgError(reorg, Phrase("{rewind} goes back far enough, to height {}", same.next, rewind=blocks))
+        raise ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {same.next}")
 
     def _still(self, position: Position) -> bool:
         """Return whether the service still has the block that a position recorded.

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
+from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.known_rows import fetch_known, read_known
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
@@ -254,14 +254,13 @@ def _spent(service: Service, tag: str) -> TransactionParts:
 
 def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
     """Return the block with a hash. The error names the query that finds its height in an export of blocks."""
-    heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", Phrase("")
+    heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", ""
     if found := _newest(service, "blocks", condition, heights):
         return _block(service, integer_of(Picker(["height"])(found[0])[0]))
     if service.has_index("blocks") and wider(heights, service.blocks.first):
         from shlex import quote
 
-        query = "select height from blocks where {}"
-        check = Phrase(f'chainq sql {{}} "{query}"', quote(mask_url(service.url)), condition)
+        check = f'chainq sql {quote(mask_url(service.url))} "select height from blocks where {condition}"'  # noqa: S608  # is shown, not run
     raise _unseen(service, f"block {block_hash}", heights, check=check)
 
 
@@ -316,8 +315,7 @@ def _unseen(
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
     more = _look_at_more(service, heights)
-    hints = [hint for hint in (check, more) if hint]
-    hint = Phrase(", or ".join(["{}"] * len(hints)), *hints)
+    hint = ", or ".join(filter(None, (check, more)))
     if at and more:
         hint += f"; if you know its height H: {at}"
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
@@ -331,7 +329,7 @@ def wider(heights: HeightRange, first: int) -> int:
 
 def _look_at_more(service: Service, heights: HeightRange) -> str:
     last = wider(heights, service.blocks.first)
-    return Phrase("look at more blocks with {last}", last=last) if last else ""
+    return f"look at more blocks with --last {last}" if last else ""
 
 
 def _function(service: Service, program: str, function: str, last: int) -> FunctionParts:
@@ -353,7 +351,7 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
         seen = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
         calls = calls_by_function([*seen.records, *seen.transitions], functions_in(seen.transitions))
         listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
-        hint = Phrase("{}, or {}", more, listed) if more else listed
+        hint = f"{more}, or {listed}" if more else listed
         since = f" from height {start}" if start else ""
         raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
     return FunctionParts(program, function, start, transactions)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from chainq.errors import BusyError, IncompleteError, OutputError, Phrase
+from chainq.errors import BusyError, IncompleteError, OutputError
 from chainq.sinks.base import Sink, unopened
 from chainq.text.sanitize import printable
 
@@ -17,8 +17,8 @@ END_BYTES = 4096
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
 _FLAGS = os.O_APPEND | os.O_CLOEXEC
-_LATER = Phrase("use another {output} for later rows only", output="FILE")
-_CHANGED = Phrase("restore the file, {}, or delete the checkpoint and the file to start over", _LATER)
+_LATER = "use another -o FILE for later rows only"
+_CHANGED = f"restore the file, {_LATER}, or delete the checkpoint and the file to start over"
 
 
 class FileChangedError(IncompleteError):
@@ -90,7 +90,7 @@ class AppendFileSink(Sink):
         elif self.length and os.pread(self._descriptor, 1, self.length - 1) != b"\n":
             raise OutputError(
                 f"{self._name} ends in the middle of a line, probably written by a run that was killed",
-                Phrase("complete or delete its last line, or use another {output}", output="FILE"),
+                "complete or delete its last line, or use another -o FILE",
             )
 
     def _check(self, recorded: Recorded) -> None:
@@ -240,12 +240,12 @@ def _rotated(path: Path, recorded: Recorded) -> Path | None:
     return None
 
 
-def _remedy(path: Path) -> Phrase:
+def _remedy(path: Path) -> str:
     """Return what to do if the rows at a path are gone: logrotate may have compressed them at once."""
     for other in sorted(path.parent.glob(f"{glob.escape(path.name)}[.-]*")):
         if other.suffix in _COMPRESSED:
             then = "decompress it for the next run, and use delaycompress"
-            return Phrase("if they are in {}, {}; else {}", printable(str(other)), then, _CHANGED)
+            return f"if they are in {printable(str(other))}, {then}; else {_CHANGED}"
     return _CHANGED
 
 

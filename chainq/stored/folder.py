@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import BusyError, OutputError, Phrase
+from chainq.errors import BusyError, OutputError
 from chainq.sinks.base import full_disk_hint
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.stored.narrow import OWN, check_size, lacking
@@ -136,7 +136,7 @@ class FolderStore:
                 if not locks(descriptor):
                     raise BusyError(f"another export is writing to {self.label}")
             except OSError as error:
-                advice = Phrase("{lock} does without", lock=False)
+                advice = "--no-lock does without"
                 raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
             yield lambda: None  # a kernel lock cannot be lost
         finally:

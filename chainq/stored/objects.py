@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import OutputError, Phrase, UsageError, needed
+from chainq.errors import OutputError, UsageError, needed
 from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
@@ -138,7 +138,7 @@ class ObjectStore:
         if not self._has_conditions:
             raise UsageError(
                 f"{self.label} ignores conditional writes, so exports cannot keep each other out",
-                Phrase("{lock} does without; then see to it that no two exports run at once", lock=False),
+                "--no-lock does without; then see to it that no two exports run at once",
             )
         with Lease(self) as lease:
             yield lease.check

@@ -16,7 +16,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import CHAIN, DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import IncompleteError, Phrase, needed
+from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
@@ -136,7 +136,7 @@ class Reader:
     def lacking_before(self, message: str, hint: str) -> IncompleteError:
         """Return the error that it has no blocks before its first height; the hint also says what writes them."""
         written = self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before")
-        return lacking(message, Phrase("{}, or {}", hint, written))
+        return lacking(message, f"{hint}, or {written}")
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.

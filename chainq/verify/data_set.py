@@ -16,7 +16,7 @@ from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import Phrase, needed
+from chainq.errors import needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PartitionSpec, partition_name
@@ -116,14 +116,13 @@ class DataSetCheck:
             yield unfinished
 
     @property
-    def hint(self) -> Phrase | str:
+    def hint(self) -> str:
         """Return what to do about a data set that was copied without its receipts; empty for others."""
         if any(partition.entry for partition in self.partitions.found):
             return ""
-        return Phrase(
-            "its receipts are missing: copy the folder _chainq, too, or check the blocks with {hashes} and {anchor}",
-            hashes=True,
-            anchor="HEIGHT:HASH",
+        return (
+            "its receipts are missing: copy the folder _chainq, too, or check the blocks with --hashes and "
+            "--anchor HEIGHT:HASH"
         )
 
     def compared(self, url: str) -> str:
@@ -148,15 +147,14 @@ class DataSetCheck:
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
     @property
-    def unseen(self) -> Phrase | str:
+    def unseen(self) -> str:
         """Return what was not checked, although its receipts show which rows are due; empty for no rows. Known after
         `steps`."""
         if not self.partitions.found:
             return ""
         linked = any(TABLES[partition.spec.command].linked for partition in self.partitions.found)
-        hashes = "block hashes ({hashes}), " if linked and not self._hashed else ""
-        compares = "{full} compares them with the service"
-        return Phrase(f"not checked: {hashes}the values in the tables ({compares})", hashes=True, full=True)
+        hashes = "block hashes (--hashes), " if linked and not self._hashed else ""
+        return f"not checked: {hashes}the values in the tables (--full compares them with the service)"
 
     @property
     def hashed(self) -> str:

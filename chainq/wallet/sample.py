@@ -6,7 +6,7 @@ snarkVM: version and kind of owner, owner, number of entries, entries, nonce. In
 
 from typing import Any, NamedTuple
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
 from chainq.wallet.genuine import SENDER_HASH
@@ -39,7 +39,7 @@ def sample_records(address: str, count: int, sender: str) -> list[SampleRecord]:
     try:
         owner = sdk.Address.from_string(address)
     except RuntimeError:
-        raise UsageError(Phrase("invalid {owner} {}: expected an address such as aleo1...", repr(address))) from None
+        raise UsageError(f"invalid --owner {address!r}: expected an address such as aleo1...") from None
     sender_x = sdk.Address.from_string(sender).to_group().to_x_coordinate()
     return [
         _record(sdk, owner, 1_000_000 * number, sender_x, number % HIDING_EVERY == 0, public=number % PUBLIC_EVERY == 0)

@@ -38,5 +38,5 @@ def test_the_planted_records_are_those_of_the_published_key() -> None:
 
 def test_an_address_must_be_one() -> None:
     """Its checksum is checked."""
-    with pytest.raises(UsageError, match="invalid owner 'aleo1x'"):
+    with pytest.raises(UsageError, match="invalid --owner 'aleo1x'"):
         fresh_records("aleo1x", 1)
