@@ -258,7 +258,7 @@ class Service(Closing):
         from chainq.fetching.pages import fetch_pages
 
         believed = partial(self.believed_lists.__setitem__, query.method.name)
-        batches = fetch_pages(self.calls, self.calls.of(query.method), query, believed)
+        batches = fetch_pages(self.calls, self.calls.of(query.method), query, believed, self.blocks.first_at)
         return self.dialect.explained(query.method, batches)
 
     def _believe(self, method: Method, heights: HeightRange) -> None:

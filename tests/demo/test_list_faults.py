@@ -236,6 +236,16 @@ def test_a_pool_of_connections_can_be_used_up() -> None:
     assert len(records(service, 777, 778)) == 10_000
 
 
+def test_a_block_can_be_heavy() -> None:
+    """Pages with more than two of its rows fail."""
+    service = wrong("heavy-block:40")
+    at = next(at for at, row in enumerate(hello(QUIET)) if row["finalizedAt"] == str(CHAIN.timestamp(1_220)))
+    heavy = [{**HELLO, "page": -(-at // size), "maxTransactions": size} for size in (2, 3)]
+    assert len(ask(service, "chainTransactionsForProgram", **heavy[0])) == 2
+    assert refusal(service, "chainTransactionsForProgram", **heavy[1]) == 0
+    assert len(records(service, 777, 778)) == 10_000
+
+
 # --- all of them
 
 
