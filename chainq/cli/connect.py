@@ -1,4 +1,4 @@
-"""Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
+"""Connects: from options, environment and profile to a service (docs/reference.md, "Service and configuration")."""
 
 import os
 import shlex

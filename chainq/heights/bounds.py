@@ -1,4 +1,4 @@
-"""Parses heights, and resolves the bounds of a range to heights (docs/reference.md, "Range options").
+"""Parses heights, and resolves the bounds of a range to heights (docs/reference.md, "Ranges").
 
 Pure: callers pass in the tip height and a search by block time.
 """
