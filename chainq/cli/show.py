@@ -20,7 +20,7 @@ from chainq.text.spelling import spelled
 NAMED = 5  # objects that were not found, in the error
 
 _SCANNED = (TextKind.PROGRAM, TextKind.TRANSITION, TextKind.RECORD)
-"""What is looked for in rows that a folder may have in other tables."""
+"""What is looked for in the rows of ranges."""
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
 
@@ -79,10 +79,9 @@ def _elsewhere(name: str, error: LackingError) -> str:
     """Return what to do if a served export lacks what the object was looked for in, where the user named no heights."""
     from chainq.transport.failures import NO_TABLE
 
-    kind = kind_of(name)
     if error.code == str(NO_TABLE):
-        more = Phrase("{}, or read the export itself with {url}: other tables may show it", error.hint, url="FOLDER")
-        return more if kind in _SCANNED else error.hint
+        return error.hint
+    kind = kind_of(name)
     if kind in _SCANNED or kind in (TextKind.ADDRESS, TextKind.BLOCK_HASH):
         return Phrase(
             "look only at blocks that it has with {last}, or read the export itself with {url}", last="N", url="FOLDER"

@@ -140,7 +140,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
 
     `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
-    and ratifications. `chainq show` needs no other tables. See docs/tables.md.
+    and ratifications. `chainq show` also reads records and transitions. See docs/tables.md.
 
     Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
     and so are those that a reorg touched.
