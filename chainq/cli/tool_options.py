@@ -116,9 +116,8 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
     a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. What export chain wrote (--url DEST) has all tables that show reads, outputs and
-    calls in place of records and transitions, and an index of transitions, which serve --lake does not serve. In a
-    pipe values are whole, unless COLUMNS is set.
+    for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the tables of chain, and in
+    records and transitions. In a pipe values are whole, unless COLUMNS is set.
     """
 
     objects: list[str] = argument(
