@@ -184,7 +184,7 @@ class Service(Closing):
 
     def has_index(self, table: str) -> bool:
         """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""
-        return self._stored is not None and self._stored.reader.can_find(table)
+        return self._stored is not None and self._stored.reader.has(table, own=True)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:
         """Return the row of a data set with a text in an indexed column, None if there is none from its first height.
