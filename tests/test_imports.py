@@ -128,7 +128,7 @@ BUDGETS: dict[str, Set[str]] = {
     "show --help": SHELL | {"cli.tool_options"},
     "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
     | DETECTED
-    | {"catalog.kinds", "fetching.known_rows", "cli.show", "cli.tool_options", "show", "show.parts", "show.as_json"},
+    | {"catalog.kinds", "cli.show", "cli.tool_options", "show", "show.parts", "show.as_json"},
 }
 """Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
 

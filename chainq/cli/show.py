@@ -19,7 +19,7 @@ from chainq.sinks.open import open_sink
 NAMED = 5  # objects that were not found, in the error
 
 _SCANNED = (TextKind.PROGRAM, TextKind.TRANSITION, TextKind.RECORD)
-"""What is looked for in rows that a folder may have in other tables."""
+"""What is looked for in the rows of ranges."""
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
 
@@ -78,10 +78,9 @@ def _elsewhere(name: str, error: LackingError) -> str:
     """Return what to do if a served export lacks what the object was looked for in, where the user named no heights."""
     from chainq.transport.failures import NO_TABLE
 
-    kind = kind_of(name)
     if error.code == str(NO_TABLE):
-        more = f"{error.hint}, or read the export itself with --url FOLDER: other tables may show it"
-        return more if kind in _SCANNED else error.hint
+        return error.hint
+    kind = kind_of(name)
     if kind in _SCANNED or kind in (TextKind.ADDRESS, TextKind.BLOCK_HASH):
         return "look only at blocks that it has with --last N, or read the export itself with --url FOLDER"
     return "read the export itself with --url FOLDER" if "/" in name else error.hint

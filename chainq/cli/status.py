@@ -4,6 +4,7 @@ import os
 import shlex
 import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -227,18 +228,18 @@ def _of_data_set(store: "Store", now: float) -> Group:
     A table that an export began and that has no partition yet has no rows, so that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
-    from chainq.stored import last_run, manifest
+    from chainq.stored import last_run
     from chainq.stored.inventory import gaps, in_order, span, take_inventory
+    from chainq.stored.receipt import parse_entry
 
     running = store.is_locked()
     listed = list(store.listing())
     written = {one.name for one in listed}
     last = last_run.read(store) if last_run.NAME in written else last_run.of_receipts(listed)
-    known = manifest.read(store)
-    named: dict[str, list[PartitionSpec]] = {}  # also those whose files are gone
-    for entry in known.entries.values() if known else ():
-        named.setdefault(entry.spec.command, []).append(entry.spec)
     inventory = take_inventory(listed)
+    named: dict[str, list[PartitionSpec]] = {}  # of receipts whose files are gone or damaged
+    for entry in filter(None, map(parse_entry, chain(*inventory.damaged.values()))):
+        named.setdefault(entry.spec.command, []).append(entry.spec)
     valid = inventory.valid.values()
     begun = HeightRange(*last.begun) if last.begun else span(entry.spec for entry in valid)
     described, lost = _described(store)

@@ -109,9 +109,8 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
     a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. What export chain wrote (--url DEST) has all tables that show reads, outputs and
-    calls in place of records and transitions, and an index of transitions, which serve --lake does not serve. In a
-    pipe values are whole, unless COLUMNS is set.
+    for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the tables of chain, and in
+    records and transitions. In a pipe values are whole, unless COLUMNS is set.
     """
 
     objects: list[str] = argument(
@@ -132,7 +131,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
 
     `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
-    and ratifications. `chainq show` needs no other tables. See docs/tables.md.
+    and ratifications. `chainq show` also reads records and transitions. See docs/tables.md.
 
     Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
     and so are those that a reorg touched.

@@ -112,8 +112,8 @@ class Worker(Closing):
         believed = tuple(self._service.believed.get(read.name, ()))
         rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
         unhashed = dict(self._service.unhashed)
-        names, digests = tuple(entry.name for entry in entries), tuple(receipt.file for receipt in sealed.values())
-        return Done(spec, rows, size, self._calls - calls, names, digests, known, believed, unhashed)
+        names = tuple(entry.name for entry in entries)
+        return Done(spec, rows, size, self._calls - calls, names, known, believed, unhashed)
 
     def _hashed(self, read: Method) -> bool:
         """Return whether the hashes of blocks are recomputed."""

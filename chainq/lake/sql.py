@@ -33,8 +33,7 @@ from chainq.rows.fields import Key
 from chainq.rows.transaction import NAMES_PROGRAM
 from chainq.stored import data_set, last_run
 from chainq.stored.data_set import DataSet
-from chainq.stored.inventory import Inventory, export_command, gaps, listed, shorter, span
-from chainq.stored.manifest import look
+from chainq.stored.inventory import Inventory, export_command, gaps, listed, look, shorter, span
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
@@ -85,10 +84,9 @@ class Database(Closing):
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
         """Add a view of each command's partitions that have a receipt.
 
-        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Raises
-        UsageError.
+        With `partial`, queries that need heights between them get the rest. Raises UsageError.
         """
-        description, inventory = _opened(store, listed=partial)
+        description, inventory = _opened(store)
         every = list(inventory.partitions(description.partition))
         self._label, last = store.label, last_run.read(store)
         for command, some, heights, lacked in _tables(store, description, inventory):
@@ -354,7 +352,7 @@ def statements(store: Store, *, partial: bool) -> tuple[str, str]:
     Raises UsageError without a data set, and IncompleteError for heights that are lacking, unless `partial`: DuckDB
     would leave them out and say nothing.
     """
-    description, inventory = _opened(store, listed=True)
+    description, inventory = _opened(store)
     made, lacking = ["SET TimeZone = 'UTC';"], {}
     for command, entries, heights, lacked in _tables(store, description, inventory):
         if lacked:
@@ -373,12 +371,12 @@ def _literal(path: str) -> str:
     return f"'{quoted_path}'"
 
 
-def _opened(store: Store, *, listed: bool) -> tuple[DataSet, Inventory]:
+def _opened(store: Store) -> tuple[DataSet, Inventory]:
     """Return what a data set has. Raises UsageError without one."""
     description = data_set.read(store)
     if description is None:
         raise data_set.missing(store, "chainq export writes one")
-    return description, look(store, listed=listed).inventory
+    return description, look(store)
 
 
 def _tables(

@@ -90,7 +90,7 @@ def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[RenderableType]:
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
         *_rewards(values["coinbase_reward"], parts.block),
     )
-    by_transition = summary.records_by_transition(parts.records)
+    by_transition = summary.records_by_transition(parts.records or ())
     members = object_of(parts.block)
     found = [summary.transaction_of(row, by_transition) for row in array_of(members.get("transactions"))]
     yield ""
@@ -100,8 +100,9 @@ def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[RenderableType]:
         yield _title("aborted", counted(len(aborted), "transaction"))
         for item in aborted:
             yield Text(f"  {_id(text_of(item), spec.width - 2)}")
-    yield ""
-    yield _title("records", f"{len(parts.records):,}")
+    if parts.records is not None:
+        yield ""
+        yield _title("records", f"{len(parts.records):,}")
     if parts.records:
         grid = _grid()
         for name, count in summary.records_by_function(parts.records).items():

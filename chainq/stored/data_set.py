@@ -18,6 +18,8 @@ from chainq.text.sanitize import excerpt
 NAME = "chainq.json"
 VERSION = 1  # of this layout
 PARTITION = 10_000  # heights
+EARLIER = "_chainq/manifest.json"
+"""Of earlier versions, which read it in place of a listing: gone before the data set grows."""
 RESTORE = f"restore {NAME}, or export to a new folder"
 
 

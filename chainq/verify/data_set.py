@@ -27,7 +27,7 @@ from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
-from chainq.stored import last_run, manifest
+from chainq.stored import last_run
 from chainq.stored.decoded import check_decoded
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, digest, entry_of
@@ -107,11 +107,9 @@ class DataSetCheck:
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
 
     def warnings(self) -> Iterator[str]:
-        """Yield which tables are shorter than others, and that the manifest is damaged or an export unfinished."""
+        """Yield which tables are shorter than others, and that an export is unfinished."""
         for words in self.partitions.uneven() if len(self.heights) else ():
             yield f"{words}; the data set spans {self.heights}"
-        if self.partitions.manifest_damaged:
-            yield f"{manifest.NAME} cannot be read, and was not compared; the next chainq export writes it again"
         if unfinished := last_run.read(self._store).warning(self._store.label):
             yield unfinished
 
