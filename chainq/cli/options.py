@@ -295,7 +295,7 @@ class ServiceFlags(Group, heading=SERVICE):
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option(
         "N",
-        f"Retries for failures except HTTP 429.  [default: {RETRIES}]\f"
+        f"Retries for transient failures.  [default: {RETRIES}]\f"
         f"HTTP 429 is retried for {PATIENCE / 60:g} minutes, and with 0 not at all.",
         min=0,
     )

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError
 from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import RateLimitError, is_misunderstood, is_unknown_method, retry_after
+from chainq.transport.failures import PassingError, is_misunderstood, is_unknown_method, retry_after
 from chainq.transport.jsonrpc import decode_result, items_of
 
 MAX_CALLS = 39
@@ -136,7 +136,7 @@ class Prober(Closing):
                 error.message = f"{method}: {REFUSED}"  # without the URL, which the report begins with
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
-        if isinstance(outcome.error, RateLimitError):  # with HTTP 200
+        if isinstance(outcome.error, PassingError) and outcome.error.meaning.rate_limited:  # with HTTP 200
             self._refused("", None)
             return Outcome(error=UnreachableError(f"{method}: {REFUSED}"), skipped=True)
         if outcome.error is not None:
@@ -165,9 +165,9 @@ class Prober(Closing):
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
         if response.status == 429:
-            self._refused(response.headers.get("retry-after", ""), retry_after(response, time.time()))
+            self._refused(response.headers.get("retry-after", ""), retry_after(response))
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
-            raise UnreachableError(REFUSED, Phrase("lower {rate} or {concurrency}"))
+            raise UnreachableError(REFUSED, "lower --rate or -j")
         self._sent.setdefault(self._method, []).append(time.monotonic())
 
     def _refused(self, header: str, wait: float | None) -> None:

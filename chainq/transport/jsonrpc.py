@@ -6,6 +6,7 @@ Sources: docs/protocol.md, "Envelope and errors"; the JSON-RPC 2.0 specification
 from typing import Any
 
 import msgspec
+import orjson
 from msgspec import UNSET, Raw, UnsetType
 
 from chainq.errors import BrokenBodyError, ResponseError, ServiceError
@@ -19,11 +20,12 @@ PIECE = 128 * 2**10  # bytes
 
 
 def encode(method: str, params: Any, call_id: int) -> bytes:
-    """Return the request body. `params` of None is left out (docs/protocol.md, "Envelope and errors")."""
-    request: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id, "method": method}
-    if params is not None:
-        request["params"] = params
-    return msgspec.json.encode(request)
+    """Return the request body. `params` of None is left out, a `Raw` sent as it is (docs/protocol.md,
+    "Envelope and errors")."""
+    request = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
+    if params is None:
+        del request["params"]
+    return orjson.dumps(request, default=lambda raw: orjson.Fragment(bytes(raw)))
 
 
 class _RowsEnvelope(msgspec.Struct):
