@@ -89,9 +89,7 @@ class DamagedBodyError(BrokenResponseError):
 
 
 class NotHttpError(BrokenResponseError):
-    """The server speaks another protocol. `tls`: it is TLS."""
-
-    tls = False
+    """The server speaks another protocol."""
 
 
 class NoResponseError(BrokenResponseError):

@@ -21,22 +21,17 @@ from chainq.transport import policy
 from chainq.transport.base import DeadlineError, ExchangeError, NoConnectionError, NotHttpError, Response
 from chainq.transport.policy import Meaning
 
-SHOWN_BYTES = 64 * 2**10  # of a body, among which is what is shown of it: no secret in that may be cut in two
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
-_SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 IS_URL_RIGHT = "is the URL right?"
 _CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
 _HINTS = {
     401: _CREDENTIALS,
     403: _CREDENTIALS,
-    404: "check the URL and its path",
-    405: "check the URL and its path",
     407: "check the proxy and its login",
     429: "lower --rate or -j",
-    431: "the request headers are too large: check --header, and headers in the profile",
 }
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
@@ -83,7 +78,7 @@ def _failed(meaning: Meaning, message: str, hint: str = "", retry_after: float |
 
 def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
-    said = _unended(excerpt(_without_sql(mask_sent(message))))
+    said = _unended(excerpt(message))
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     if code in (str(INCOMPLETE), str(NO_TABLE)) and (found := _incomplete(data)):
         heights = "pass heights that it has, or have the others exported there"
@@ -96,8 +91,7 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
         return passing
     if meaning.error is TooHeavyError:
         return TooHeavyError(text, code=code)
-    names = "chainq doctor shows which methods the server has, and its dialect"
-    return ServiceError(text, names if is_misunderstood(code, message) else "", code=code)
+    return ServiceError(text, code=code)
 
 
 def _incomplete(data: bytes) -> Incomplete | None:
@@ -137,13 +131,9 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, *, divisible: bo
     return error
 
 
-def _without_sql(message: str) -> str:
-    """Return a message without the statement before its reason, except the first words of the statement."""
-    found = re.match(_SQL, message)
-    if not found:
-        return message
-    words = " ".join(excerpt(word, 24) for word in found[0].split(maxsplit=3)[:3])
-    return f"{words} … - {message[found.end() :]}"
+def shown(body: bytes | memoryview, length: int = 80) -> str:
+    """Return what messages show of a body; secrets in it are masked before any of them could be cut in two."""
+    return excerpt(mask_sent(bytes(body[: 64 * 2**10]).decode(errors="replace"))[:2000], length)
 
 
 def _unended(text: str) -> str:
@@ -155,8 +145,7 @@ def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failed:
     """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
     reason = f"no complete response within {seconds:g} s" if isinstance(error, DeadlineError) else str(error)
     if isinstance(error, NotHttpError) and first:
-        hint = "pass a URL with https://" if error.tls else "check the scheme and the port of the URL"
-        return ResponseError(reason, hint)
+        return ResponseError(reason, "check the scheme and the port of the URL")
     meaning, before, hint = next(
         (meaning, before, hint)
         for kind, words, meaning, before, hint in policy.EXCHANGES
@@ -170,14 +159,13 @@ def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failed:
 def of_status(response: Response, url: str) -> Failed:
     """Return what an HTTP status other than 200 means. `url`: of the request, for the target of a redirect."""
     status, message = response.status, f"HTTP {response.status}"
-    text = mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace"))[:2000]
     if 300 <= status < 400:
         target = response.headers.get("location", "")
         with contextlib.suppress(ValueError):
             target = urljoin(url, target)
         message += f", a redirect to {mask_url(excerpt(target))}, which chainq does not follow"
-    elif shown := _unended(excerpt(text, 120)).removeprefix(f"{status} "):
-        message += f": {shown}"
+    elif text := _unended(shown(response.body, 120)).removeprefix(f"{status} "):
+        message += f": {text}"
     failed = _failed(policy.of_status(status), message, _HINTS.get(status, ""), retry_after(response))
     if isinstance(failed, ServiceError):
         failed.code = f"HTTP {status}"
@@ -193,16 +181,11 @@ def of_text(response: Response, *, known: bool) -> Failed | None:
     start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"", b"{", b"["):
         return None
-    import html
-
-    text = mask_sent(response.body[:SHOWN_BYTES].decode(errors="replace"))
-    title = re.search(r"(?is)<title[^<>]*>([^<]*)", text)
-    shown = f"page title '{excerpt(html.unescape(title[1]), 80)}'" if title else excerpt(text, 60)
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
-    message = f"response is not a JSON object: HTTP {response.status}, {kind}, {shown}"
+    message = f"response is not a JSON object: HTTP {response.status}, {kind}, {shown(response.body)}"
     if known:
         return Failure(BrokenBodyError(message), policy.BROKEN)
-    return ResponseError(message, f"this looks like a web page: {IS_URL_RIGHT}" if start == b"<" else IS_URL_RIGHT)
+    return ResponseError(message, IS_URL_RIGHT)
 
 
 def retry_after(response: Response) -> float | None:

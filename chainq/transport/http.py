@@ -8,7 +8,6 @@ import contextlib
 import socket
 import time
 from base64 import b64encode
-from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ import httpx
 from chainq import tuning
 from chainq._version import __version__
 from chainq.catalog.identifiers import is_loopback
-from chainq.errors import ResponseError, TooHeavyError, UsageError
+from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.text.sanitize import excerpt, mask_url
 from chainq.transport.base import (
     BrokenResponseError,
@@ -40,7 +39,6 @@ from chainq.transport.base import (
 from chainq.transport.policy import of_status
 from chainq.transport.proxies import named_proxy, tls_context
 
-_TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # alert and handshake (RFC 8446, section 5.1)
 _DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 """Of the exchange in progress in this thread, by `time.monotonic`."""
 
@@ -74,47 +72,32 @@ class HttpTransport:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
         headers = self._headers.copy()
         headers.setdefault("X-Request-ID", request.id)  # the user's own has precedence
+        sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
         _DEADLINE.set(request.deadline)
-        with self._plain_errors():
-            response = self._transport.handle_request(
-                httpx.Request("POST", self._url, headers=headers, content=request.body)
-            )
-            with contextlib.closing(response):
+        try:
+            with contextlib.closing(self._transport.handle_request(sent)) as response:
                 stream = response.extensions.get("network_stream")
                 tls = stream.get_extra_info("ssl_object") if stream is not None else None
-                version = (tls.version() or "") if tls is not None else ""
+                tls_version = (tls.version() or "") if tls is not None else ""  # until the body is read
+                http_version = response.extensions.get("http_version", b"HTTP/1.1").decode()
                 body = _read(response, request.most)
-        return Response(
-            response.status_code,
-            body,
-            dict(response.headers),
-            response.extensions.get("http_version", b"HTTP/1.1").decode(),
-            version,
-        )
-
-    def close(self) -> None:
-        """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
-        self._backend.close()
-        self._transport.close()
-
-    @contextlib.contextmanager
-    def _plain_errors(self) -> Iterator[None]:
-        """Convert the errors of httpx to those of `base`."""
-        try:
-            yield
+                return Response(response.status_code, body, dict(response.headers), http_version, tls_version)
         except NotHttpError as error:
             raise error if self._proxy is None else ProxyRefusedError(f"proxy: {error}") from None
-        except (ExchangeError, ResponseError, TooHeavyError):
-            raise
         except httpx.HTTPError as error:
             raise _plain(error) from None
         except (UnicodeError, httpcore.ConnectionNotAvailable) as error:  # a host that cannot be looked up
             raise UnconnectedError(excerpt(str(error))) from None
         except Exception as error:
-            if self._proxy is None or not self._proxy.url.scheme.startswith("socks"):
+            if self._backend.speaks_http or isinstance(error, ExchangeError | ChainqError):
                 raise
             # Also one that arrives in two pieces, which httpx does not put together: so it is tried again.
             raise NoConnectionError(f"the SOCKS proxy sent an invalid response: {excerpt(str(error))}") from None
+
+    def close(self) -> None:
+        """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
+        self._backend.close()
+        self._transport.close()
 
 
 def _plain(error: httpx.HTTPError) -> ExchangeError:
@@ -202,9 +185,7 @@ class _Stream(httpcore.NetworkStream):
         data = self._stream.read(max_bytes, self._backend.left(timeout))
         # h11 waits for the end of a line, which other protocols may never send.
         if self._first and data and not b"HTTP/".startswith(data[:5]):
-            other = NotHttpError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
-            other.tls = data.startswith(_TLS_RECORDS)
-            raise other
+            raise NotHttpError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
         self._first = False
         return data
 

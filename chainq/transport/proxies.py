@@ -11,8 +11,10 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from chainq.errors import Phrase, UsageError, missing_package
+from chainq.errors import UsageError, missing_package
 from chainq.text.sanitize import excerpt, keep_secret, quoted
+
+_TRUSTED = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def named_proxy(url: str) -> httpx.Proxy | None:
@@ -65,15 +67,13 @@ def tls_context(used: bool, cert: str | None) -> ssl.SSLContext:
     FILE:KEY. Raises UsageError if it cannot be used, or the certificates that the environment names."""
     if not used:  # loading certificates takes a fifth of a short run
         if cert:
-            raise UsageError(Phrase("{cert} needs an https:// URL"))
+            raise UsageError("--cert needs an https:// URL")
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context = httpx.create_ssl_context()
     except OSError as error:
-        name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
-        named = f"{name} is {quoted(os.environ.get(name, ''))}"
-        what = "cannot be read" if isinstance(error, FileNotFoundError | PermissionError) else "has no certificates"
-        raise UsageError(f"{named}, which {what}: {excerpt(error.strerror or str(error))}") from None
+        named = [f"{name} is {quoted(os.environ[name])}" for name in _TRUSTED if os.environ.get(name)]
+        raise UsageError(f"{' and '.join(named)}: {excerpt(error.strerror or str(error))}") from None
     context.set_alpn_protocols(["http/1.1"])
     if cert:
         _load(context, cert)
@@ -90,14 +90,12 @@ def _load(context: ssl.SSLContext, cert: str) -> None:
         file, key = cert, ""
 
     def no_password() -> str:
-        raise UsageError(
-            Phrase("{cert}: the key has a password", cert=cert), "openssl pkey writes a key file without one"
-        )
+        raise UsageError(f"--cert {cert}: the key has a password", "openssl pkey writes a key file without one")
 
     try:
         context.load_cert_chain(Path(file).expanduser(), Path(key).expanduser() if key else None, no_password)
     except (OSError, ssl.SSLError) as error:
         raise UsageError(
-            Phrase("{cert} cannot be used: {}", excerpt(error.strerror or str(error)), cert=cert),
+            f"--cert {cert} cannot be used: {excerpt(error.strerror or str(error))}",
             "expected a PEM file with a certificate and its key, or FILE:KEY",
         ) from None
