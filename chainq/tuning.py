@@ -75,7 +75,6 @@ MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger a
 FIRST_BACKOFF = 0.6  # seconds before the first retry, at most; twice as long before each further one
 MAX_BACKOFF = 30.0  # seconds before any retry
 FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest one shows whether the server hangs
-MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
 # Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
 REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an

@@ -72,8 +72,8 @@ ANSWERED = SHELL | {
     ),
     "text.humanize",
     "tuning",
-    *("transport", "transport.base", "transport.concurrency", "transport.connection", "transport.failures"),
-    *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.rate_limit", "transport.retry_budget"),
+    *("transport", "transport.base", "transport.attempts", "transport.connection", "transport.failures"),
+    *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.policy", "transport.rate_limit"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
 RANGED = LOOKED_UP | {
@@ -272,7 +272,7 @@ USERS = {
     "starlette": {"stored"},
     "uvicorn": {"stored"},
     "plotille": {"formats"},
-    "orjson": {"demo"},
+    "orjson": {"config", "demo", "transport"},
     "tomllib": {"config"},
 }
 """The folders that may import each package: the network in one place, drawing in few."""

@@ -265,7 +265,7 @@ class ServiceFlags(Group, heading=SERVICE):
     dialect: str | None = option("NAME", "chain, aleo, or auto to detect it.  [default: auto]")
     timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
-    retries: int | None = option("N", f"Retries for failures except HTTP 429.  [default: {RETRIES}]", min=0)
+    retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
     max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
     rate: float | None = option("N", "Maximum requests per second.")
