@@ -161,9 +161,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
         "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
     )
     delta: bool = switch("Commit full partitions to a Delta table for each command.")
-    repair: str | None = option(
-        "FILE|all", "Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range."
-    )
+    repair: str | None = option("all", "Write the partitions of the range again, whatever their receipts say.")
     hashes: bool = switch("Recompute block hashes before partitions of blocks and full-blocks are written.")
     no_lock: bool = switch("Do not keep other exports out; for disjoint partitions.")
     dry_run: bool = switch("List the partitions to write, write none.")

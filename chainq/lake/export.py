@@ -53,8 +53,7 @@ class ExportQuery(NamedTuple):
     blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
     `delta`: create Delta tables; existing ones are always kept up to date. `repair`: rewrite complete partitions too.
-    `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes. `apart`: the range
-    may lie apart from what is there, without a warning.
+    `hashes`: recompute block hashes.
     """
 
     commands: tuple[str, ...]
@@ -64,7 +63,6 @@ class ExportQuery(NamedTuple):
     full_blocks: bool = True
     delta: bool = False
     repair: bool = False
-    places: frozenset[tuple[str, HeightRange]] | None = None
     hashes: bool = False
 
     @property
@@ -155,8 +153,6 @@ class Export:
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
         tables = delta.commands_in(inventory.others) | ({*self._tables} if self._query.delta else set())
-        if self._query.places is not None:
-            specs = self._named(specs, size, self._query.places)
         if self._query.repair:
             todo = plan.make_repair(specs, inventory)
         else:
@@ -354,9 +350,7 @@ class Export:
 
         Raises UsageError if nothing is.
         """
-        if found is None or not self._query.repair or self._query.places is not None:
-            return self._query.bounds
-        if self._query.bounds != Bounds(whole=True):
+        if found is None or not self._query.repair or self._query.bounds != Bounds(whole=True):
             return self._query.bounds
         specs = [spec for spec in inventory.partitions(found.partition) if spec.command in self._tables]
         if not specs:
@@ -383,16 +377,6 @@ class Export:
             self._warn(why)
         end = min(heights.end, top)
         return HeightRange(min(heights.start, end), end)
-
-    def _named(
-        self, specs: Sequence[PartitionSpec], size: int, places: frozenset[tuple[str, HeightRange]]
-    ) -> list[PartitionSpec]:
-        """Return the partitions with these commands and heights."""
-        starts = {(command, part.start) for command, heights in places for part in partitions(command, heights, size)}
-        found = [spec for spec in specs if (spec.command, spec.start) in starts]
-        if len(found) < len(starts):
-            self._warn(f"{counted(len(starts) - len(found), 'partition')} left out: above the tip")
-        return found
 
     def _dialect(self) -> str | None:
         """Return the name of the dialect; None if no command depends on it."""
