@@ -142,7 +142,7 @@ class Table:
         drawn = self._spec.terminal and (self._lanes or self._view is not self._spec)
         others = len(self._spec.columns) - len(self._columns) if drawn or hidden else 0
         if hidden:
-            option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
+            option = Phrase("{columns}")
             option = Phrase("{} ({} lists them)", option, Phrase("{columns}", columns="help")) if others else option
             more = f" and {others:,} more" if others else ""
             room = "a wider terminal" if self._spec.terminal else "a larger COLUMNS"
