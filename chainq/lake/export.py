@@ -270,19 +270,15 @@ class Export:
             if made is None:
                 return None
             todo += made.todo
-            tables = {
-                command: delta.DeltaTable(self._store, command)
-                for command in self._tables
-                if command in made.registered
-            }
+            tables = [command for command in self._tables if command in made.registered]
+            for command in tables:
+                delta.update(self._store, command, gone=[one.spec for one in todo if one.spec.command == command])
             self._begin(made)
             begin(made)
             dialect = self._dialect() or self._service.dialect.name
             tip = self._service.blocks.tip()
             job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
             totals: Counter[str] = Counter(kept=made.kept)
-            for command, table in tables.items():
-                table.withdraw(one.spec for one in todo if one.spec.command == command)
             for done in engine.run(job, made.tasks, check) if made.tasks else ():
                 written = [entry for name in done.receipts if (entry := parse_entry(name))]
                 entries.update({(entry.spec.command, entry.spec.start): entry for entry in written})
@@ -301,7 +297,8 @@ class Export:
                 if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
             added = sum(
-                table.add(one for one in full if one.spec.command == command) for command, table in tables.items()
+                delta.update(self._store, command, entries=[one for one in full if one.spec.command == command])
+                for command in tables
             )
             if entries:
                 for command in self._tables:
