@@ -30,7 +30,6 @@ class Kind(Enum):
 
     PLAIN = "plain"  # as it is
     NUMBER = "number"  # right-aligned, digits grouped
-    CREDITS = "credits"  # microcredits: right-aligned, in credits with six decimals
     HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
@@ -334,17 +333,6 @@ TRANSITION = (
 )
 
 REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),)
-
-DETAILED_REFERENCE = (
-    *REFERENCE,
-    Column("finalizedAt", "string", "time of the block", Kind.TIME, brief=2),
-    Column("type", "string", "such as execute", brief=6),
-    Column("program", "string", "program that was called, or deployed", brief=5),
-    Column("function", "string", "function that was called", Kind.NAME, brief=3, folds=True),
-    Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=4),
-    Column("status", "string", "such as accepted", Kind.STATUS, brief=7),
-)
-"""A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
 
 _CALLS = "transactions[].transaction.execution.transitions"
 """The calls in a full block that were signed, and those that these made, but for those that pay fees."""

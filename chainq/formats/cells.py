@@ -17,7 +17,7 @@ from chainq.text.humanize import counted, in_credits, utc
 from chainq.text.sanitize import printable
 from chainq.text.width import BOTH_ENDS, ELLIPSIS, truncate, width_of
 
-RIGHT = {Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.DATA}
+RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
 """The kinds that are aligned to the right."""
 ID_WIDTH = 15  # of an abbreviated ID: the same text for the same ID, wherever it is shown
 _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is never abbreviated
@@ -231,7 +231,6 @@ def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
 _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
     Kind.ID: id_cell,
     Kind.NUMBER: number_cell,
-    Kind.CREDITS: credits_cell,
     Kind.STATUS: status_cell,
     Kind.NAME: name_cell,
     Kind.HEIGHT: partial(id_cell, width=_NUMBER),

@@ -141,8 +141,7 @@ class Table:
         drawn = self._spec.terminal and (self._lanes or self._view is not self._spec)
         others = len(self._spec.columns) - len(self._columns) if drawn or hidden else 0
         if hidden:
-            option = "--no-trunc" if self._spec.detailed else "--columns"
-            option = f"{option} (--columns help lists them)" if others else option
+            option = "--columns (--columns help lists them)" if others else "--columns"
             more = f" and {others:,} more" if others else ""
             room = "a wider terminal" if self._spec.terminal else "a larger COLUMNS"
             notes.append(f"not shown: {', '.join(hidden)}{more}; use {option}, or {room}")
