@@ -61,7 +61,7 @@ class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
-    if they do not fit; 0: only shown by request. `folds`: narrower than its values before a column is left out. A
+    if they do not fit; 0: only shown by request. `folds`: rows are lines of fields before it is left out. A
     `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
     them. `unit`: of its numbers as they are sent.
     """
