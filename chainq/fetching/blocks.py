@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Raw
 
+from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import LackingError, NotFoundError, ResponseError, ServiceError
 from chainq.fetching import lookups, single_rows
@@ -17,7 +18,6 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch
 from chainq.rows import fields
 from chainq.text.sanitize import printable
-from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_rows
 
 if TYPE_CHECKING:
@@ -170,22 +170,16 @@ class Blocks:
         return hashes
 
     def _summaries(self, heights: HeightRange) -> list[Raw] | None:
-        """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method.
-
-        `blocks` differs between dialects. If no dialect is known, this tries the published name, so commands that are
-        the same in all dialects need no detection.
-        """
+        """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method."""
         method = BY_COMMAND["blocks"]
         arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
+
+        def call(dialect: Dialect) -> list[Raw]:
+            made = MethodCall(self._calls.connection, always(dialect), method)
+            return made(arguments, decode_rows, str(heights), divisible=True)
+
         try:
-            dialect = self._dialect.known(method) or self._dialect.published
-            try:
-                call = MethodCall(self._calls.connection, always(dialect), method)
-                return call(arguments, decode_rows, str(heights), divisible=True)
-            except ServiceError as error:
-                if self._dialect.known(method) is not None or not is_misunderstood(error.code, error.message):
-                    raise
-            return self._calls.of(method)(arguments, decode_rows, str(heights), divisible=True)
+            return self._dialect.spoken(method, call)
         except ServiceError:
             return None
 

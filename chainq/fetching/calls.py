@@ -96,11 +96,11 @@ class Calls(NamedTuple):
 class Asked(NamedTuple):
     """Further facts and requirements for a range.
 
-    `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from earlier ranges of the
-    same method; `learned` is called at the end with the value for the next range. `hashes`: returns the block hashes
-    by height that rows must match; called once the first requests are sent. `compared`: heights whose rows must match
-    their full blocks, if the service has these. `edges`: heights that no batch spans. `notes`: warn about faults that
-    rows are passed on with, for callers that do not look for them. `incremental`: later runs go on from the
+    `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from ranges of the same method
+    that another process read; `learned` is called at the end with the value for the next range. `hashes`: returns the
+    block hashes by height that rows must match; called once the first requests are sent. `compared`: heights whose rows
+    must match their full blocks, if the service has these. `edges`: heights that no batch spans. `notes`: warn about
+    faults that rows are passed on with, for callers that do not look for them. `incremental`: later runs go on from the
     end, so that errors advise more distance to the tip, and not another range.
     """
 

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Raw
 
@@ -23,9 +23,6 @@ from chainq.stored.reader import Reader
 from chainq.stored.receipt import Entry, digest
 from chainq.text.sanitize import excerpt
 from chainq.transport.base import ServiceOptions
-
-if TYPE_CHECKING:
-    from chainq.planning.exchange import Known
 
 
 class _Part(NamedTuple):
@@ -82,16 +79,10 @@ class Lake:
     ) -> Iterator[Batch]:
         """Yield every row of a height range, exactly once, in height order.
 
-        `read` yields the rows of a stored part, and `ask` requests the rows of any other, each with what the previous
-        part learned. Raises IncompleteError before rows of another chain.
+        `read` yields the rows of a stored part, and `ask` requests the rows of any other. Raises IncompleteError before
+        rows of another chain.
         """
-        parts, left, known = self._parts(query, heights, asked), query.limit, asked.known
-
-        def learned(found: "Known") -> None:
-            nonlocal known
-            known = found
-            asked.learned(found)
-
+        parts, left = self._parts(query, heights, asked), query.limit
         if any(part.last is None for part in parts):
             self.ask()
         for part in parts:
@@ -100,8 +91,7 @@ class Lake:
             one = query._replace(limit=left)
             if part.last is not None:
                 self._take(part.last)
-            now = asked._replace(known=known, learned=learned)
-            for batch in ask(one, part.heights, now) if part.last is None else read(one, part.heights):
+            for batch in ask(one, part.heights, asked) if part.last is None else read(one, part.heights):
                 left = None if left is None else left - len(batch.rows)
                 yield batch._replace(confirmed=batch.confirmed and len(parts) == 1)
 

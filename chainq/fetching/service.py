@@ -80,6 +80,7 @@ class Service(Closing):
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
+        self._learned: dict[str, Known] = {}  # by method name, for its next range
         self._lake: Lake | None = None
         if options.lake:
             from chainq.fetching import lake
@@ -213,13 +214,18 @@ class Service(Closing):
 
         if not len(heights):
             return iter(())  # nor is the dialect detected
-        tip = self.blocks.known_tip
+        tip, name = self.blocks.known_tip, query.method.name
+
+        def learned(known: "Known") -> None:
+            self._learned[name] = known
+            asked.learned(known)
+
         batches = fetch_range(
             self.calls,
             self.calls.of(query.method),
             query,
             heights,
-            asked,
+            asked._replace(known=asked.known or self._learned.get(name), learned=learned),
             tip=tip if tip is not None and tip >= heights.end - 1 else None,
             tip_height=lambda: self.blocks.tip_for(heights.end),
             believed=partial(self._believe, query.method),

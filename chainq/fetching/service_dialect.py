@@ -1,9 +1,9 @@
 """The dialect of one service: stated, remembered from an earlier run, or detected when it first makes a difference."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Raw
 
@@ -12,7 +12,10 @@ from chainq.catalog.methods import Method
 from chainq.errors import ResponseError, ServiceError
 from chainq.query import Batch
 from chainq.transport.connection import Connection
+from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_array
+
+T = TypeVar("T")
 
 
 class ServiceDialect:
@@ -24,7 +27,8 @@ class ServiceDialect:
     def __init__(self, name: str, names: Names, connection: Connection, url: str, profile: str | None) -> None:
         self.name, self.names = name, names
         self._connection, self._url, self._profile = connection, url, profile
-        self._detecting = Lock()
+        self._detecting, self._trying = Lock(), Lock()
+        self._spoken: dict[str, Dialect] = {}  # by method name, once a response has shown it
         self._known = None if name == AUTO else DIALECTS[name].with_names(names)
         self._remembered = False
 
@@ -66,14 +70,40 @@ class ServiceDialect:
                     self._detect()
             return self._known not in (None, dialect)
 
-    def learn(self, dialect: Dialect) -> None:
-        """Record and remember a dialect that responses have shown."""
-        from chainq.config import dialect_cache
+    def spoken(self, method: Method, call: Callable[[Dialect], T]) -> T:
+        """Return what a call of a method returns in the dialect of the server; another than the expected one is
+        remembered.
 
+        Until a response has shown the dialect, the call is tried in each of them, by one thread while others wait. So a
+        command that is the same in all dialects needs no detection. Raises what `call` raises.
+        """
+        with self._trying:
+            if method.name not in self._spoken:
+                return self._try(method, call)
+        return call(self._spoken[method.name])
+
+    def _try(self, method: Method, call: Callable[[Dialect], T]) -> T:
+        first = self.known(method) or self.published
+        others = [one.with_names(self.names) for one in DIALECTS.values()]
+        *all_but_last, last = first, *(one for one in others if one != first)
+        for dialect in all_but_last:
+            try:
+                return self._heard(method, dialect, call(dialect))
+            except ServiceError as error:
+                if not is_misunderstood(error.code, error.message):
+                    raise
+        return self._heard(method, last, call(last))
+
+    def _heard(self, method: Method, dialect: Dialect, found: T) -> T:
+        """Return what was found, and record the dialect in which it was."""
+        self._spoken[method.name] = dialect
         with self._detecting:
-            if self._known is None:
+            if self._known is None and dialect != self.published:
+                from chainq.config import dialect_cache
+
                 self._known = dialect
                 dialect_cache.remember(self._url, dialect.name)
+        return found
 
     def _detect(self) -> Dialect:
         from chainq.fetching import dialect_detection

@@ -1,11 +1,10 @@
 """Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
 
 from collections.abc import Callable, Iterable, Iterator
-from threading import Lock
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import DIALECTS, Dialect, Value
+from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import MethodCall, always
@@ -25,17 +24,11 @@ _pick_row_id = Picker(("height", "id"))
 
 
 class Witness:
-    """The due rows of one method, read from other methods. Threads share it.
-
-    If the dialect of the server is unknown, the full-block name of each dialect is tried, so a command that is the same
-    in all dialects needs no detection.
-    """
+    """The due rows of one method, read from other methods. Threads share it."""
 
     def __init__(self, connection: Connection, method: Method, dialect: ServiceDialect) -> None:
         self._method, self._records = method, MethodCall(connection, dialect.of, _RECORDS)
         self._connection, self._dialect = connection, dialect
-        self._trying = Lock()
-        self._spoken: Dialect | None = None  # once a response has shown it
         self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
@@ -46,7 +39,7 @@ class Witness:
         """
         blocks: dict[int, FullBlock] = {}
         try:
-            rows = self._full_blocks(heights)
+            rows = self._blocks(_BLOCKS, heights)
         except ResponseError:
             rows = []
         except ServiceError as error:
@@ -84,36 +77,14 @@ class Witness:
         found = (map(integer_of, _pick_row_id(row)) for row in self._blocks(_SUMMARIES, heights))
         return {height: row_id for height, row_id in found if height is not None and row_id is not None}
 
-    def _full_blocks(self, heights: HeightRange) -> list[Raw]:
-        return self._blocks(_BLOCKS, heights)
-
     def _blocks(self, method: Method, heights: HeightRange) -> list[Raw]:
-        with self._trying:  # one thread tries the names, and the others wait for what it finds
-            if self._spoken is None:
-                return self._try_names(method, heights)
-        return self._call(self._spoken, method, heights)
-
-    def _try_names(self, method: Method, heights: HeightRange) -> list[Raw]:
-        first = self._dialect.known(method) or self._dialect.published
-        others = [one.with_names(self._dialect.names) for one in DIALECTS.values()]
-        names = [first, *(one for one in others if one != first)]
-        for dialect in names:
-            try:
-                rows = self._call(dialect, method, heights)
-            except ServiceError as error:
-                if dialect == names[-1] or not is_misunderstood(error.code, error.message):
-                    raise
-                continue
-            self._spoken = dialect
-            if dialect != first:
-                self._dialect.learn(dialect)
-            return rows
-        raise AssertionError  # the last name returns rows or raises
-
-    def _call(self, dialect: Dialect, method: Method, heights: HeightRange) -> list[Raw]:
         arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
-        call = MethodCall(self._connection, always(dialect), method)
-        return call(arguments, decode_array, str(heights), divisible=True)
+
+        def call(dialect: Dialect) -> list[Raw]:
+            made = MethodCall(self._connection, always(dialect), method)
+            return made(arguments, decode_array, str(heights), divisible=True)
+
+        return self._dialect.spoken(method, call)
 
     def located(self, request: DueRequest) -> Located:
         """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""

@@ -316,6 +316,8 @@ def _bridge(start: int, end: int, overlap: int, page: Page | None, facts: Facts)
     known = ev.known_row(end)
     if ev.reach(start, end) > start:
         return None
+    if known is None and facts.locate:  # there is no row from there to the tip
+        return (yield from _tail(start, top, width, facts))
     if known is None:
         return (yield from collect(start, end, facts))
     if known[1] - (end - width) <= facts.pace.widest:

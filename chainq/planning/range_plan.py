@@ -262,7 +262,9 @@ class RangePlan:
         """Request a chunk again if its responses contradict others; if they do so again, end in an error."""
         chunk.steps = chunk.request = None
         chunk.retries += 1
-        doubtful = not self.evidence.with_heights and self.facts.blocks and len(chunk.heights) > 0
+        # Of a run with heights, the others might lack rows that no full block was requested for.
+        alone = self.facts.end - self.facts.start == 1
+        doubtful = self.facts.blocks and len(chunk.heights) > 0 and (alone or not self.evidence.with_heights)
         if chunk.retries <= tuning.CONTRADICTIONS:
             self.evidence.forget(chunk.heights)
             for other in self._line.chunks:

@@ -185,6 +185,27 @@ def test_pages_of_a_height_without_a_witness_are_counted(fault: str) -> None:
         assert outcome.rows == made.due(2, 3)
 
 
+def test_few_full_blocks_show_where_the_last_ownership_rows_end() -> None:
+    """Those of the last rows, from the tip downwards, also if blocks without rows are above the range."""
+    made = chain(Random(1), 0, 1.0, command="ownership")  # noqa: S311  # not drawn from
+    row = b'{"transition_id":"t%d","output_index":%d}'
+    made.rows += [[row % (height, n) for n in range(5)] for height in range(2000)] + [[]] * 2
+    outcome = drive(Server(made, Faults(), Random(1)), 0, 2000, command="ownership", page_size=9000, tip=2001)  # noqa: S311
+    assert (outcome.error, sorted(outcome.rows)) == (None, sorted(made.due(0, 2000)))
+    assert outcome.calls < 15
+
+
+def test_a_height_by_itself_is_requested_by_itself_when_a_wider_range_lacks_its_rows() -> None:
+    """Its full block names the rows that the overlap with the next heights costs."""
+    made = chain(Random(1), 0, 1.0)  # noqa: S311  # not drawn from
+    row = b'{"transition_id":"t%d","output_index":%d,"height":%d}'
+    made.rows += [[row % (height, n, height) for n in range(5)] for height in range(40)]
+    server = Server(made, Faults(lists=wrong("height-cap:2")), Random(1))  # noqa: S311  # the same
+    outcome = drive(server, 7, 8, page_size=100, tip=39)
+    assert verdict(outcome, made, HeightRange(7, 8)) == "truth"
+    assert outcome.calls < 8
+
+
 class Holed(Server):
     """Full blocks lack that of height 2, or it is too heavy."""
 
