@@ -73,10 +73,11 @@ def usage(name: str, command: Any) -> str:
 
 def described(name: str, command: Any, common: Collection[Option]) -> dict[str, str]:
     """Return what there is to say of a command, by heading; of the options that it shares with others, the names."""
-    everywhere, found = service(), options(command)
+    found = options(command)
+    everywhere = service() if service() <= set(found) else set[Option]()
     own = (*options(command, "argument"), *(option for option in found if option not in common))
     names = [f"`{_long(option)}`" for option in found if option in common and option not in everywhere]
-    names += ["the service options"] * (everywhere <= set(found))
+    names += ["the service options"] * bool(everywhere)
     parts = {
         "Description": command.help,
         "Options": listed(own),

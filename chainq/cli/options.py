@@ -265,7 +265,7 @@ class ServiceFlags(Group, heading=SERVICE):
     rate: float | None = option("N", "Maximum requests per second.")
     header: list[str] | None = option("'NAME: VALUE'", "HTTP header; VALUE may be env:VARIABLE.")
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM), and its key.")
-    quiet: bool = switch("No progress or warnings, except about rows.", names="--quiet -q", heading="")
+    quiet: bool = switch("Suppress all but errors and warnings about rows.", names="--quiet -q", heading="")
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")
     log_format: str = option("text|json", "Format of the lines on stderr.", "text", heading="")
 

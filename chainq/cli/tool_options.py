@@ -116,7 +116,7 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
     objects: list[str] = argument(
         "OBJECT...",
         "Height, latest, block hash, transaction ID, transition ID, address, program, PROGRAM/FUNCTION, record "
-        "ciphertext, or - for stdin, one per line.",
+        "ciphertext, tag (in an export), or - for stdin, one per line.",
     )
     last: str | None = option(
         "N",

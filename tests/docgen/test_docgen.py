@@ -80,9 +80,10 @@ def test_pages_have_all_of_a_command(name: str) -> None:
     command, text = COMMANDS[name], plain(f"chainq-{name}")
     common, everywhere = dict(_docgen.shared()), _docgen.service()
     told = REFERENCE.split(f"### `{_docgen.usage(name, command)}`")[1].split("\n### ")[0]
-    for option, help_text in (*_docgen.options(command), *_docgen.options(command, "argument")):
+    options = (*_docgen.options(command), *_docgen.options(command, "argument"))
+    for option, help_text in options:
         long = re.findall(r"--[\w-]+|$", option)[0] or option
-        named = "the service options" if (option, help_text) in everywhere else long
+        named = "the service options" if everywhere <= {*options} and (option, help_text) in everywhere else long
         assert _docgen.escaped(named) in text
         assert named in told
         if common.get(option) == help_text:
@@ -161,9 +162,9 @@ def test_keys_of_a_profile_are_all_told() -> None:
 
 
 def test_what_formats_get_and_declare_is_described() -> None:
-    """Every field of what a format is given, and every capability, is in docs/formats.md, and nothing else."""
-    named = re.findall(r"^\| `(\w+)` \|", FORMATS, re.MULTILINE)
-    assert named == [*OutputSpec._fields, *Capabilities._fields]
+    """The docstrings, to which docs/formats.md points, have every field and every capability."""
+    for part in (OutputSpec, Capabilities):
+        assert {f"`{name}`" for name in part._fields} <= set(re.findall(r"`\w+`", part.__doc__ or ""))
 
 
 def test_variables_that_set_an_option_are_all_told() -> None:
