@@ -11,19 +11,19 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
-from chainq.demo.faulty_lists import POOL, POOL_EMPTY
 from chainq.demo.fork import Fork
-from chainq.demo.list_faults import KINDS, ListFault, parse_fault
+from chainq.demo.registry import FAULTS, LISTS, shown
+from chainq.demo.row_faults import POOL, POOL_EMPTY
 from chainq.demo.service import Service
 from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
 
 Rows = list[dict[str, Any]]
-LISTS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
+METHODS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
 HELLO: dict[str, Any] = {"programId": "hello_hello.aleo", "functionName": "hello"}
 
 
-def wrong(*faults: str, chain: Chain = CHAIN, shuffle: bool = False, **others: Any) -> Service:
-    return Service(chain, Faults(lists=tuple(map(parse_fault, faults)), **others), shuffle=shuffle)
+def wrong(*faults: str, chain: Chain = CHAIN, shuffle: bool = False) -> Service:
+    return Service(chain, Faults(*faults), shuffle=shuffle)
 
 
 def records(service: Service, start: int, end: int, page: int = 0, size: int = 10_000) -> Rows:
@@ -46,14 +46,14 @@ PER_HEIGHT = [[*rows] for _, rows in groupby(WHOLE, key=lambda row: row["height"
 # --- ranges
 
 
-@pytest.mark.parametrize("method", LISTS)
+@pytest.mark.parametrize("method", METHODS)
 def test_ranges_can_be_shifted(method: str) -> None:
     assert paged(wrong("shift-up"), method, 600, 650, 0, 999) == paged(QUIET, method, 601, 651, 0, 999)
     assert paged(wrong("shift-down"), method, 600, 650, 0, 999) == paged(QUIET, method, 599, 649, 0, 999)
     assert paged(wrong("shift-down"), method, 0, 2, 0, 999) == paged(QUIET, method, 0, 1, 0, 999)
 
 
-@pytest.mark.parametrize("method", LISTS)
+@pytest.mark.parametrize("method", METHODS)
 def test_the_last_height_can_be_left_out_and_the_next_range_leak_in(method: str) -> None:
     assert paged(wrong("last-height"), method, 600, 650, 0, 999) == paged(QUIET, method, 600, 649, 0, 999)
     assert paged(wrong("last-height"), method, 640, 641, 0, 999) == []
@@ -128,7 +128,7 @@ def test_ownership_rows_can_be_behind_records() -> None:
 def test_rows_can_be_cached_across_a_reorg() -> None:
     """The blocks are the new ones, and so are the rows of heights that nobody asked for before."""
     chain = Chain(tip=640)
-    service = wrong("cached-rows", chain=chain, reorg_at=620, reorg_after=2)
+    service = wrong("cached-rows", "reorg-at:620", "reorg-after:2", chain=chain)
     old, new = Service(chain, shuffle=False), Service(Fork(chain, 620), shuffle=False)
     assert records(service, 600, 630) == records(old, 600, 630)
     ask(service, "latest/block")
@@ -207,7 +207,7 @@ def test_heights_can_change_between_text_and_number() -> None:
     rows = records(wrong("text-heights"), 600, 700)
     assert [type(row["height"]) for row in rows[:4]] == [int, str, int, str]
     assert [{**row, "height": int(row["height"])} for row in rows] == WHOLE
-    transitions = paged(wrong("text-heights"), LISTS[2], 600, 700, 0, 999)
+    transitions = paged(wrong("text-heights"), METHODS[2], 600, 700, 0, 999)
     assert [type(row["height"]) for row in transitions[:3]] == [str, int, str]
 
 
@@ -241,25 +241,21 @@ def test_a_pool_of_connections_can_be_used_up() -> None:
 
 def test_other_faults_count_what_a_page_gives() -> None:
     """Also of a list with faults of its own: heavy queries, caps, and rows in another order in each call."""
-    service = wrong("text-heights", heavy_rows=50)
+    service = wrong("text-heights", "heavy-rows:50")
     assert len(records(service, 600, 700, 0, 50)) == 50
     assert refusal(service, "records/all", start=600, end=700) == 0
     assert refusal(service, "getBlocks", start=600, end=700) == 0
-    assert len(records(wrong("short-pages", row_cap=20), 600, 700)) == 19
+    assert len(records(wrong("short-pages", "row-cap:20"), 600, 700)) == 19
     shuffled = wrong("distinct", shuffle=True)
     one, other = (records(shuffled, 600, 700) for _ in range(2))
     assert one != other
     assert heights(one) == heights(other)
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_each_fault_is_parsed_and_in_the_documentation(name: str) -> None:
-    kind = KINDS[name]
-    text = f"{name}:3" if kind.number else name
-    assert parse_fault(text) == ListFault(name, 3 * kind.number)
-    shown = f"{name}:N" if kind.number else name
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_in_the_documentation(name: str) -> None:
     page = Path(__file__).parents[2] / "docs" / "cookbook.md"
-    assert f"| `{shown}` | {kind.text} |\n" in page.read_text()
+    assert f"| `{shown(name)}` | {FAULTS[name].help} |\n" in page.read_text()
 
 
 @cache
@@ -268,10 +264,15 @@ def known_ids() -> set[int]:
     return {row["id"] for row in records(QUIET, 0, 1_400)}
 
 
-@pytest.mark.parametrize("name", KINDS)
+OF_LISTS = [
+    name for name, fault in FAULTS.items() if fault.argument in ("", "N") and fault.of and {*fault.of} <= {*LISTS}
+]
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
 def test_no_row_is_invented(name: str) -> None:
     """Whatever comes is a row of the chain; and only lists are wrong."""
-    service = wrong(f"{name}:7" if KINDS[name].number else name)
+    service = wrong(f"{name}:7" if FAULTS[name].argument else name)
     for page in range(3):
         rows = records(service, 600, 700, page, 40)
         assert {row["id"] for row in rows} <= known_ids()
