@@ -37,9 +37,7 @@ class ServeOptions(Group):
     )
     shuffle: bool = switch("Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
     lake: str | None = option("DEST", "Serve the export in this folder or at this URL instead.")
-    fault: list[str] | None = option(
-        "NAME[:VALUE]", "A fault, by one of the names above, such as row-cap:700; repeatable."
-    )
+    fault: list[str] | None = option("NAME[:N]", "A fault of the server, such as row-cap:700.")
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
 
 
