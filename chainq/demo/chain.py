@@ -108,7 +108,7 @@ class Chain:
         return self._tags.get(place)
 
     def sealed(self, row: Row) -> Row:
-        """Return a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
+        """Return a row, a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
         return row
 
     # --- blocks

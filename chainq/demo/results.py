@@ -103,7 +103,7 @@ class Results(Book):
             taken = min(tally.count(height) - position, stop - rank)
             order = self._disorder(range(tally.count(height)), height, ask.number)[position : position + taken]
             made = zip(order, rows(height, order), strict=True)
-            sliced += [Item(height, position, encoded(row)) for position, row in made]
+            sliced += [Item(height, place, encoded(self._chain.sealed(row))) for place, row in made]
             rank += taken
         return sliced
 
