@@ -138,6 +138,22 @@ def test_rows_can_be_cached_across_a_reorg() -> None:
     assert ask(service, "block", block=625) == ask(new, "block", block=625) != ask(old, "block", block=625)
 
 
+@pytest.mark.parametrize("dialect", ["chain", "aleo"])
+def test_a_block_that_is_stored_again_has_one_new_row_id(dialect: str) -> None:
+    """In its summary, its records and its transactions, which nobody finds by the old one; its rows come last."""
+    service = Service(CHAIN, Faults("stored-again:620"), dialect, shuffle=False)
+    (block,) = ask(service, "block", block=620)
+    rows = records(service, 615, 630)
+    assert heights(rows)[-1] == 620
+    assert sorted(heights(rows)) == heights(records(QUIET, 615, 630))
+    assert {row["block_id"] for row in rows if row["height"] == 620} == {block["id"]}
+    assert block["id"] > max(row["block_id"] for row in rows if row["height"] != 620)
+    found = ask(service, "transactions", blockId=block["id"] if dialect == "aleo" else 620)
+    assert {row["block_id"] for row in found} == {block["id"]}
+    assert len(found) == CHAIN.transactions.count(620)
+    assert dialect == "chain" or ask(service, "transactions", blockId=CHAIN.block_row(620)) == []
+
+
 # --- pages
 
 
