@@ -92,7 +92,7 @@ def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """The URL of a sample server: `server("--row-cap", "700")`; or one to be killed: `with server.own(...)`."""
+    """The URL of a sample server: `server("--fault", "row-cap:700")`; or one to be killed: `with server.own(...)`."""
     servers = Servers(Program(tmp_path_factory.mktemp("servers")))
     yield servers
     servers.stop()

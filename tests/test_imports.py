@@ -109,11 +109,16 @@ PAGED = LOOKED_UP | {
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file", "sinks.disk"}
 TABLE = {"formats.cells", "formats.drawing", "formats.table", "rows.transaction", "text.humanize", "text.style"}
 
+FAULTS = {
+    f"demo.{name}"
+    for name in ("exchange", "faults", "ids", "plants", "registry", "reply_faults", "request_faults", "row_faults")
+}
+
 BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
     "--help": SHELL,
     "records --help": SHELL,
-    "serve --help": SHELL | {"cli.serve", "demo", "demo.faults", "demo.ids", "demo.list_faults"},
+    "serve --help": SHELL | {"cli.serve", "demo", *FAULTS},
     "block 5 --jsonl": LOOKED_UP | {"formats.jsonl"},
     "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
     "blocks --start 0 --end 5 --jsonl": RANGED | DETECTED | {"formats.jsonl"},

@@ -1,7 +1,7 @@
 """Builds a command for Typer from plain parts: its arguments and options, what it calls, and its texts."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
@@ -30,11 +30,13 @@ def build(
     text: str = "",
     listed: "Method | None" = None,
     declared: list[inspect.Parameter] | None = None,
+    names: Iterable[tuple[str, str, str]] = (),
 ) -> "Command":
     """Build one command; `call` gets an instance of `options` with the parsed values.
 
     `examples`: command lines. `text`: the help; by default the docstring of `options`. `listed`: whose columns it
     lists. `declared`: the parameters of `options` that the command has; by default its own, then those of its groups.
+    `names`: as in PlainCommand.
     """
 
     def command(context: typer.Context, **parsed: Any) -> None:
@@ -49,7 +51,7 @@ def build(
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
-    built.listed = listed
+    built.listed, built.names = listed, names
     built.params.sort(key=lambda param: param.param_type_name != "argument")  # help begins with them
     return built
 

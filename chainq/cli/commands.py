@@ -95,16 +95,17 @@ def _tool(name: str) -> "Command":
 
 def _serve_command() -> "Command":
     from chainq.cli import serve
-    from chainq.demo.list_faults import KINDS
 
-    names = ", ".join(f"{name}:N" if kind.number else name for name, kind in KINDS.items())
+    faults = serve.fault_names()
+    lines = "\n\n".join(f"Faults of the stage {stage}: {names}." for stage, names in faults.items())
     return build(
         "serve",
         serve.ServeOptions,
         serve.run,
-        "chainq serve --port 8545 --row-cap 700 --fail-rate 0.1",
-        f"{serve.ServeOptions.__doc__}\n\nNames for --fault, explained in chainq/demo/list_faults.py: {names}.",
-        declared=parameters(serve.ServeOptions) + serve.fault_options(),
+        "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1",
+        f"{serve.ServeOptions.__doc__}\n\n{lines}",
+        declared=parameters(serve.ServeOptions),
+        names=[("Faults", stage, names) for stage, names in faults.items()],
     )
 
 

@@ -49,9 +49,10 @@ def _values(command: str, name: str) -> Iterable[str]:
 
         return EXPORTED
     if name == "fault":
-        from chainq.demo.list_faults import KINDS
+        from chainq.demo import faults  # noqa: F401  # fills the registry
+        from chainq.demo.registry import FAULTS
 
-        return KINDS
+        return FAULTS
     if name in ("program", "of_program"):
         from chainq.demo.programs import PROGRAMS
 

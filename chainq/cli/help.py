@@ -57,9 +57,13 @@ ALL = "--help-all"
 
 
 class PlainCommand(TyperCommand):
-    """A command with its options under the headings of their groups; `listed` has the columns to list after them."""
+    """A command with its options under the headings of their groups; `listed` has the columns to list after them.
+
+    `names`: rows of a section that --help shows in place of the options that most people do not need.
+    """
 
     listed: "Method | None" = None
+    names: Iterable[tuple[str, str, str]] = ()
     everything = False
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
@@ -77,7 +81,7 @@ class PlainCommand(TyperCommand):
     @property
     def complete(self) -> bool:
         """Whether help shows all options and paragraphs."""
-        return self.everything or len(self.params) <= FEW
+        return self.everything or (len(self.params) <= FEW and not self.names)
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """Return the parts of the usage line after the command: options, then the arguments by their plain names."""
@@ -101,6 +105,7 @@ class PlainCommand(TyperCommand):
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the names of the columns, or where they are."""
         if not self.everything:
+            sections(formatter, self.names)
             formatter.write_paragraph()
             formatter.write_text(f"chainq {self.name} {ALL} shows every option.")
         elif self.listed:

@@ -1,21 +1,17 @@
-"""`chainq serve`: the sample chain on a loopback socket, with the faults of real servers as options; or an export.
+"""`chainq serve`: the sample chain on a loopback socket, with the faults of real servers by name; or an export.
 
 No `from __future__ import annotations` here: Typer reads the annotations.
 """
 
 import errno
-import math
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
-from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from chainq.cli.build import parameter, parameters
+from chainq.cli.build import parameters
 from chainq.cli.options import Group, option, switch
-from chainq.demo.faults import Faults
 from chainq.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,42 +36,24 @@ class ServeOptions(Group):
         "N", "A chain of N blocks with true hashes; making 50 takes about a second.", min=1, max=100_000
     )
     shuffle: bool = switch("Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
-    gzip: bool = switch("Compress responses for clients that accept it.")
     lake: str | None = option("DEST", "Serve the export in this folder or at this URL instead.")
+    fault: list[str] | None = option("NAME[:N]", "A fault of the server, such as row-cap:700.")
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
 
 
-_AS_TEXT: dict[str, tuple[str, Any, Any]] = {
-    "database_down": ("database_down", str | None, None),
-    "offset_by_asked": ("page_offset", str, "given"),
-    "plant": ("plant", list[str] | None, None),
-    "lists": ("fault", list[str] | None, None),
-}
-"""The faults whose options are read here: the name of the option, its type and its default."""
+def fault_names() -> dict[str, str]:
+    """Return the names of all faults, by the stage of a call."""
+    from chainq.demo import faults  # noqa: F401  # fills the registry
+    from chainq.demo.registry import FAULTS, STAGES, shown
 
-
-def fault_options() -> list[Parameter]:
-    """Return an option for each field of `Faults` with words for it."""
-    options = []
-    for field in fields(Faults):
-        if (told := field.metadata.get("told")) is not None:
-            name, kind, default = _AS_TEXT.get(field.name, (field.name, field.type, field.default))
-            bounds = {"min": told.low, "max": told.high, "show_default": told.shown}
-            words = option(told.metavar, told.text, default, names=_option(name), heading="Faults", **bounds)
-            options.append(parameter(name, kind, words))
-    return options
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return {stage: ", ".join(shown(name) for name, one in FAULTS.items() if one.stage == stage) for stage in STAGES}
 
 
 def run(given: ServeOptions) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
     from chainq.catalog.identifiers import is_loopback
+    from chainq.demo.faults import Faults
     from chainq.demo.http_server import serve as serve_demo
-    from chainq.demo.list_faults import parse_fault
-    from chainq.demo.plants import parse_plant
     from chainq.demo.service import Service
     from chainq.demo.wire import DIALECTS
     from chainq.text.sanitize import printable
@@ -88,26 +66,17 @@ def run(given: ServeOptions) -> None:
         raise UsageError(f"invalid --host {printable(host)!r}: expected a loopback address such as 127.0.0.1 or ::1")
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", f"known: {', '.join(DIALECTS)}")
-    faults: dict[str, Any] = {"gzip": given.gzip, **{one.name: getattr(given, one.name) for one in fault_options()}}
-    for name, value in {"grow": grow, **faults}.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise UsageError(f"invalid {_option(name)} {value}: expected a finite number")
     if 0 < grow < 1e-3:
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
-    faults["database_down"] = _calls(faults["database_down"])
-    offset = faults.pop("page_offset")
-    if offset not in ("asked", "given"):
-        raise UsageError(f"invalid --page-offset {offset!r}: expected asked or given")
-    faults["offset_by_asked"] = offset == "asked"
-    with _checked("--plant"):
-        faults["plant"] = tuple(map(parse_plant, faults["plant"] or ()))
-    with _checked("--fault"):
-        faults["lists"] = tuple(map(parse_fault, faults.pop("fault") or ()))
+    with _checked():
+        faults = Faults(*given.fault or ())
+    if given.sealed is not None and "reorg-at" in faults:
+        raise UsageError("--sealed cannot be combined with --fault reorg-at")
 
     def service() -> Service:
         chain, tip = _chain(given)
-        with _checked("--plant"):
-            return Service(chain, Faults(**faults), dialect, given.shuffle, tip=tip)
+        with _checked():
+            return Service(chain, faults, dialect, given.shuffle, tip=tip)
 
     with _listening(given) as ready:
         serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
@@ -127,9 +96,9 @@ def _serve_lake(given: ServeOptions, destination: str) -> None:
 
 def _refuse(given: ServeOptions, message: str, names: Collection[str]) -> None:
     """Raise UsageError, with its name in the message, for the first of these options that was given."""
-    for one in parameters(ServeOptions) + fault_options():
+    for one in parameters(ServeOptions):
         if one.name in names and getattr(given, one.name) != one.default:
-            raise UsageError(message.format(_option(one.name)))
+            raise UsageError(message.format(f"--{one.name.replace('_', '-')}"))
 
 
 @contextmanager
@@ -182,7 +151,7 @@ def _chain(given: ServeOptions) -> "tuple[Chain, Callable[[], int]]":
 
 def _sealed(given: ServeOptions, blocks: int) -> "Chain":
     """Return a chain with true hashes. Raises UsageError."""
-    _refuse(given, "--sealed cannot be combined with {}", ("tip", "grow", "now", "reorg_at", "deployed_lists"))
+    _refuse(given, "--sealed cannot be combined with {}", ("tip", "grow", "now"))
     from chainq.demo.sealed import SealedChain
 
     return SealedChain(given.seed, blocks, _dense(given.dense_height))
@@ -196,21 +165,13 @@ def _log(status: int, body: bytes) -> None:
         sys.stderr.write(f"{status} {excerpt(body.decode(errors='replace'))}\n")
 
 
-def _calls(text: str | None) -> range:
-    """Return the numbers of the calls that `--database-down` names, from 0: `5` the first five, `5:9` calls 5 to 8."""
-    found = re.fullmatch(r"(?:([0-9]{1,9}):)?([0-9]{1,9})", text or "0")
-    if not found:
-        raise UsageError(f"invalid --database-down {text!r}: expected a number of calls, or A:B")
-    return range(int(found[1] or 0), int(found[2]))
-
-
 @contextmanager
-def _checked(option: str) -> Iterator[None]:
-    """Turn what is wrong with the value of an option into a UsageError."""
+def _checked() -> Iterator[None]:
+    """Turn what is wrong with a fault into a UsageError."""
     try:
         yield
     except ValueError as error:
-        raise UsageError(f"invalid {option}: {error}") from None
+        raise UsageError(f"invalid --fault: {error}") from None
 
 
 def _dense(text: str | None) -> tuple[int, int] | None:

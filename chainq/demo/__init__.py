@@ -13,18 +13,17 @@ pattern.py         the sample chain's own layout: ordinary blocks and special he
 callers.py         which address occurs in which call
 chain.py           Chain: the rows of every method, from a height alone
 fork.py            Fork: the chain after a reorg
-deployed.py        Deployed: the chain as deployed servers list it
 bodies.py          Bodies: full transactions and full blocks
 wire.py            the methods of each dialect, as data: names, parameters, limits
 samples.py         sample results of methods that have no handler yet
-results.py         Results: arguments -> the rows of a result; slices and the order of rows
-faults.py          Faults: what a server can do wrong
-plants.py          Plant: one wrong row; PlantedResults: the results with plants
-list_faults.py     the faults of lists, by name; faulty_lists.py: applies them to the rows of a range
+exchange.py        Ask, Item, Answer, Reply: what goes through the server
+results.py         Results: the honest rows of a call
+registry.py        Fault, FAULTS: what can go wrong, by name and stage
+request_faults.py, plants.py, row_faults.py, reply_faults.py: the faults
+faults.py          Faults: those of one server, and what it remembers
 sealed.py          Sealed: a chain with true hashes, roots and IDs
 planted.py         records that a published test key owns; curve.py: points for all other nonces
-faulty_results.py  FaultyResults: the results with faults in arguments and rows
-service.py         Service: the JSON-RPC envelope, errors and their faults; bytes in, Reply out
+service.py         Service: the JSON-RPC envelope and errors; bytes in, Reply out
 transport.py       DemoTransport: the service as a transport of the client, without a socket
 http_server.py     serve: the service behind HTTP/1.1
 ```

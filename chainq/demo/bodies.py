@@ -136,13 +136,10 @@ class Bodies:
 
     def _record(self, height: int, index: int, number: int, position: int, word: int) -> Row:
         """Return an output that is a record; a planted record has its own commitment and sender."""
-        block = self._chain.layout.plan(height)
-        plan = block.transactions[index]
-        if number >= len(plan.transitions):  # from a rejected transaction: not a record of the chain
+        rank = self._chain.layout.plan(height).ranks.get((index, number, position))
+        if rank is None:  # from a rejected transaction: not a record of the chain
             return _output("record", word, position, ids.RECORD.text(self._chain.word(position, 5)))
-        record = self._chain.records.before(height) + block.first_record[index]
-        record += sum(len(call.function.records) for call in plan.transitions[:number])
-        record += plan.transitions[number].function.records.index(position)
+        record = self._chain.records.before(height) + rank
         output = _output("record", word, position, self._chain.record_text(record))
         owned = self._chain.planted.get(record)
         if owned and owned.output_id and output["value"] == owned.record_ciphertext:  # and not that of a fork

@@ -5,6 +5,7 @@ of each height; `bodies.py` makes full transactions and full blocks; `results.py
 """
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -44,6 +45,7 @@ WEIGHT_JUMP, WEIGHT_OUTLIER = 1_000, 4_242
 bits."""
 
 EMPTY_ROOT = 7_245_163  # of the transactions of a block without any: the same for each, as on the network
+_AGAIN = 100_000_000  # is added to the row id of a block that is stored again
 _PER_TRANSACTION = 64  # transition numbers kept for each transaction
 _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
@@ -71,6 +73,7 @@ class Chain:
         self.seed, self.tip, self.dense, self.owned, self.genesis = seed, tip, dense, owned, genesis
         keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
         self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
+        self._again: int | None = None
         self.layout = sample_layout(dense)
         self.records = self.layout.records
         self.transactions = self.layout.transactions
@@ -105,19 +108,25 @@ class Chain:
         return self._tags.get(place)
 
     def sealed(self, row: Row) -> Row:
-        """Return a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
+        """Return a row, a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
         return row
 
     # --- blocks
 
     def block_row(self, height: int) -> int:
         """Return the row id of a block: greater with every height, and never the height itself."""
-        return FIRST_ROW + height + height // 40
+        return FIRST_ROW + height + height // 40 + (_AGAIN if height == self._again else 0)
+
+    def stored_again(self, height: int) -> "Chain":
+        """Return the chain with another row id of a block, in all its rows: one above those of all other blocks."""
+        other = copy(self)
+        other._again = height
+        return other
 
     def height_of_row(self, row: int) -> int | None:
         """Return the height of the block with that row id; None if there is none."""
-        height = (row - FIRST_ROW) * 40 // 41 + 1
-        while height >= 0 and self.block_row(height) > row:
+        height = (row % _AGAIN - FIRST_ROW) * 40 // 41 + 1
+        while height >= 0 and self.block_row(height) % _AGAIN > row % _AGAIN:
             height -= 1
         return height if height >= 0 and self.block_row(height) == row else None
 
@@ -204,17 +213,20 @@ class Chain:
         number = (self.transactions.before(height) + index) * _PER_TRANSACTION + call
         return mix(number, self._transition)
 
-    def transaction_row(self, height: int, index: int) -> Row:
-        """Return a transaction summary; its `block_id` is the block's row id (docs/protocol.md, "Results")."""
-        plan = self.layout.plan(height).transactions[index]
-        return {
-            "id": _FIRST_TRANSACTION + self.transactions.before(height) + index,
-            "block_id": self.block_row(height),
-            "transaction_id": self.transaction_id(height, index),
-            "type": outer_type(plan).capitalize(),
-            "index": index,
-            "status": plan.status,
-        }
+    def transaction_rows(self, height: int, indexes: Iterable[int]) -> list[Row]:
+        """Return transaction summaries; their `block_id` is the block's row id (docs/protocol.md, "Results")."""
+        plans, before = self.layout.plan(height).transactions, self.transactions.before(height)
+        return [
+            {
+                "id": _FIRST_TRANSACTION + before + index,
+                "block_id": self.block_row(height),
+                "transaction_id": self.transaction_id(height, index),
+                "type": outer_type(plans[index]).capitalize(),
+                "index": index,
+                "status": plans[index].status,
+            }
+            for index in indexes
+        ]
 
     # --- records and transitions
 

@@ -1,135 +1,152 @@
-"""Faults: what a server can do wrong, as values.
+"""Faults: the faults of one server, and what it remembers of its calls."""
 
-`faulty_results.py` applies faults in arguments and rows, `service.py` faults in the envelope, and the two transports
-delays. Each fault was seen on a deployed server (docs/protocol.md) or comes from a proxy in front of one.
-"""
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from typing import Any
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+from chainq.demo import plants, reply_faults, request_faults, row_faults  # noqa: F401  # they fill the registry
+from chainq.demo.exchange import Ask, Item
 from chainq.demo.ids import WORD, mix
-from chainq.demo.list_faults import ListFault
-
-if TYPE_CHECKING:
-    from chainq.demo.plants import Plant
-
-FAIL, TRUNCATE, WRONG_ID, EMPTY, CAP, STALE_TIP, DUPLICATE, ORDER, LAG = range(9)
-"""What a share is about, so that the shares of one server hit different calls."""
-
-STALE_BLOCKS = 10
-"""How far behind a stale tip is (`stale_tip_rate`)."""
+from chainq.demo.registry import FAULTS, PAGE, REQUEST, ROWS, Change, Value, shown
 
 
-class Told(NamedTuple):
-    """The `chainq serve` option for a fault: the metavar of its value, empty for a switch, and the help.
+def _number(least: int) -> Callable[[str], int]:
+    def parsed(text: str) -> int:
+        if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
+            raise ValueError(f"a number of {least} or more")
+        return int(text)
 
-    `low`, `high`: bounds of the value, in its type. `shown`: the help shows the default.
-    """
-
-    metavar: str
-    text: str
-    low: float | None = None
-    high: float | None = None
-    shown: bool = False
+    return parsed
 
 
-def _option(default: object, *told: Any, **more: Any) -> Any:
-    """Return a field with that default; the other arguments are those of `Told`."""
-    return field(default=default, metadata={"told": Told(*told, **more)})
+def _real(most: float, words: str) -> Callable[[str], float]:
+    def parsed(text: str) -> float:
+        with suppress(ValueError):
+            if 0 <= float(text) <= most:
+                return float(text)
+        raise ValueError(words)
+
+    return parsed
 
 
-def _share(text: str) -> Any:
-    return _option(0.0, "SHARE", text, 0.0, 1.0)
+def _calls(text: str) -> range:
+    found = re.fullmatch("(?:([0-9]{1,9}):)?([0-9]{1,9})", text)
+    if not found:
+        raise ValueError("a number of calls, or the calls A:B")
+    return range(int(found[1] or 0), int(found[2]))
 
 
-def _count(text: str) -> Any:
-    return _option(0, "N", text, 0)
+ARGUMENTS: dict[str, Callable[[str], Value]] = {
+    "N": _number(1),
+    "HEIGHT": _number(0),
+    "CALLS": _number(0),
+    "SEED": _number(0),
+    "[N]": lambda text: _number(1)(text) if text else 0,
+    "SHARE": _real(1, "a number from 0 to 1"),
+    "SECONDS": _real(1e9, "seconds, 0 or more"),
+    "A:B": _calls,
+}
+"""What the value of a fault can be."""
 
 
-def _switch(text: str) -> Any:
-    return _option(False, "", text)
+def _parsed(text: str) -> tuple[str, Value]:
+    """Return the name and the value of a fault. Raises ValueError."""
+    name, colon, given = text.partition(":")
+    if name not in FAULTS:
+        raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(FAULTS)}")
+    argument = FAULTS[name].argument
+    if not argument:
+        if colon:
+            raise ValueError(f"{name} takes no value")
+        return name, 1
+    try:
+        return name, ARGUMENTS[argument](given)
+    except ValueError as error:
+        raise ValueError(f"{name} takes {error}, as in {shown(name)}") from None
 
 
-@dataclass(frozen=True, slots=True)
 class Faults:
-    """The faults of one service; the defaults mean a server without faults. A share is a number from 0 to 1; calls are
-    counted from 0 over the life of the service. Each field contains its help in `chainq serve`. Details:
+    """The faults of one server. Immutable."""
 
-    drip: the head of a response included (in process: its body alone).
-    rate_limit: HTTP 429 without JSON. retry_after: None for no such header, as deployed servers do.
-    database_down: the calls, by number, with the error "57P01" and HTTP 200, as during a restart of the database.
-    heavy_rows: errors with code 0, "query timeout".
-    truncate_rate: Content-Length says otherwise.
-    gzip: bodies are compressed for callers that accept it (not a fault, but servers differ in it).
-    byte_cap: never truncates the first row.
-    offset_by_asked: page n starts at n times the requested page size, even if a row cap lowered it; by default at n
-        times the lowered size.
-    result_window: no page returns rows beyond that many of a range.
-    missing_height, broken_link: in getBlocks and getChainBlocks; missing_height in block, too.
-    deployed_lists: see `deployed.py`. plant: `plants.py`. lists: `list_faults.py`.
-    stale_tip_rate: STALE_BLOCKS heights below the tip.
-    lag_blocks: as on a lagging replica that gets the share `lag_rate` of the calls.
-    late_records: transitions, too; blocks below the tip of the first call are complete.
-    reorg_at: other blocks with other rows, after `reorg_after` calls.
-    fault_seed: together with the number of a call, decides which calls and rows the shares hit; and which rows the
-        plants are.
-    """
+    def __init__(self, *texts: str) -> None:
+        """Takes faults as `NAME` or `NAME:VALUE`. Raises ValueError."""
+        self.texts = texts
+        given = [_parsed(text) for text in texts]
+        order = {name: place for place, name in enumerate(FAULTS)}
+        self.given = sorted(given, key=lambda one: order[one[0]])
+        self._values = dict(given)
+        self._key = mix(int(self.get("seed", 0)), 0xFA17)
 
-    latency: float = _option(0.0, "SECONDS", "Seconds before each response.", 0.0)
-    drip: float = _option(0.0, "SECONDS", "Seconds between single bytes of a response.", 0.0)
-    rate_limit: int = _count("HTTP 429 after N calls of a method.")
-    rate_window: float = _option(60.0, "SECONDS", "Length of the rate-limit window.", 0.0, shown=True)
-    retry_after: int | None = _option(None, "SECONDS", "Retry-After header of a 429 response.", 0)
-    fail_rate: float = _share("Share of 503 responses.")
-    database_down: range = _option(range(0), "N", "JSON-RPC error 57P01 for the first N calls, or for calls A:B.")
-    heavy_rows: int = _count("Query timeout for responses of more than N rows.")
-    truncate_rate: float = _share("Share of bodies that end early.")
-    wrong_id_rate: float = _share("Share of responses with a wrong id.")
-    gzip: bool = False
-    clamp_heights: int = _count("Silently serve only the first N heights of a range.")
-    empty_above: int = _count("Empty results for ranges of more than N heights.")
-    exclusive_start: bool = _switch("Leave out the first height of a range.")
-    inclusive_end: bool = _switch("Include the end height of a range.")
-    neighbour_rows: bool = _switch("Include the first row after the range.")
-    row_cap: int = _count("Silently cap responses at N rows.")
-    cap_varies: bool = _switch("Double the row cap of half of the calls, at random.")
-    byte_cap: int = _count("Silently cap responses at N bytes of rows.")
-    ignore_page_size: bool = _switch("Ignore the page size.")
-    offset_by_asked: bool = _option(
-        False, "KIND", "Page offset: page number times the size asked, or the size given.", shown=True
-    )
-    no_pages: bool = _switch("Empty results for every page but page 0.")
-    repeat_pages: bool = _switch("Ignore the page number.")
-    result_window: int = _count("No pages beyond the first N rows of a range.")
-    empty_rate: float = _share("Share of empty results.")
-    duplicate_rate: float = _share("Share of rows that are sent twice.")
-    shuffle_heights: bool = _switch("Return rows in random order of height.")
-    missing_height: int | None = _option(None, "H", "Leave out a block.", 0)
-    broken_link: int | None = _option(None, "H", "Give a block a wrong previous_hash.", 0)
-    deployed_lists: bool = _switch("Leave out of lists what deployed servers do not list.")
-    plant: "tuple[Plant, ...]" = _option(  # noqa: RUF009  # a tuple, whose type is not imported at run time
-        (),
-        "KIND:HEIGHT",
-        "Return one row wrongly, such as lost-record:672.",
-    )
-    lists: tuple[ListFault, ...] = _option(
-        (), "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5."
-    )
-    stale_tip_rate: float = _share("Share of latest/block calls with an old tip.")
-    lag_blocks: int = _count("Hide the last N blocks from all methods but latest/block.")
-    lag_rate: float = _option(1.0, "SHARE", "Share of calls that --lag-blocks is about.", 0.0, 1.0, shown=True)
-    late_records: int = _option(0, "CALLS", "Calls until a new block's records appear.", 0)
-    reorg_at: int | None = _option(None, "H", "Replace the blocks from H on.", 0)
-    reorg_after: int = _option(10, "CALLS", "Calls before --reorg-at takes effect.", 0, shown=True)
-    fault_seed: int = _option(0, "N", "Seed for faults.")
+    def __repr__(self) -> str:
+        return f"Faults{self.texts}"
 
-    def strikes(self, share: float, kind: int, number: int) -> bool:
-        """Return whether a fault with this share hits call number `number`; `kind` is one of the constants above."""
-        return share > 0 and self.word(kind, number) < share * (WORD + 1)
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Faults) and self.given == other.given
+
+    def __hash__(self) -> int:
+        return hash(self.texts)
+
+    def __bool__(self) -> bool:
+        return bool(self.given)
+
+    def get(self, name: str, default: Any) -> Any:
+        """Return the value of a fault, or the default without it."""
+        return self._values.get(name, default)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def stage(self, stage: str, handler: str) -> list[tuple[Change, Value]]:
+        """Return the functions of a stage for the calls of a handler, each with its value."""
+        found = [(FAULTS[name], value) for name, value in self.given]
+        return [
+            (one.function, value) for one, value in found if one.stage == stage and handler in (one.of or (handler,))
+        ]
+
+    def applied(self, stage: str, what: Any, ask: Ask) -> Any:
+        """Return what the faults of a stage make of something. Raises RpcError."""
+        for function, value in self.stage(stage, ask.handler):
+            what = function(what, ask, value)
+        return what
+
+    def asked(self, ask: Ask) -> Ask:
+        """Return the call that the server hears."""
+        for function, value in self.stage(REQUEST, ask.handler):
+            ask = function(ask, value)
+        return ask
+
+    def rows(self, ask: Ask) -> list[Item]:
+        """Return the rows of a call that went through `asked`. Raises RpcError."""
+        if self.stage(ROWS, ask.handler):
+            whole = self.applied(ROWS, ask.book.rows(ask.whole()), ask)
+            page = whole[ask.offset : ask.offset + ask.limit]
+        else:
+            page = ask.book.rows(ask)
+        found: list[Item] = self.applied(PAGE, page, ask)
+        return found
 
     def word(self, kind: int, number: int) -> int:
-        """Return a pseudo-random word (64 bits) for the call with that number."""
-        return mix(number << 8 | kind, mix(self.fault_seed & WORD, 0xFA17))
+        """Return a pseudo-random word (64 bits) for a number; `kind` sets the faults of one server apart."""
+        return mix(number << 8 | kind, self._key)
+
+    def hit(self, share: float, kind: int, number: int) -> bool:
+        """Return whether a fault hits this share of the numbers."""
+        return share > 0 and self.word(kind, number) < share * (WORD + 1)
+
+
+class Memory:
+    """What a server remembers from call to call; threads share it under `lock`."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Takes the clock of the rate limit, in seconds."""
+        self.clock, self.lock = clock, Lock()
+        self.tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
+        self.cached: dict[tuple[str, int], list[Item]] = {}  # by handler and height, before a reorg
+        self.windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
+        self.fork: Any = None  # the book after the reorg
 
 
 NO_FAULTS = Faults()

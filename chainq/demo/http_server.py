@@ -3,6 +3,7 @@
 It uses only the standard library and is meant for examples, tests and measurements, not for the open network.
 """
 
+import gzip
 import socket
 import sys
 import time
@@ -12,7 +13,8 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
-from chainq.demo.service import NOT_FOUND, Reply, Service, page
+from chainq.demo.exchange import Reply, page
+from chainq.demo.service import NOT_FOUND, Service
 
 Log = Callable[[int, bytes], None]
 _MOST_READ = 16 << 20  # bytes read of a refused body; if it is longer, the connection is closed
@@ -66,9 +68,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             body = self.rfile.read(int(length))
             with service.under_way():
-                if service.faults.latency:
-                    time.sleep(service.faults.latency)
-                response = service.packed(service.respond(body), self.headers.get("Accept-Encoding", ""))
+                response = service.respond(body)
+                time.sleep(response.latency)
+            if response.gzip and "gzip" in self.headers.get("Accept-Encoding", "").lower():
+                packed = gzip.compress(response.body, 1)
+                response = response._replace(body=packed, headers={**response.headers, "Content-Encoding": "gzip"})
             if self.server.log:
                 self.server.log(response.status, body)
             self._send(response, close=response.cut)
@@ -94,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
             lines.append("Connection: close")
             self.close_connection = True
         head = "\r\n".join([*lines, "", ""]).encode()
-        for part in dripped(head if bodiless else head + response.sent, self.server.service.faults.drip):
+        for part in dripped(head if bodiless else head + response.sent, response.drip):
             self.wfile.write(part)
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:

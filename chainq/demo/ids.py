@@ -3,7 +3,12 @@
 Every text is a pure function of one 64-bit word. `chain.py` decides what the words mean (heights, row numbers).
 """
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from math import gcd
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 WORD = (1 << 64) - 1
 """The largest word."""
@@ -38,6 +43,20 @@ def unmix(word: int, key: int) -> int:
     x = (word ^ (word >> 33)) * _UNDO_2 & WORD
     x = (x ^ (x >> 33)) * _UNDO_1 & WORD
     return x ^ (x >> 33) ^ key
+
+
+def scattered(rows: Sequence[_T], word: int) -> Sequence[_T]:
+    """Return the rows in an order that depends on a word.
+
+    A stride through the rows. Rejected: a true shuffle, as costly as the rows themselves.
+    """
+    count = len(rows)
+    if count < 2:
+        return rows
+    at, stride = word % count, 1 + (word >> 20) % (count - 1)
+    while gcd(stride, count) > 1:
+        stride = stride % (count - 1) + 1
+    return [rows[(at + stride * i) % count] for i in range(count)]
 
 
 def element(word: int) -> int:

@@ -66,12 +66,9 @@ class BlockPlan:
         return tuple(slots)
 
     @cached_property
-    def first_record(self) -> tuple[int, ...]:
-        """For each transaction: the number of records of the block before its own."""
-        sums = [0]
-        for plan in self.transactions:
-            sums.append(sums[-1] + plan.records)
-        return tuple(sums)
+    def ranks(self) -> dict[tuple[int, int, int], int]:
+        """The positions in `slots`, by index of the transaction, number of the transition and output index."""
+        return {slot[:3]: rank for rank, slot in enumerate(self.slots)}
 
     @cached_property
     def open_calls(self) -> tuple[tuple[int, int, Function], ...]:

@@ -1,19 +1,16 @@
-"""Plants: single rows of the chain that a service returns wrongly, as if they were wrong in its database.
+"""Plants: faults of what the server holds, the same in every response: rows that it does not list, rows that are wrong.
 
-A plant is one fault at one height: `lost-record:672` is a record of block 672 that no call returns. A seed decides
-which row or field it hits. Unlike the faults of a call (`faults.py`), it is the same in every response, so only a
-comparison with the full blocks shows it. Those are right, except for the plants of WHOLE_BLOCK.
+`lost-record:672` is a record of block 672 that no call returns. A seed decides which row or field it hits. Only a
+comparison with the full blocks shows it. Those are right, except for the faults of whole blocks.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
-from chainq.demo.chain import Chain, Row
+from chainq.demo.exchange import Ask, Item, edited, field
 from chainq.demo.ids import mix
-from chainq.demo.layout import Tally
-from chainq.demo.results import Call, Results, Rows
+from chainq.demo.registry import FAULTS, ROWS, Fault, fault
 
 ALTERED = {
     "record": ("program_id", "timestamp", "block_hash", "transaction_id", "function_name", "record_ciphertext"),
@@ -24,194 +21,67 @@ ALTERED = {
 }
 """What of a row `altered-…` may change: never its identity, but for ownership, which has nothing else to compare."""
 
-ACTIONS = ("lost", "doubled", "altered", "misplaced")
-WHOLE_BLOCK = ("link", "time", "round", "checksum", "count")
-"""Faults of a block that its summary and the full block share: previous_hash, timestamp, round, a wrong character in
-previous_state_root, and a gap in the indexes of its transactions."""
+UNLISTED = "tile_gallery.aleo"
+"""The program that the table of programs of a deployed server lacks."""
 
-KINDS = (
-    *(f"{action}-{row}" for row in ALTERED for action in ACTIONS if (action, row) not in {
-        ("misplaced", "ownership"),  # ownership rows have no height, so they cannot be misplaced
-        ("misplaced", "block"),
-    }),
-    *WHOLE_BLOCK,
-)  # fmt: skip
-"""Every kind of plant. A misplaced row is returned with the next block's rows instead of its own."""
-
-
-class Plant(NamedTuple):
-    """One wrong row: what is wrong (one of KINDS), and the height of its block."""
-
-    kind: str
-    height: int
-
-    @property
-    def action(self) -> str:
-        """The change: `lost`, `doubled`, `altered`, `misplaced`, or the kind itself if it has no row."""
-        return self.kind.partition("-")[0]
-
-    @property
-    def row(self) -> str:
-        """The kind of row that it changes, a key of ALTERED; empty for the whole block."""
-        return self.kind.partition("-")[2]
+_HANDLERS = {
+    "record": ("records",),
+    "ownership": ("ownership",),
+    "transition": ("transitions",),
+    "transaction": ("transactions",),
+    "block": ("blocks", "block"),
+}
+_BOTH = ("blocks", "block", "full_blocks")
+_SECONDS = 20  # more than two blocks are apart
 
 
-def parse_plant(text: str) -> Plant:
-    """Return the plant that `KIND:HEIGHT` names. Raises ValueError."""
-    found = re.fullmatch(r"([a-z-]+):([0-9]{1,9})", text)
-    if not found or found[1] not in KINDS:
-        raise ValueError(f"expected KIND:HEIGHT, where KIND is one of {', '.join(KINDS)}")
-    return Plant(found[1], int(found[2]))
+@fault(ROWS, of=("transitions", "transactions"))
+def deployed_lists(rows: list[Item], ask: Ask, _: int) -> list[Item]:
+    """Leave out of lists what deployed servers do not list."""
+    if ask.handler == "transactions":  # a rejected one has the type of its inner one
+        rejected = b'"status":"rejected"'
+        return [
+            item._replace(row=edited(item.row, "type", lambda _: "Fee")) if rejected in item.row else item
+            for item in rows
+        ]
+    unlisted = (b'"function_name":"fee_', b'"program":"program %s;' % UNLISTED.encode())
+    return [item for item in rows if not any(text in item.row for text in unlisted)]
 
 
-def _needs(tally: Tally, height: int, row: str) -> None:
-    """Raise ValueError, with the nearest height that has such a row, if this height has none."""
-    if tally.count(height):
-        return
-    rank = tally.before(height)  # of the first row above
-    near = [found[0] for found in (tally.locate(rank - 1) if rank else None, tally.locate(rank)) if found]
-    nearest = min(near, key=lambda at: abs(at - height), default=None)
-    raise ValueError(f"block {height} has no {row}" + ("" if nearest is None else f"; block {nearest} has one"))
+def _word(ask: Ask, kind: str, height: int) -> int:
+    return mix(height << 8 | KINDS.index(kind), mix(ask.faults.get("seed", 0), 0x91A7))
 
 
-_Edit = Callable[[Row], Row]
-_Entry = tuple[int, int, tuple[_Edit, ...]]  # height and position of the chain's own row, and its changes
+def _planted(kind: str, rows: list[Item], ask: Ask, height: int) -> list[Item]:
+    """Return the rows of a range with one row of a block wrong."""
+    action, _, name = kind.partition("-")
+    word = _word(ask, kind, height)
+    near = rows
+    if action == "misplaced" and height not in ask.heights:
+        near = ask.book.rows(ask.whole()._replace(start=height, end=height + 1))
+    own = sorted((item for item in near if item.height == height), key=lambda item: item.position)
+    if not own:
+        return rows
+    hit = own[word % len(own)]
+    if action == "doubled":
+        again = hit._replace(position=own[-1].position + 1)
+        if word >> 32 & 1 and name != "block":  # with another row id, like a row that was stored twice
+            again = again._replace(row=edited(hit.row, "id", lambda number: number + 500_000_000))
+        return [one for item in rows for one in ((item, again) if item is hit else (item,))]
+    if action == "altered":
+        fields = [one for one in ALTERED[name] if f'"{one}":'.encode() in hit.row]
+        change = partial(_changed, word >> 24)
+        altered = hit._replace(row=edited(hit.row, fields[(word >> 16) % len(fields)], change))
+        return [altered if item is hit else item for item in rows]
+    rest = [item for item in rows if item is not hit]
+    if action == "misplaced" and height + 1 in ask.heights:
+        moved = edited(hit.row, "height", lambda old: type(old)(height + 1))
+        rest.append(Item(height + 1, len(rows), moved))
+        rest.sort(key=lambda item: item.height)
+    return rest
 
 
-class PlantedResults(Results):
-    """The results for a chain with plants. Immutable, so threads may share it."""
-
-    def __init__(self, chain: Chain, plants: Sequence[Plant], seed: int, shuffle: bool) -> None:
-        """Takes the arguments of `Results`, the plants, and the seed that decides which rows they hit.
-
-        Raises ValueError if a block has no suitable row.
-        """
-        super().__init__(chain, shuffle)
-        self._plants, self._seed = plants, seed
-        self._edits: dict[str, dict[int, list[_Entry]]] = {row: {} for row in ALTERED}
-        for plant in plants:
-            if plant.row and plant.row != "block":
-                self._plant(plant, self._list(plant.row)[0])
-            elif plant.kind == "count":
-                _needs(chain.transactions, plant.height, "transaction")
-            elif plant.kind in ("link", "time", "round") and not plant.height:
-                raise ValueError("block 0 has no block before it")
-
-    def _plant(self, plant: Plant, tally: Tally) -> None:
-        height, edits = plant.height, self._edits[plant.row]
-        _needs(tally, height, plant.row)
-        entries = self._entries(edits, tally, height)
-        at = self._word(plant) % len(entries)
-        source, position, done = entries[at]
-        if plant.action == "doubled":
-            entries.append((source, position, (*done, partial(_renumber, self._word(plant) >> 32 & 1))))
-        elif plant.action == "altered":
-            entries[at] = source, position, (*done, partial(self._alter, plant, ALTERED[plant.row]))
-        else:
-            del entries[at]
-            if plant.action == "misplaced":
-                after = self._entries(edits, tally, height + 1)
-                after.append((source, position, (*done, partial(_refile, height + 1))))
-
-    @staticmethod
-    def _entries(edits: dict[int, list[_Entry]], tally: Tally, height: int) -> list[_Entry]:
-        return edits.setdefault(height, [(height, position, ()) for position in range(tally.count(height))])
-
-    def _word(self, plant: Plant) -> int:
-        return mix(plant.height << 8 | KINDS.index(plant.kind), mix(self._seed & (1 << 64) - 1, 0x91A7))
-
-    def _alter(self, plant: Plant, fields: Sequence[str], row: Row) -> Row:
-        word = self._word(plant)
-        field = fields[(word >> 16) % len(fields)]
-        return {**row, field: _changed(row[field], word >> 24)}
-
-    # --- the methods
-
-    def full_blocks(self, call: Call) -> list[Row]:
-        """Return full blocks with the plants of whole blocks."""
-        return [self._whole(row) for row in super().full_blocks(call)]
-
-    def _summaries(self, height: int, call: Call) -> list[Row]:
-        edits = self._edits["transaction"]
-        if height > call.tip or height not in edits:
-            rows = super()._summaries(height, call)
-        else:
-            rows = _made(self._transaction_rows, edits[height])
-        return [self._counted(height, row) for row in rows]
-
-    def _listed(self, row: str, call: Call) -> list[Row]:
-        edits, (tally, rows) = self._edits[row], self._list(row)
-        if not edits:
-            return self._slice(tally, rows, call)
-        places: list[_Entry] = []
-        for height in range(call.args["start"], min(call.args["end"], call.tip + 1)):
-            entries = edits.get(height, self._entries({}, tally, height))
-            places += self._disorder(entries, height, call.number)
-        return _made(rows, places[call.args["offset"] :][: call.args["limit"]])
-
-    # --- blocks
-
-    def _block(self, height: int) -> list[Row]:
-        row = self._chain.block(height)
-        row = self._faulty(height, row, row)
-        for plant in self._plants:
-            if plant.height == height and plant.row == "block":
-                if plant.action == "lost":
-                    return []
-                if plant.action == "doubled":
-                    return [row, row]
-                row = self._alter(plant, [field for field in ALTERED["block"] if field in row], row)
-        return [row]
-
-    def _whole(self, row: Row) -> Row:
-        height = row["header"]["metadata"]["height"]
-        row = self._faulty(height, row, row["header"]["metadata"])
-        row["transactions"] = [self._counted(height, transaction) for transaction in row["transactions"]]
-        return row
-
-    def _faulty(self, height: int, row: Row, metadata: Row) -> Row:
-        """Change a block's fields: `row` has the hashes, `metadata` the time and the round, as text or as number."""
-        kinds = {plant.kind for plant in self._plants if plant.height == height}
-        if "link" in kinds:
-            row["previous_hash"] = self._chain.block_hash(height + 1)
-        if "time" in kinds:
-            metadata["timestamp"] = type(metadata["timestamp"])(self._chain.timestamp(height - 1) - 1)
-        if "round" in kinds:
-            metadata["round"] = type(metadata["round"])(height * 2 - 3)
-        if "checksum" in kinds:
-            roots = row.get("header", row)
-            plant = Plant("checksum", height)
-            roots["previous_state_root"] = _changed(roots["previous_state_root"], self._word(plant))
-        return row
-
-    def _counted(self, height: int, row: Row) -> Row:
-        """Raise the index of a block's last transaction by one, if that is planted."""
-        last = self._chain.transactions.count(height) - 1
-        if Plant("count", height) in self._plants and row["index"] == last:
-            return {**row, "index": last + 1}
-        return row
-
-
-def _made(rows: Rows, entries: Iterable[_Entry]) -> list[Row]:
-    made = []
-    for height, position, edits in entries:
-        (row,) = rows(height, [position])
-        for edit in edits:
-            row = edit(row)
-        made.append(row)
-    return made
-
-
-def _renumber(wanted: int, row: Row) -> Row:
-    """Give a row another row id, like a row that was stored twice; or leave it unchanged."""
-    return {**row, "id": row["id"] + 500_000_000} if wanted and "id" in row else row
-
-
-def _refile(height: int, row: Row) -> Row:
-    return {**row, "height": type(row["height"])(height)} if "height" in row else row
-
-
-def _changed(value: Any, word: int) -> Any:
+def _changed(word: int, value: Any) -> Any:
     """Return another value of the same kind: a number plus one, a text with one other character."""
     if isinstance(value, int):
         return value + 1
@@ -224,3 +94,69 @@ def _changed(value: Any, word: int) -> Any:
         at = len(value) - 1 - word % min(20, len(value))
     other = "q" if value[at] != "q" else "p"
     return value[:at] + other + value[at + 1 :]
+
+
+_WORDS = {
+    "lost": "Never return one {} of a block.",
+    "doubled": "Return one {} of a block twice.",
+    "altered": "Return one {} of a block with another value in a field.",
+    "misplaced": "Return one {} of a block among those of the next block.",
+}
+_ROWS = {"ownership": "ownership row", "block": "summary"}
+_PLANTED = {
+    kind: Fault(words.format(_ROWS.get(row, row)), "HEIGHT", ROWS, partial(_planted, kind), of)
+    for row, of in _HANDLERS.items()
+    for action, words in _WORDS.items()
+    if (kind := f"{action}-{row}") not in ("misplaced-ownership", "misplaced-block")  # these name no other block
+}
+FAULTS.update(_PLANTED)
+
+KINDS = (*_PLANTED, "link", "time", "round", "checksum", "count")
+"""Every kind of plant, in the order that decides which row a seed hits."""
+
+# --- faults that the summary of a block and the full block share
+
+
+def _all(rows: list[Item], height: int, name: str, change: Callable[[Any], Any]) -> list[Item]:
+    return [item._replace(row=edited(item.row, name, change)) if item.height == height else item for item in rows]
+
+
+@fault(ROWS, "N", of=_BOTH)
+def link(rows: list[Item], _: Ask, height: int) -> list[Item]:
+    """Give block N a wrong previous_hash: its own hash."""
+    return [
+        item._replace(row=edited(item.row, "previous_hash", lambda _, row=item.row: field(row, "block_hash")))  # type: ignore[misc]
+        if item.height == height
+        else item
+        for item in rows
+    ]
+
+
+@fault(ROWS, "N", of=_BOTH)
+def time(rows: list[Item], _: Ask, height: int) -> list[Item]:
+    """Give block N a time before that of the block before it."""
+    return _all(rows, height, "timestamp", lambda old: type(old)(int(old) - _SECONDS))
+
+
+@fault(ROWS, "N", of=_BOTH)
+def round(rows: list[Item], _: Ask, height: int) -> list[Item]:  # noqa: A001  # the name of the field
+    """Give block N a lower round than that of the block before it."""
+    return _all(rows, height, "round", lambda old: type(old)(int(old) - 3))
+
+
+@fault(ROWS, "HEIGHT", of=_BOTH)
+def checksum(rows: list[Item], ask: Ask, height: int) -> list[Item]:
+    """Put a wrong character into the previous_state_root of a block."""
+    return _all(rows, height, "previous_state_root", partial(_changed, _word(ask, "checksum", height)))
+
+
+@fault(ROWS, "HEIGHT", of=("transactions", "full_blocks"))
+def count(rows: list[Item], ask: Ask, height: int) -> list[Item]:
+    """Leave a gap in the numbers of the transactions of a block."""
+    own = [item for item in rows if item.height == height]
+    if not own:
+        return rows
+    hit = max(own, key=lambda item: item.position)
+    last = hit.row.rindex(b'"index":', 0, hit.row.rindex(b'"transaction":')) if ask.handler == "full_blocks" else 0
+    gap = hit.row[:last] + edited(hit.row[last:], "index", lambda index: index + 1)
+    return [hit._replace(row=gap) if item is hit else item for item in rows]

@@ -4,7 +4,6 @@ It replaces each ID of the sample chain with the one computed from its contents,
 That needs all blocks in order, so it is done at the start. Blocks look like today's, except the beacon's.
 """
 
-from collections.abc import Iterable
 from functools import cached_property
 from itertools import chain as chained
 from typing import Any
@@ -98,7 +97,7 @@ class SealedChain(Chain):
         self._true[transition["id"]] = id_text("au", formulas.transition_id(self.sealed(transition)))
 
     def sealed(self, row: Row) -> Row:
-        """Return a full transaction or a full block with its true texts."""
+        """Return a row, a full transaction or a full block with its true texts."""
         found: Row = self._sealed(row)
         if "metadata" in found.get("header", {}):
             roots = self._roots.get(found["header"]["metadata"]["height"])
@@ -133,15 +132,3 @@ class SealedChain(Chain):
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
         """Return height and index of a transaction; None if the chain does not have it."""
         return super().find_transaction(self._made.get(transaction_id, transaction_id))
-
-    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return the records of a block at these positions, in that order."""
-        return [self._sealed(row) for row in super().record_rows(height, positions)]
-
-    def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return the ownership records at the same positions."""
-        return [self._sealed(row) for row in super().ownership_rows(height, positions)]
-
-    def open_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        """Return the transitions without record inputs of a block at these positions."""
-        return [self._sealed(row) for row in super().open_rows(height, positions)]

@@ -1,56 +1,30 @@
-"""Service: one JSON-RPC body in, one Reply out. Envelope, argument checks, errors, and their faults.
+"""Service: one JSON-RPC body in, one Reply out. Envelope, argument checks, errors.
 
 It uses neither sockets nor httpx: `transport.py` and `http_server.py` move the bytes. Methods and their parameters are
-in `wire.py`, their results in `results.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
+in `wire.py`, their rows in `results.py`, faults in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and
+errors".
 """
 
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain as chained
 from itertools import count
 from threading import Lock
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import FAIL, NO_FAULTS, TRUNCATE, WRONG_ID, Faults
-from chainq.demo.faulty_results import FaultyResults
-from chainq.demo.results import RpcError, encoded
+from chainq.demo.exchange import JSON, NO_END, Answer, Ask, Reply, RpcError, encoded, page
+from chainq.demo.faults import NO_FAULTS, Faults, Memory
+from chainq.demo.registry import BODY, HTTP, needed
+from chainq.demo.results import Results
 from chainq.demo.samples import SAMPLES, sample_result
 from chainq.demo.wire import DIALECTS, Method, Param
 
 MOST_BYTES = 150 * 1024
 """Request bodies above this are refused with HTTP 413 (docs/protocol.md, "Envelope and errors")."""
-
-_JSON, _HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
-_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-_DATABASE_DOWN = 'select * from "block" order by "height" - terminating connection due to administrator command'
-
-
-class Reply(NamedTuple):
-    """An HTTP response: status, media type, body, further headers. `cut`: send only half of the body and then close the
-    connection, although Content-Length announces all of it."""
-
-    status: int
-    content_type: str
-    body: bytes
-    headers: Mapping[str, str] = _NO_HEADERS
-    cut: bool = False
-
-    @property
-    def sent(self) -> bytes:
-        """The part of the body to send."""
-        return self.body[: len(self.body) // 2] if self.cut else self.body
-
-
-def page(status: int, text: str) -> Reply:
-    """Return an HTML error page as proxies and express send it."""
-    return Reply(status, _HTML, f"<!DOCTYPE html>\n<html><body><pre>{text}</pre></body></html>\n".encode())
-
 
 NOT_FOUND = page(404, "Cannot GET /")
 """The response to anything that is not a POST."""
@@ -71,23 +45,44 @@ class Service:
     ) -> None:
         """Takes the chain, its faults, the dialect (a key of wire.DIALECTS; KeyError otherwise), and whether rows are
         unordered as on deployed servers. `tip` returns the tip height at each call, for a growing chain; the default is
-        `chain.tip`. `clock` (seconds) is read for the rate limit only."""
-        self.chain, self.faults = chain, faults
+        `chain.tip`. `clock` (seconds) is read for the rate limit only. Raises ValueError for the fault of a row that
+        the chain does not have."""
         self._methods = DIALECTS[dialect]
-        self._results = FaultyResults(chain, faults, shuffle)
-        self._tip = tip or (lambda: chain.tip)
-        self._clock = clock
+        self._shuffle, self._clock = shuffle, clock
+        self._tip = tip or (lambda: self.chain.tip)
         self._numbers = count()
         self._lock = Lock()
-        self._windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
         self._under_way = 0
+        self.change(chain, faults)
+
+    def change(self, chain: Chain, faults: Faults = NO_FAULTS) -> None:
+        """Answer for this chain with these faults from now on. Raises ValueError as at the start."""
+        again = faults.get("stored-again", None)
+        self.chain = chain if again is None else chain.stored_again(again)
+        self.faults, self._memory = faults, Memory(self._clock)
+        self._book = Results(self.chain, self._shuffle)
+        for name, height in faults.given:
+            self._check(name, height)
+
+    def _check(self, name: str, height: Any) -> None:
+        """Raise ValueError, with the nearest height that has one, if a fault needs a row that its block lacks."""
+        handler = needed(name)
+
+        def lacks(at: int) -> bool:
+            return not self._book.rows(self._ask(handler, 0, tip=at, start=at, end=at + 1))
+
+        if handler and lacks(height):
+            near = next(at for far in count(1) for at in (height - far, height + far) if at >= 0 and not lacks(at))
+            raise ValueError(f"block {height} has no {handler.rstrip('s')}; block {near} has one")
+
+    def _ask(self, handler: str, number: int, *, tip: int = -1, start: int = 0, end: int = NO_END, **more: Any) -> Ask:
+        return Ask(handler, start, end, tip, number, self._book, self.faults, self._memory, **more)
 
     # --- HTTP
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
-        """Count a call as in progress: the transports keep this open while they wait for `faults.latency` and for the
-        response."""
+        """Count a call as in progress: the transports keep this open until they send its response."""
         with self._lock:
             self._under_way += 1
         try:
@@ -101,80 +96,72 @@ class Service:
         number = next(self._numbers)
         if len(body) > MOST_BYTES:
             return page(413, "PayloadTooLargeError: request entity too large")
-        if self.faults.strikes(self.faults.fail_rate, FAIL, number):
-            return page(503, "503 Service Temporarily Unavailable")
         try:
             content = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             return page(400, f"SyntaxError: {error.msg}")
         requests = content if isinstance(content, list) else [content]
-        if not self._admit(requests):
-            wait = self.faults.retry_after
-            headers = {} if wait is None else {"Retry-After": str(wait)}
-            return Reply(429, _HTML, b"Too many requests, please try again later", headers)
+        names = [request.get("method") for request in requests if isinstance(request, dict)]
+        known = [name for name in names if isinstance(name, str) and name in self._methods]
+        reply: Reply = self.faults.applied(HTTP, Reply(200, JSON, b""), self._ask("", number, args={"methods": known}))
+        if reply.status != 200:
+            return reply
         if requests == []:
-            members: list[bytes | None] = [_error(None, -32600, "Invalid Request")]
+            members: list[bytes | None] = [_member(Answer(None, "error", _INVALID_REQUEST))]
         else:
             numbers = chained([number], self._numbers)  # each call of a batch has its own
             members = [self._member(request, next(numbers)) for request in requests]
         parts = [part for part in members if part]
         if not parts:
-            return Reply(204, _JSON, b"")
+            return reply._replace(status=204, cut=False)
         joined = b"[" + b",".join(parts) + b"]" if isinstance(content, list) and requests else parts[0]
-        return Reply(200, _JSON, joined, cut=self.faults.strikes(self.faults.truncate_rate, TRUNCATE, number))
-
-    def packed(self, response: Reply, accepted: str) -> Reply:
-        """Return the response, compressed if the faults say `gzip` and the caller's Accept-Encoding allows it."""
-        if not self.faults.gzip or "gzip" not in accepted.lower() or not response.body:
-            return response
-        packer = zlib.compressobj(1, wbits=31)
-        body = packer.compress(response.body) + packer.flush()
-        return response._replace(body=body, headers={**response.headers, "Content-Encoding": "gzip"})
-
-    def _admit(self, requests: list[Any]) -> bool:
-        limit = self.faults.rate_limit
-        if not limit:
-            return True
-        now, admitted = self._clock(), True
-        with self._lock:
-            for request in requests:
-                method = request.get("method") if isinstance(request, dict) else None
-                if isinstance(method, str) and method in self._methods:
-                    since, calls = self._windows.get(method, (now, 0))
-                    if now - since >= self.faults.rate_window:
-                        since, calls = now, 0
-                    self._windows[method] = (since, calls + 1)
-                    admitted = admitted and calls < limit
-        return admitted
+        return reply._replace(body=joined)
 
     # --- JSON-RPC
 
     def _member(self, request: Any, number: int) -> bytes | None:
         if not isinstance(request, dict):
-            return _error(None, -32600, "Invalid Request")
+            return _member(Answer(None, "error", _INVALID_REQUEST))
         id_ = request.get("id")
         name = request.get("method")
         if request.get("jsonrpc") != "2.0" or not isinstance(name, str) or isinstance(id_, (dict, list, bool)):
-            return _error(None if isinstance(id_, (dict, list, bool)) else id_, -32600, "Invalid Request")
+            id_ = None if isinstance(id_, (dict, list, bool)) else id_
+            return _member(Answer(id_, "error", _INVALID_REQUEST))
         if "id" not in request:
             return None
-        if self.faults.strikes(self.faults.wrong_id_rate, WRONG_ID, number):
-            id_ = id_ + 1 if isinstance(id_, int) and id_ < 1 << 53 else "another"
         try:
-            result = self._result(name, request.get("params"), number)
+            answer = Answer(id_, "result", self._result(name, request.get("params"), number))
         except RpcError as refused:
-            return _error(id_, refused.code, refused.message)
-        return b'{"jsonrpc":"2.0","id":' + orjson.dumps(id_) + b',"result":' + result + b"}"
+            answer = Answer(id_, "error", encoded({"code": refused.code, "message": refused.message}))
+        return _member(self.faults.applied(BODY, answer, self._ask("", number)))
 
     def _result(self, name: str, params: Any, number: int) -> bytes:
-        if number in self.faults.database_down:
-            raise RpcError("57P01", _DATABASE_DOWN)
         method = self._methods.get(name)
         if method is None:
             if name not in SAMPLES:
                 raise RpcError(-32601, "Method not found")
             return encoded(sample_result(SAMPLES[name], params if isinstance(params, dict) else {}))
-        return self._results.result(method, self._arguments(method, params), self._tip(), number, self._under_way)
+        ask = self.faults.asked(self._heard(method, self._arguments(method, params), number))
+        if method.handler in ("latest", "transaction"):
+            return encoded(ask.book.one(ask))
+        return b"[" + b",".join(item.row for item in self.faults.rows(ask)) + b"]"
+
+    def _heard(self, method: Method, args: dict[str, Any], number: int) -> Ask:
+        """Return a call with its range: that of a block and its transactions is one height."""
+        handler, more = method.handler, dict[str, Any]()
+        if handler == "transactions_of_row":
+            found = self.chain.height_of_row(args["block"])
+            handler, args = "transactions", {"block": NO_END if found is None else found}
+        if "block" in args:
+            more = {"start": args["block"], "end": args["block"] + 1, "limit": 1 if handler == "block" else NO_END}
+        elif "start" in args:
+            more = {"start": args["start"], "end": args["end"]}
+        if "page" in args:
+            size, page = args["size"], args["page"]
+            more |= {"page": page, "turn": page, "size": size, "step": size, "limit": size}
+            unread = next(param.unread for param in method.params if param.name == "size")
+            args = {**args, "unread": unread}
+        return self._ask(handler, number, tip=self._tip(), calls=self._under_way, args=args, **more)
 
     def _arguments(self, method: Method, params: Any) -> dict[str, Any]:
         if not method.params:
@@ -202,5 +189,9 @@ class Service:
         raise RpcError(-32602, "Invalid params")
 
 
-def _error(id_: Any, code: int | str, message: str) -> bytes:
-    return orjson.dumps({"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}})
+_INVALID_REQUEST = encoded({"code": -32600, "message": "Invalid Request"})
+
+
+def _member(answer: Answer) -> bytes:
+    """Return an answer as JSON."""
+    return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (encoded(answer.id), answer.key.encode(), answer.value)

@@ -19,16 +19,15 @@ class DemoTransport:
         Raises BrokenResponseError if a fault truncates its body, DeadlineError if the faults `latency` and `drip` delay
         it beyond the deadline, TooHeavyError if it is larger than the request allows.
         """
-        faults = self._service.faults
         with self._service.under_way():
-            _wait(faults.latency, request.deadline)
             response = self._service.respond(request.body)
-        _wait(faults.drip * len(response.sent), request.deadline)
+            _wait(response.latency, request.deadline)
+        _wait(response.drip * len(response.sent), request.deadline)
         if response.cut:
             raise BrokenResponseError("the connection was closed in the middle of the body")
         check_size(len(response.body), request.most)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        if faults.gzip:  # the headers are those of the body as sent
+        if response.gzip:  # the headers are those of the body as sent
             headers["content-encoding"] = "gzip"
         return Response(response.status, response.body, {"content-type": response.content_type, **headers})
 

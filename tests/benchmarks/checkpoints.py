@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from watched import Watched
 
-from chainq.demo.service import Reply, Service
+from chainq.demo.exchange import Reply
+from chainq.demo.service import Service
 from harness.services import serving
 
 HEIGHTS = "0:20000"

@@ -19,7 +19,8 @@ from msgspec import Raw, structs
 
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
-from chainq.demo.results import Call, Results, encoded
+from chainq.demo.exchange import encoded
+from chainq.demo.service import Service
 from chainq.heights.grid import PartitionSpec
 from chainq.lake.table import SCHEMAS, PartitionFile
 from chainq.planning.exchange import Grade
@@ -67,7 +68,9 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
 
 def full_block(chain: Chain, height: int) -> bytes:
     """Return a full block as a service sends it."""
-    return encoded(Results(chain).full_blocks(Call({"start": height, "end": height + 1}, DEFAULT_TIP, 0)))[1:-1]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "getChainBlocks", "params": {"start": height, "end": height + 1}}
+    body = Service(chain).respond(encoded(call)).body
+    return body[body.index(b"[") + 1 : body.rindex(b"]")]
 
 
 def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) -> Entry:

@@ -63,7 +63,7 @@ class Tool(NamedTuple):
 
 KINDS = {"records": Kind("records/all", "id"), "full-blocks": Kind("getChainBlocks", "block_hash")}
 # 20 calls in 6 seconds are the 200 a minute of deployed servers, in windows that do not take minutes to wait for.
-BAD_DAY = "--row-cap 1000 --fail-rate 0.1 --rate-limit 20 --rate-window 6"
+BAD_DAY = "--fault row-cap:1000 --fault fail-rate:0.1 --fault rate-limit:20 --fault rate-window:6"
 SERVERS = {
     "honest": Server("No faults, rows in one order", "--no-shuffle", "records", 0, 2_000),
     "deployed": Server("As deployed: rows of a height in changing order", "", "records", 0, 2_000),

@@ -6,7 +6,7 @@ import pytest
 from scoreboard import Server, Tool, score
 
 BLOCKS = Server("", "--no-shuffle", "full-blocks", 0, 3)
-SHUFFLED = Server("", "--fail-rate 0.3 --row-cap 7", "records", 0, 8)
+SHUFFLED = Server("", "--fault fail-rate:0.3 --fault row-cap:7", "records", 0, 8)
 
 
 def test_a_program_that_prints_what_is_due_scores(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from measure import environment
 
 from chainq.demo.chain import DEFAULT_TIP, Chain
-from chainq.demo.service import Reply, Service
+from chainq.demo.exchange import Reply
+from chainq.demo.service import Service
 from harness.services import serving
 
 LONGEST = 60  # seconds that anything here may take

@@ -66,10 +66,9 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
                 wallet.receive(1_000_000)
             service.tip = wallet.height + wallet.dice.randrange(STRIDE)
             as_of = checked(chainq(*words, url=url), wallet)
-            assert as_of == service.tip or service.faults.late_records
+            assert as_of == service.tip or "late-records" in service.faults
             wallet.height = service.tip
-        service.faults = NO_FAULTS
-        service.replaced()
+        service.change(service.chain)
         assert checked(chainq(*words, url=url), wallet) == service.tip
         since = max(FIRST, service.tip - 400)  # of a long life the last part
         ran = chainq("owned", f"{since}:", "--unspent", "--view-key-file", str(file), *dialect, "-w", "1", url=url)
@@ -78,7 +77,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
 
 
 @pytest.mark.parametrize(
-    "faults", some([NO_FAULTS, Faults(late_records=6)], Faults(late_records=6)), ids=["whole", "late"]
+    "faults", some([NO_FAULTS, Faults("late-records:6")], Faults("late-records:6")), ids=["whole", "late"]
 )
 def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
     """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
@@ -195,7 +194,7 @@ def test_a_service_that_lags_far_behind_with_blocks(
     chainq: Program, server: Servers, words: tuple[str, ...], height: int | None, hint: str
 ) -> None:
     """As with ownership rows; the options of commands that print blocks are not offered."""
-    url = server("--tip", "300", "--lag-blocks", "60")
+    url = server("--tip", "300", "--fault", "lag-blocks:60")
     ran = chainq(*words, "-w", "1", url=url, env={VARIABLE: PUBLISHED.text})
     assert (ran.code, json.loads(ran.out)["height"] if ran.out else None) == (6, height)
     assert hint in ran.err

@@ -150,9 +150,9 @@ def test_6_lists_that_end_early(names: str, limit: int, chainq: Program) -> None
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (("--duplicate-rate", "1"), "a row appears twice in one response"),
-        (("--plant", "doubled-transaction:672"), "transactions height 672: a row appears twice in one response"),
-        (("--plant", "lost-transaction:672"), "transactions height 672: 1 of its 4 transactions does not come"),
+        (("--fault", "duplicate-rate:1"), "a row appears twice in one response"),
+        (("--fault", "doubled-transaction:672"), "transactions height 672: a row appears twice in one response"),
+        (("--fault", "lost-transaction:672"), "transactions height 672: 1 of its 4 transactions does not come"),
     ],
 )
 def test_6_a_transaction_that_is_listed_twice_or_missing(

@@ -233,7 +233,7 @@ def test_3_a_name_of_a_profile_that_the_server_lacks(chainq: Program, server: Se
 
 def test_compressed_answers_are_read(chainq: Program, server: Servers, truth: Truth) -> None:
     """A server that compresses gives the same rows."""
-    url = server("--gzip", "--dialect", "aleo")
+    url = server("--fault", "gzip", "--dialect", "aleo")
     words = ("records", "--start", "630", "--end", "650", "--dialect", "aleo", "--header", "Accept-Encoding: gzip")
     ran = chainq(*words, url=url)
     assert (ran.code, difference(ran.rows, truth.groups("records", 630, 650))) == (0, "")

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.exchange import Reply
 from chainq.demo.faults import Faults
-from chainq.demo.faulty_results import FaultyResults
 from chainq.demo.fork import Fork
-from chainq.demo.service import Reply
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program
 from harness.search import some
@@ -147,7 +146,7 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program) -> None:
 )
 def test_a_replica_that_is_behind_is_no_reorg(command: str, seed: int, chainq: Program, truth: Truth) -> None:
     """Where every other call goes to a server that is five blocks behind, no run claims a reorg or advises --rewind."""
-    service = Moving(60, faults=Faults(fault_seed=seed, lag_blocks=5, lag_rate=0.5))
+    service = Moving(60, faults=Faults(f"seed:{seed}", "lag-blocks:5", "lag-rate:0.5"))
 
     def grow(method: str) -> None:
         service.tip += method == "latest/block"
@@ -161,7 +160,7 @@ def test_a_replica_that_is_behind_is_no_reorg(command: str, seed: int, chainq: P
             assert "reorg" not in ran.err
             assert "--rewind" not in ran.err
         service.hook = lambda _: None
-        service._results = FaultyResults(service.chain, Faults())
+        service.change(service.chain)
         service.tip += 30
         assert job().code == 0, "the service is up to date again"
     rows = job.out.read_bytes().split(b"\n")[:-1]
@@ -177,10 +176,10 @@ def test_the_known_block_of_a_replica_that_is_behind(command: str, chainq: Progr
         job = Job(chainq, url, command)
         said(job(), 0)
         out, service.tip = job.out.read_bytes(), 22
-        service._results = FaultyResults(service.chain, Faults(lag_blocks=5))
+        service.change(service.chain, Faults("lag-blocks:5"))
         said(job(), 0, "warning", "the service is behind: it does not have block 20, which the checkpoint recorded")
         assert job.out.read_bytes() == out
-        service._results = FaultyResults(service.chain, Faults())
+        service.change(service.chain)
         said(job(), 0)
         assert job.next == 22  # the lag that was learned
     assert job.out.read_bytes() == lines(truth.rows(command, 0, 22))
@@ -228,7 +227,7 @@ def test_6_a_block_that_is_gone(chainq: Program) -> None:
 
 def test_no_verify_records_the_last_blocks_own_hash(chainq: Program) -> None:
     """A batch whose last height is missing (--no-verify) is no reason to call the chain changed in the next run."""
-    service = Moving(20, faults=Faults(missing_height=20))
+    service = Moving(20, faults=Faults("missing-height:20"))
     with serving(service) as url:
         job = Job(chainq, url, "blocks", "--no-verify")
         ran = job()

@@ -14,15 +14,15 @@ from harness.program import Program, Ran, Servers, finish
 from harness.search import some
 from harness.truth import Groups, Truth, difference
 
-CAP = ("--row-cap", "700")
-IGNORED = ("--ignore-page-size",)
-FAILING = ("--fail-rate", "0.1")
-CUT = ("--truncate-rate", "0.05")
-HEAVY = ("--heavy-rows", "3000")
-LIMITED = ("--rate-limit", "60", "--rate-window", "0.3")
+CAP = ("--fault", "row-cap:700")
+IGNORED = ("--fault", "ignore-page-size")
+FAILING = ("--fault", "fail-rate:0.1")
+CUT = ("--fault", "truncate-rate:0.05")
+HEAVY = ("--fault", "heavy-rows:3000")
+LIMITED = ("--fault", "rate-limit:60", "--fault", "rate-window:0.3")
 # A call is made so often that chance never fails it: which calls a share of faults hits hangs on how many came before.
 STUBBORN = ("--retries", "12")
-SLOW = ("--latency", "0.01")
+SLOW = ("--fault", "latency:0.01")
 
 # What a server can do wrong and chainq can make good.
 FAULTS = {
@@ -32,15 +32,15 @@ FAULTS = {
     "failing": FAILING,
     "cut": CUT,
     "heavy": HEAVY,
-    "heavier": ("--heavy-rows", "200"),
+    "heavier": ("--fault", "heavy-rows:200"),
     "limited": LIMITED,
     "slow": SLOW,
-    "gzip": ("--gzip",),
+    "gzip": ("--fault", "gzip"),
     "cap, failing, limited": (*CAP, *FAILING, *LIMITED),
     "cap, heavy, cut": (*CAP, *HEAVY, *CUT),
-    "ignored, heavy": (*IGNORED, "--heavy-rows", "9000"),
+    "ignored, heavy": (*IGNORED, "--fault", "heavy-rows:9000"),
     "ignored, cap": (*IGNORED, *CAP),
-    "all": (*CAP, *IGNORED, *FAILING, *CUT, *HEAVY, *LIMITED, *SLOW, "--gzip"),
+    "all": (*CAP, *IGNORED, *FAILING, *CUT, *HEAVY, *LIMITED, *SLOW, "--fault", "gzip"),
 }
 RANGES = {
     "blocks": (0, 3_500),
@@ -101,11 +101,11 @@ def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth
 
     Transactions have an identity, and so many transitions that call the function.
     """
-    url = server("--row-cap", "3")
+    url = server("--fault", "row-cap:3")
     for command in ("records", "ownership", "transitions"):
         ran, due = run(chainq, truth, url, command, 801, 821)
         assert (ran.code, difference(ran.rows, due)) == (0, "")
-    ran, due = run(chainq, truth, server("--row-cap", "1"), "address-transactions", 0, 3_000)
+    ran, due = run(chainq, truth, server("--fault", "row-cap:1"), "address-transactions", 0, 3_000)
     assert ran.code == 6
     said = re.search(r"resume with --start (\d+) --end 3000", ran.err)
     assert said, ran.err
@@ -116,7 +116,7 @@ def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth
 
 @pytest.mark.parametrize(
     ("command", "faults"),
-    [("records", HEAVY), ("ownership", (*CAP, "--fail-rate", "0.005"))],
+    [("records", HEAVY), ("ownership", (*CAP, "--fault", "fail-rate:0.005"))],
     ids=["heavy", "ownership, cap, failing"],
 )
 @pytest.mark.search
@@ -139,7 +139,7 @@ def test_an_overfull_height_inside_a_long_range(chainq: Program, server: Servers
 
 def test_the_done_when_of_the_issue(chainq: Program, server: Servers, truth: Truth) -> None:
     """A hidden cap of 700, one call in ten failing, and 429s: a long range is equal to the truth."""
-    with server.own(*CAP, *FAILING, "--rate-limit", "100", "--rate-window", "0.3") as (url, _):
+    with server.own(*CAP, *FAILING, "--fault", "rate-limit:100", "--fault", "rate-window:0.3") as (url, _):
         for command, start, end in (("records", 50_000, 51_000), ("ownership", 30_000, 31_000)):
             ran, due = run(chainq, truth, url, command, start, end, "-q", *STUBBORN)
             assert (ran.code, difference(ran.rows, due)) == (0, "")
@@ -203,7 +203,7 @@ def test_answers_to_other_calls_are_never_taken(rate: str, chainq: Program, serv
     Before the first row nothing is to resume: the same command starts over.
     """
     for command in ("records", "blocks"):
-        ran, due = run(chainq, truth, server("--wrong-id-rate", rate), command, 0, 700)
+        ran, due = run(chainq, truth, server("--fault", f"wrong-id-rate:{rate}"), command, 0, 700)
         assert ran.code in (0, 5)
         assert ran.code == 5 or rate != "1"
         said = re.search(r"resume with --start (\d+) --end 700", ran.err)
@@ -215,15 +215,15 @@ def test_answers_to_other_calls_are_never_taken(rate: str, chainq: Program, serv
 shares = st.sampled_from([0.0, 0.02, 0.1])
 server_faults = st.fixed_dictionaries(
     {
-        "--row-cap": st.sampled_from([0, 0, 200, 700, 1000]),
-        "--heavy-rows": st.sampled_from([0, 0, 300, 3000]),
-        "--fail-rate": shares,
-        "--truncate-rate": shares,
-        "--wrong-id-rate": st.sampled_from([0.0, 0.0, 0.01]),
-        "--fault-seed": st.integers(0, 99),
-        "--missing-height": st.sampled_from([None, None, None, 1_000, 1_234]),
-        "--broken-link": st.sampled_from([None, None, None, 1_001, 1_300]),
-        "--ignore-page-size": st.booleans(),
+        "row-cap": st.sampled_from([None, None, 200, 700, 1000]),
+        "heavy-rows": st.sampled_from([None, None, 300, 3000]),
+        "fail-rate": shares,
+        "truncate-rate": shares,
+        "wrong-id-rate": st.sampled_from([0.0, 0.0, 0.01]),
+        "seed": st.integers(0, 99),
+        "missing-height": st.sampled_from([None, None, None, 1_000, 1_234]),
+        "link": st.sampled_from([None, None, None, 1_001, 1_300]),
+        "ignore-page-size": st.booleans(),
     }
 )
 
@@ -233,9 +233,9 @@ def switches(faults: dict[str, int | float | bool | None]) -> list[str]:
     words: list[str] = []
     for name, value in faults.items():
         if value is True:
-            words.append(name)
+            words += ["--fault", name]
         elif value is not None and value is not False:
-            words += [name, str(value)]
+            words += ["--fault", f"{name}:{value}"]
     return words
 
 

@@ -136,7 +136,7 @@ def test_a_run_that_is_ended_records_what_is_whole(
 
 def test_the_first_timeout_is_a_warning(server: Servers, chainq: Program) -> None:
     """One line, at once, that names the request: nobody waits half an hour to learn that the server hangs."""
-    ran = chainq("block", "5", "--timeout", "0.2", "--retries", "1", url=server("--latency", "60"))
+    ran = chainq("block", "5", "--timeout", "0.2", "--retries", "1", url=server("--fault", "latency:60"))
     assert ran.code == 4
     warnings = [line for line in ran.err.splitlines() if "warning" in line]
     assert len(warnings) == 1

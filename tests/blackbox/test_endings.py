@@ -213,7 +213,7 @@ def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, 
 def test_the_rest_of_csv_has_no_second_header(words: tuple[str, ...], chainq: Program, server: Servers) -> None:
     """What is written and the rest, appended to it, are the whole output."""
     command = ("blocks", "--start", "2600", "--end", "2900", *words)
-    first = chainq(*command, url=server("--missing-height", "2777"))
+    first = chainq(*command, url=server("--fault", "missing-height:2777"))
     assert first.code == 6
     resume = first.err.rpartition("; resume with ")[2].split()
     assert resume.count("--no-header") == 1 - words.count("--no-header")
@@ -227,7 +227,7 @@ def test_the_rest_of_csv_has_no_second_header(words: tuple[str, ...], chainq: Pr
 def test_6_a_missing_height(command: str, reverse: bool, chainq: Program, server: Servers, truth: Truth) -> None:
     """A height that the service leaves out is exit 6 and named; before it stands a whole prefix."""
     run = Run((command,), 2_600, 2_900, reverse)
-    ran = chainq(*run.args, url=server("--missing-height", "2777"))
+    ran = chainq(*run.args, url=server("--fault", "missing-height:2777"))
     assert ran.code == 6
     assert "2777" in ran.err
     resume = re.search(r"resume with --start (\d+) --end (\d+)", ran.err)
@@ -242,7 +242,7 @@ def test_6_a_missing_height(command: str, reverse: bool, chainq: Program, server
 def test_6_a_broken_link(command: str, height: str, chainq: Program, server: Servers, truth: Truth) -> None:
     """A block that does not name the hash of the one before is exit 6 and named, also across the edge of two calls."""
     run = Run((command,), 2_990, 3_010)
-    url = server("--broken-link", height)
+    url = server("--fault", f"link:{height}")
     for reverse in ((), ("--reverse",)):
         ran = chainq(*run.args, *reverse, url=url)
         assert ran.code == 6
@@ -258,14 +258,14 @@ def test_6_a_broken_link(command: str, height: str, chainq: Program, server: Ser
 
 def test_6_no_verify_reads_on_past_a_missing_height(chainq: Program, server: Servers, truth: Truth) -> None:
     """--no-verify prints what the service has, without the block that it lacks."""
-    ran = chainq("blocks", "--start", "600", "--end", "900", "--no-verify", url=server("--missing-height", "777"))
+    ran = chainq("blocks", "--start", "600", "--end", "900", "--no-verify", url=server("--fault", "missing-height:777"))
     due = [*truth.groups("blocks", 600, 777), *truth.groups("blocks", 778, 900)]
     assert (ran.code, difference(ran.rows, due)) == (0, "")
 
 
 def test_6_a_missing_height_at_the_tip_check_is_not_taken_for_the_end(chainq: Program, server: Servers) -> None:
     """A height that is missing below the newest block is told although it is the last of the range."""
-    ran = chainq("blocks", "--start", "2999990", "--end", "3000050", url=server("--missing-height", "2999999"))
+    ran = chainq("blocks", "--start", "2999990", "--end", "3000050", url=server("--fault", "missing-height:2999999"))
     assert ran.code == 6
     assert "2999999" in ran.err
 
@@ -273,7 +273,7 @@ def test_6_a_missing_height_at_the_tip_check_is_not_taken_for_the_end(chainq: Pr
 def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers, truth: Truth) -> None:
     """A height that the service cannot answer at any size is exit 3; before it stands a whole prefix."""
     heavy = next(h for h in range(800, 900) if len(truth.groups("records", h, h + 1)[0]) == 40)
-    ran = chainq("records", "--start", "800", "--end", "900", url=server("--heavy-rows", "39"))
+    ran = chainq("records", "--start", "800", "--end", "900", url=server("--fault", "heavy-rows:39"))
     assert ran.code in (0, 3)
     said = re.search(r"resume with --start (\d+) --end 900", ran.err)
     done = int(said[1]) if said else 900
@@ -286,7 +286,7 @@ def test_3_a_height_that_is_too_heavy_suggests_smaller_pages(
     size: tuple[str, ...], chainq: Program, server: Servers
 ) -> None:
     """The smallest page that failed is named, never one larger than the user's; one that fits brings the height."""
-    words, url = ("records", "12001", *size), server("--heavy-rows", "4")
+    words, url = ("records", "12001", *size), server("--fault", "heavy-rows:4")
     said = one_line(chainq(*words, url=url), 3)
     assert f"a page of {(size or ('', '50'))[-1]} rows was too heavy: try a smaller --page-size" in said
     assert "query; a page" in said  # one mark between two sentences
@@ -356,7 +356,7 @@ def test_what_killed_runs_leave_is_removed(chainq: Program, server: Servers) -> 
     folder = chainq.home / "outputs"
     folder.mkdir()
     (folder / ".out.mine").write_text("mine")
-    slow = server("--latency", "0.2")
+    slow = server("--fault", "latency:0.2")
     words = ("records", "--start", "0", "--end", "3000", "--page-size", "200", "-j", "1", "-o", str(folder / "out"))
     living = chainq.start(*words, url=slow)
     for number in (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1):

@@ -234,7 +234,7 @@ def test_4_a_connection_that_is_closed_without_an_answer(words: tuple[str, ...],
 
 def test_5_a_response_that_ends_early_says_what_to_check(chainq: Program, server: Servers) -> None:
     """The program cannot know who cuts it, but the operator can."""
-    said = one_line(chainq("block", "5", "--retries", "0", url=server("--truncate-rate", "1")), 5)
+    said = one_line(chainq("block", "5", "--retries", "0", url=server("--fault", "truncate-rate:1")), 5)
     assert said.endswith("; check the log of the server, or of a proxy before it\n")
 
 

@@ -151,7 +151,7 @@ def test_the_last_partition_is_replaced_as_it_fills(chainq: Program, lake: Lake)
 
 def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> None:
     """A full partition that ended at the tip lacks the rows that the service had not written; a later run has them."""
-    service = Moving(2499, faults=Faults(late_records=10**6))
+    service = Moving(2499, faults=Faults("late-records:1000000"))
     with serving(service) as url:
         words = ("records", "ownership", "blocks", "2300:", "--partition", "100")
         assert export(chainq, url, *words).code == 0
@@ -171,7 +171,7 @@ def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> N
 
 def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth, lake: Lake) -> None:
     """HTTP 429 loses nothing. After a refusal one worker tries again, and not each of four."""
-    service = Moving(9000, faults=Faults(rate_limit=8, rate_window=2.5))
+    service = Moving(9000, faults=Faults("rate-limit:8", "rate-window:2.5"))
     with serving(service) as url:
         words = ("blocks", "2400:4400", "--partition", "100", "--to", "lake", "-w", "4", "-j", "4")
         ran = chainq("export", *words, url=url)
@@ -197,7 +197,7 @@ def test_partitions_pass_on_what_they_teach(chainq: Program, truth: Truth, lake:
 
 def test_a_service_that_contradicts_itself_is_no_reorg(chainq: Program, server: Servers) -> None:
     """A broken link between two partitions that the service still has: another run would not mend it."""
-    url = server("--plant", "link:2500")
+    url = server("--fault", "link:2500")
     for _ in range(2):
         ran = export(chainq, url, "blocks", "2400:2600", "--partition", "100")
         assert "the service contradicts itself: block 2500 names another previous block than block 2499, ab1" in ran.err
@@ -284,13 +284,12 @@ def test_what_a_killed_run_left_is_removed(chainq: Program, server: Servers, lak
 
 
 @pytest.mark.parametrize(
-    "fault", [("--row-cap", "70"), ("--byte-cap", "30000"), ("--fail-rate", "0.2"), ("--shuffle-heights",)]
+    "fault",
+    ["row-cap:70", "byte-cap:30000", "fail-rate:0.2", "shuffle-heights"],
 )
-def test_servers_with_faults(
-    chainq: Program, server: Servers, truth: Truth, lake: Lake, fault: tuple[str, ...]
-) -> None:
+def test_servers_with_faults(chainq: Program, server: Servers, truth: Truth, lake: Lake, fault: str) -> None:
     """Whatever cuts, refuses or mixes up responses, the partitions are complete."""
-    ran = export(chainq, server(*fault), "records", "2400:2600", "--partition", "50", "--retries", "9")
+    ran = export(chainq, server("--fault", fault), "records", "2400:2600", "--partition", "50", "--retries", "9")
     assert ran.code == 0, ran.err
     assert sorted(map(str_of, lake.rows("records"))) == sorted(map(str_of, due(truth.rows("records", 2400, 2600))))
 
@@ -313,7 +312,7 @@ def test_a_server_that_dies_before_a_worker_has_reached_it(chainq: Program) -> N
 
 def test_a_server_that_cannot_be_proved_leaves_no_file(chainq: Program, server: Servers, lake: Lake) -> None:
     """A missing block is exit 6; the partitions without it are there, and the message says how to go on."""
-    ran = export(chainq, server("--missing-height", "2455"), "blocks", "2400:2600", "--partition", "50")
+    ran = export(chainq, server("--fault", "missing-height:2455"), "blocks", "2400:2600", "--partition", "50")
     line = one_line(ran, 6)
     assert "2455" in line
     assert "run the command again for the rest" in line

@@ -96,7 +96,7 @@ def test_a_worker_of_the_cluster_dies(chainq: Program, truth: Truth) -> None:
 @pytest.mark.search
 def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth) -> None:
     """As with processes of this machine: after HTTP 429 one of four tasks tries again, and one line says so."""
-    service = Moving(9000, faults=Faults(rate_limit=8, rate_window=6.0))
+    service = Moving(9000, faults=Faults("rate-limit:8", "rate-window:6.0"))
     with serving(service) as url:
         words = ("export", "blocks", "2400:4400", "--partition", "100", "--to", "lake", "--engine", "dask")
         ran = chainq(*words, "-w", "4", "-j", "4", url=url)
@@ -110,7 +110,7 @@ def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth) -
 @pytest.mark.search
 def test_a_failure_on_a_worker_is_told_as_anywhere(chainq: Program, server: Servers) -> None:
     """The class of the error survives the way back: exit 6, one line."""
-    url = server("--missing-height", "2455")
+    url = server("--fault", "missing-height:2455")
     words = ("export", "blocks", "2400:2600", "--partition", "50", "--to", "lake", "--engine", "dask", "-w", "1", "-q")
     assert "2455" in one_line(chainq(*words, url=url), 6)
 

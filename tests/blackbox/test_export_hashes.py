@@ -73,7 +73,7 @@ def test_a_partition_with_a_wrong_row_is_not_written(
     """Exit code 6, the partition before it stays; the next run, of a server that is right, writes the rest."""
     lake = tmp_path / "lake"
     job = ("export", "blocks", f"0:{BLOCKS}", "--to", str(lake), "--partition", "12", "--hashes", "-w", "1")
-    ran = program(*job, url=server("--sealed", str(BLOCKS), "--plant", f"round:{WRONG}"))
+    ran = program(*job, url=server("--sealed", str(BLOCKS), "--fault", f"round:{WRONG}"))
     assert f"getBlocks: block {WRONG} contradicts its own hashes (hash): expected" in one_line(ran, 6)
     assert [one["start"] for one in receipts(lake)] == [0, 12]
     assert [path.parent.name for path in sorted(lake.glob("blocks/*/*"))] == ["start=000000000", "start=000000012"]

@@ -78,7 +78,7 @@ def test_without_a_range_an_export_of_the_whole_chain_begins_anew_where_it_was_t
 ) -> None:
     """Its first partition is gone or was never finished: what was recorded at its beginning counts."""
     url, words = server("--tip", "399"), ("export", "blocks", "--to", "lake", "-w", "1")
-    failed = chainq(*words, "0:", "--partition", "100", url=server("--tip", "399", "--missing-height", "350"))
+    failed = chainq(*words, "0:", "--partition", "100", url=server("--tip", "399", "--fault", "missing-height:350"))
     assert failed.code == 6, failed.err
     lake = chainq.home / "lake"
     shutil.rmtree(lake / "blocks/start=000000000")

@@ -8,15 +8,15 @@ import json
 import re
 from functools import lru_cache
 from itertools import accumulate, count, groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.exchange import Reply, page
 from chainq.demo.faults import Faults
-from chainq.demo.list_faults import parse_fault
-from chainq.demo.service import Reply, Service, page
+from chainq.demo.service import Service
 from harness.attempts import numbered
 from harness.jobs import Job
 from harness.program import Program, Ran, Servers
@@ -52,16 +52,14 @@ def wrong(
     floor: int = 0,
     most: int = 120,
     believed: tuple[str, ...] = (),
-    **others: Any,
 ) -> Kind:
-    """Servers with these faults of lists, and with others."""
-    faults = Faults(lists=tuple(map(parse_fault, names)), **others)
-    return Kind(faults, commands, floor=floor, most_calls=most, believed=believed)
+    """Servers with these faults."""
+    return Kind(Faults(*names), commands, floor=floor, most_calls=most, believed=believed)
 
 
-def still(*, floor: int = 4, **faults: Any) -> Kind:
+def still(*faults: str, floor: int = 4) -> Kind:
     """Servers that have rows without heights always in one order."""
-    return Kind(Faults(**faults), HEIGHTLESS, shuffle=False, floor=floor)
+    return Kind(Faults(*faults), HEIGHTLESS, shuffle=False, floor=floor)
 
 
 KINDS = {
@@ -69,15 +67,15 @@ KINDS = {
     "honest, stable order": Kind(shuffle=False, floor=6),
     "heavy is empty": wrong("heavy-empty:30", commands=LISTED, floor=5, most=550),
     "range with many rows is empty": wrong("range-empty:60", floor=6, most=550),
-    "hidden cap": Kind(Faults(result_window=50), floor=6),
-    "hidden cap, stable order": still(result_window=50),
-    "hidden cap, page ignored, stable order": still(result_window=50, repeat_pages=True),
-    "hidden cap, page size ignored, stable order": still(result_window=50, ignore_page_size=True),
-    "row cap, page ignored, stable order": still(row_cap=30, repeat_pages=True, floor=2),
-    "row cap, page size ignored, stable order": still(row_cap=30, ignore_page_size=True),
-    "row cap, pages by the size asked, stable order": still(row_cap=30, offset_by_asked=True),
+    "hidden cap": Kind(Faults("result-window:50"), floor=6),
+    "hidden cap, stable order": still("result-window:50"),
+    "hidden cap, page ignored, stable order": still("result-window:50", "repeat-pages"),
+    "hidden cap, page size ignored, stable order": still("result-window:50", "ignore-page-size"),
+    "row cap, page ignored, stable order": still("row-cap:30", "repeat-pages", floor=2),
+    "row cap, page size ignored, stable order": still("row-cap:30", "ignore-page-size"),
+    "row cap, pages by the size asked, stable order": still("row-cap:30", "offset-by-asked"),
     "heights as text": wrong("text-order", floor=6),
-    "heights as text, row cap": wrong("text-order", row_cap=30, floor=6),
+    "heights as text, row cap": wrong("text-order", "row-cap:30", floor=6),
     "nothing after a long row": wrong("long-row-ends:629", commands=("records",), floor=2, most=500),
     "no long row": wrong("long-row-hides:629", commands=("records",), most=500),
     "nothing after a long transition": wrong(
@@ -243,7 +241,7 @@ def test_an_empty_response_is_compared_with_a_narrow_one_before_it_is_widened(pr
 @pytest.mark.parametrize("bounds", ["100:150", "5:50", "100:101"])
 def test_rows_of_the_start_that_came_once_are_not_left_out(bounds: str, program: Program, small: Truth) -> None:
     """A server that leaves out the first height of a range shows it in a wider one: that contradiction stays."""
-    with serving(Service(small.chain, Faults(exclusive_start=True))) as url:
+    with serving(Service(small.chain, Faults("exclusive-start"))) as url:
         ran = program("records", bounds, "--dialect", "chain", url=url)
     start, end = map(int, bounds.split(":"))
     assert ended(ran, small.groups("records", start, end)) == "exit 6"
@@ -252,7 +250,7 @@ def test_rows_of_the_start_that_came_once_are_not_left_out(bounds: str, program:
 @pytest.mark.parametrize("command", RANGED)
 def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Program) -> None:
     """After a reorg `--rewind` ends in the new truth or in exit 6, if the server has new blocks and cached rows."""
-    kind = wrong("cached-rows", reorg_at=250, reorg_after=1_000_000)
+    kind = wrong("cached-rows", "reorg-at:250", "reorg-after:1000000")
     service = Moving(100, faults=kind.faults)
     with serving(service) as url:
         job = Job(chainq, url, command, "--dialect", "chain")

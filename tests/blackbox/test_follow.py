@@ -184,7 +184,7 @@ def test_a_service_that_falls_behind_is_told_once(chainq: Program, truth: Truth)
 @pytest.mark.parametrize("polls", [1, 3])  # while the tip stays the same
 def test_a_block_that_never_comes_is_told_once(polls: int, chainq: Program, truth: Truth) -> None:
     """One warning while it is near the tip, and one more when later blocks show that it is missing."""
-    service, looks = Moving(5, faults=Faults(missing_height=9)), threading.Event()
+    service, looks = Moving(5, faults=Faults("missing-height:9")), threading.Event()
 
     def grow(method: str) -> None:
         service.tip += method == "latest/block" and service.calls.count(method) % polls == 0

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.exchange import Reply, page
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
-from chainq.demo.service import Reply, page
 from harness.jobs import FIRST, Job, lines, recording, said, starting
 from harness.program import LONGEST, Program, finish
 from harness.search import some
@@ -236,7 +236,7 @@ def test_what_is_recorded_is_of_one_chain(at: int, after: int, chainq: Program) 
     """A reorg after any number of calls ends its run or the next one with 6; --rewind then mends all of the file."""
     start, tip = FIRST - 40, FIRST + 60
     groups = fork_truth(at, tip).groups("records", start, tip + 1)
-    service = Moving(FIRST - 5, faults=Faults(reorg_at=at, reorg_after=after))
+    service = Moving(FIRST - 5, faults=Faults(f"reorg-at:{at}", f"reorg-after:{after}"))
     with serving(service) as url:
         job = Job(chainq, url, "records", "--start", str(start), "--page-size", "60")
         code = 0

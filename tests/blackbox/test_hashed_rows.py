@@ -12,7 +12,6 @@ import chainq
 from chainq.demo.bodies import Bodies
 from chainq.demo.chain import BARE_ERA
 from chainq.demo.faults import Faults
-from chainq.demo.plants import Plant
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.program import DIALECT, Program, Servers, one_line
@@ -40,7 +39,7 @@ def url(chain: SealedChain) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def altered(chain: SealedChain) -> Iterator[str]:
     """The same chain with one number of a block changed."""
-    with serving(Service(chain, Faults(plant=(Plant("round", WRONG),)), DIALECT)) as url:
+    with serving(Service(chain, Faults(f"round:{WRONG}"), DIALECT)) as url:
         yield url
 
 
@@ -72,10 +71,10 @@ def test_rows_before_the_first_wrong_one_are_printed_although_links_break_after_
     program: Program, chain: SealedChain, command: str
 ) -> None:
     """All in one response: the block of a broken link contradicts its own hash, and the one before it is first."""
-    for plants, wrong in (((Plant("altered-block", 20), Plant("link", 30)), 20), ((Plant("link", 30),), 30)):
+    for plants, wrong in ((("altered-block:20", "link:30"), 20), (("link:30",), 30)):
         if command == "full-blocks" and wrong == 20:
             continue  # this plant is of the summary alone
-        with serving(Service(chain, Faults(plant=plants), DIALECT)) as url:
+        with serving(Service(chain, Faults(*plants), DIALECT)) as url:
             ran = program(command, f"0:{BLOCKS}", *HASHES, url=url)
         assert ran.code == 6
         assert len(ran.rows) == wrong

@@ -15,25 +15,25 @@ RANGE = (3_000, 3_300)
 
 # What chainq makes good.
 MENDED = {
-    "cap in bytes": ("--byte-cap", "60000"),
-    "small cap in bytes": ("--byte-cap", "40000"),
-    "range clamped": ("--clamp-heights", "60"),
-    "cap that varies": ("--row-cap", "100", "--cap-varies"),
-    "empty now and then": ("--empty-rate", "0.1"),
-    "empty when wide": ("--empty-above", "80"),
-    "no page but the first": ("--no-pages",),
-    "no page but the first, and a cap": ("--no-pages", "--row-cap", "140"),
-    "the same page always": ("--repeat-pages", "--row-cap", "140"),
-    "page size ignored, and a cap": ("--ignore-page-size", "--row-cap", "140"),
-    "pages by the size given": ("--row-cap", "140", "--page-offset", "given"),
-    "pages by the size asked": ("--row-cap", "140", "--page-offset", "asked"),
+    "cap in bytes": ("--fault", "byte-cap:60000"),
+    "small cap in bytes": ("--fault", "byte-cap:40000"),
+    "range clamped": ("--fault", "clamp-heights:60"),
+    "cap that varies": ("--fault", "row-cap:100", "--fault", "cap-varies"),
+    "empty now and then": ("--fault", "empty-rate:0.1"),
+    "empty when wide": ("--fault", "empty-above:80"),
+    "no page but the first": ("--fault", "no-pages"),
+    "no page but the first, and a cap": ("--fault", "no-pages", "--fault", "row-cap:140"),
+    "the same page always": ("--fault", "repeat-pages", "--fault", "row-cap:140"),
+    "page size ignored, and a cap": ("--fault", "ignore-page-size", "--fault", "row-cap:140"),
+    "pages by the size given": ("--fault", "row-cap:140"),
+    "pages by the size asked": ("--fault", "row-cap:140", "--fault", "offset-by-asked"),
 }
 # What nobody can mend: an error, and a whole prefix before it.
 REFUSED = {
-    "end included": ("--inclusive-end",),
-    "start left out": ("--exclusive-start",),
-    "rows of neighbours": ("--neighbour-rows",),
-    "rows doubled": ("--duplicate-rate", "0.01"),
+    "end included": ("--fault", "inclusive-end"),
+    "start left out": ("--fault", "exclusive-start"),
+    "rows of neighbours": ("--fault", "neighbor-rows"),
+    "rows doubled": ("--fault", "duplicate-rate:0.01"),
 }
 
 
@@ -76,9 +76,9 @@ def test_rows_without_heights_come_whole_from(
 @pytest.mark.parametrize(
     ("command", "fault"),
     some(
-        product(["records", "transitions", "ownership", "address-transactions"], ["--empty-above", "--clamp-heights"]),
-        *(("records", "--empty-above"), ("transitions", "--clamp-heights"), ("ownership", "--empty-above")),
-        ("address-transactions", "--clamp-heights"),
+        product(["records", "transitions", "ownership", "address-transactions"], ["empty-above", "clamp-heights"]),
+        *(("records", "empty-above"), ("transitions", "clamp-heights"), ("ownership", "empty-above")),
+        ("address-transactions", "clamp-heights"),
         several=True,
     ),
 )
@@ -89,7 +89,7 @@ def test_a_server_that_looks_at_a_few_heights_only(
     address = truth.chain.addresses[0] if command == "address-transactions" else ""
     words = (command, address) if address else (command,)
     for start, end in ((3_000, 3_300), (3_290, 9_000)):
-        ran = chainq(*words, f"{start}:{end}", "-q", url=server(fault, "20", "--tip", "3299"))
+        ran = chainq(*words, f"{start}:{end}", "-q", url=server("--fault", f"{fault}:20", "--tip", "3299"))
         due = truth.groups(command, start, min(end, 3_300), address)
         assert (ran.code, difference(ran.rows, due)) == (0, ""), ran.err
 
@@ -109,7 +109,10 @@ def test_an_error_from(command: str, name: str, chainq: Program, server: Servers
 
 def test_a_server_in_no_order_is_proved_by_counts(chainq: Program, server: Servers, truth: Truth) -> None:
     """Responses in no order of height come whole, with a warning that says how they were proved."""
-    for faults in (("--shuffle-heights",), ("--shuffle-heights", "--row-cap", "280")):
+    for faults in (
+        ("--fault", "shuffle-heights"),
+        ("--fault", "shuffle-heights", "--fault", "row-cap:280"),
+    ):
         ran = chainq("records", "--start", "3000", "--end", "3400", url=server(*faults))
         assert (ran.code, difference(ran.rows, truth.groups("records", 3_000, 3_400))) == (0, ""), ran.err
         assert ran.err.count("does not order rows by height") == 1
@@ -117,7 +120,7 @@ def test_a_server_in_no_order_is_proved_by_counts(chainq: Program, server: Serve
 
 def test_two_runs_print_the_same_before_an_error(chainq: Program, server: Servers) -> None:
     """An error waits for its turn: what comes before it is the same in every run."""
-    url = server("--missing-height", "7500")
+    url = server("--fault", "missing-height:7500")
     outs = {chainq("blocks", "--start", "5000", "--end", "12000", url=url).out for _ in range(3)}
     assert len(outs) == 1
     assert next(iter(outs)).count(b"\n") == 2_000

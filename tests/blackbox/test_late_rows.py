@@ -15,7 +15,6 @@ from contextlib import contextmanager
 import pytest
 
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.faulty_results import FaultyResults
 from harness.belief import besides_belief
 from harness.jobs import ADDRESSES, FIRST, Job, lines, said
 from harness.program import Program, Ran, finish
@@ -25,11 +24,11 @@ from harness.truth import Truth, difference
 
 RUNS = int(os.environ.get("CHAINQ_RUNS", "8"))
 BEHIND = {
-    "replica": Faults(lag_blocks=1),
-    "some": Faults(lag_blocks=2, lag_rate=0.4),
-    "indexer": Faults(late_records=9),
-    "slow": Faults(late_records=60),
-    "both": Faults(late_records=30, lag_blocks=3, lag_rate=0.5),
+    "replica": Faults("lag-blocks:1"),
+    "some": Faults("lag-blocks:2", "lag-rate:0.4"),
+    "indexer": Faults("late-records:9"),
+    "slow": Faults("late-records:60"),
+    "both": Faults("late-records:30", "lag-blocks:3", "lag-rate:0.5"),
 }
 
 
@@ -156,7 +155,7 @@ def unproved(ran: Ran) -> Ran:
 
 def test_late_rows_are_told(chainq: Program, truth: Truth) -> None:
     """What came late is a warning with the heights, and with the number of blocks that are left out from then on."""
-    service = BlocklessMoving(FIRST, faults=Faults(late_records=10**6))
+    service = BlocklessMoving(FIRST, faults=Faults("late-records:1000000"))
     with serving(service) as url:
         words = ("records", "--start", str(FIRST - 5))
         file, pipe = Job(chainq, url, *words), Job(chainq, url, *words, place="pipe")
@@ -177,7 +176,7 @@ def test_late_rows_are_told(chainq: Program, truth: Truth) -> None:
 
 def test_a_block_without_its_rows_is_left_for_the_next_run(chainq: Program, truth: Truth) -> None:
     """The full block says which rows are due: nothing is written before they are there, so nothing comes late."""
-    service = Moving(FIRST, faults=Faults(late_records=10**6))
+    service = Moving(FIRST, faults=Faults("late-records:1000000"))
     with serving(service) as url:
         job = Job(chainq, url, "records", "--start", str(FIRST - 5))
         said(job(), 0, f"it has block {FIRST}, and not all of its rows; from now on runs stay 1 block below the tip")
@@ -193,7 +192,7 @@ def test_a_block_without_its_rows_is_left_for_the_next_run(chainq: Program, trut
 def test_a_chain_that_ends_is_looked_at_again(chainq: Program, truth: Truth) -> None:
     """--end does not stop the looks: rows of the last heights that come late are written by a run after it."""
     end = FIRST + 30
-    service = BlocklessMoving(end - 1, faults=Faults(late_records=10**6))
+    service = BlocklessMoving(end - 1, faults=Faults("late-records:1000000"))
     with serving(service) as url:
         job = Job(chainq, url, "records", "--start", str(FIRST), "--end", str(end))
         said(unproved(job()), 0)
@@ -230,8 +229,7 @@ def test_6_rows_that_vanish(chainq: Program) -> None:
         job = Job(chainq, url, "records", "--start", str(FIRST - 5))
         said(job(), 0)
         before = job.files()
-        service.faults = Faults(empty_rate=1.0)
-        service._results = FaultyResults(service.chain, service.faults)
+        service.change(service.chain, Faults("empty-rate:1"))
         service.tip += 3
         said(unproved(job()), 0, "the service is behind", "that came before")
         service.tip += 20

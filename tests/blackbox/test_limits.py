@@ -21,7 +21,7 @@ def limited(chainq: Program, ulimit: str, *words: str) -> Ran:
 @pytest.mark.parametrize("files", some([10, 14], 14))
 def test_too_many_open_files_in_an_export(chainq: Program, server: Servers, files: int) -> None:
     """No bug in chainq: one sentence that names the limit and what to lower. A later run with more goes on."""
-    url = server("--tip", "5000", "--latency", "0.01")
+    url = server("--tip", "5000", "--fault", "latency:0.01")
     words = ["export", "blocks", "0:800", "--to", "lake", "--partition", "100", "-w", "8", "-q", "--url", url]
     ran = limited(chainq, f"ulimit -n {files}", *words)
     assert ran.code == 7, ran.err

@@ -124,7 +124,7 @@ def test_a_file_appears_whole_or_not_at_all(chainq: Program, server: Servers, tm
     folder = tmp_path / "out"
     folder.mkdir()
     span = ("--start", "0", "--end", "4000")
-    faulty = server("--missing-height", "3500")
+    faulty = server("--fault", "missing-height:3500")
     advice = "run the command again, or add --checkpoint FILE to keep what came"
     ran = chainq("blocks", *span, "-o", str(folder / "new"), url=faulty)
     assert (ran.code, f"new was not created; {advice}" in ran.err) == (6, True)

@@ -97,12 +97,12 @@ def test_records_are_joined_byte_for_byte(chainq: Program, server: Servers) -> N
 
 
 FAULTS = {
-    "rows": Faults(row_cap=50, fail_rate=0.1),
-    "no pages": Faults(no_pages=True),
-    "repeats": Faults(repeat_pages=True, truncate_rate=0.1),
-    "bytes": Faults(byte_cap=40_000, cap_varies=True),
-    "heavy": Faults(heavy_rows=300, empty_rate=0.02),
-    "sizes": Faults(ignore_page_size=True),
+    "rows": Faults("row-cap:50", "fail-rate:0.1"),
+    "no pages": Faults("no-pages"),
+    "repeats": Faults("repeat-pages", "truncate-rate:0.1"),
+    "bytes": Faults("byte-cap:40000", "cap-varies"),
+    "heavy": Faults("heavy-rows:300", "empty-rate:0.02"),
+    "sizes": Faults("ignore-page-size"),
 }
 
 

@@ -152,10 +152,7 @@ def test_a_reorg_is_noticed(chainq: Program) -> None:
     with serving(service) as url:
         job = Job(chainq, url, "owned", "-w", "1", "--start", str(FIRST), *PLAIN)
         said(job(env={VARIABLE: key.text}), 0)
-        fork = Fork(service.chain, FIRST + 30)
-        service.chain = fork
-        service._results._results._chain = fork
-        service._results._results._bodies._chain = fork
+        service.change(Fork(service.chain, FIRST + 30))
         service.tip += 5
         ran = job(env={VARIABLE: key.text})
         said(ran, 9, "reorg: block ", "goes back far enough")

@@ -213,7 +213,7 @@ def test_an_owned_record_that_no_block_has_is_a_contradiction(chainq: Program) -
 @pytest.mark.parametrize("options", some([("--spent",), ("--unspent", "--reverse")], ("--spent",)))
 def test_a_record_without_an_ownership_row(chainq: Program, server: Servers, options: tuple[str, ...]) -> None:
     """The full blocks of the range show it, as they do for a balance; blocks above the range are not compared."""
-    url, env = server("--tip", "140", "--plant", "lost-ownership:116"), {VARIABLE: PUBLISHED.text}
+    url, env = server("--tip", "140", "--fault", "lost-ownership:116"), {VARIABLE: PUBLISHED.text}
     ran = chainq("owned", ":117", "-w", "1", *options, url=url, env=env)
     assert ran.code == 6
     assert "records/isOwner height 116: the service lists fewer records than the full block has; owned rows" in ran.err

@@ -39,7 +39,7 @@ def test_process_1_ends_when_it_is_told(
     words: tuple[str, ...], number: signal.Signals, chainq: Program, server: Servers
 ) -> None:
     """With 128 and the number of the signal, as a shell would say, and not by the kill that follows a grace period."""
-    url = [] if words[0] == "serve" else ["--url", server("--latency", "0.05")]
+    url = [] if words[0] == "serve" else ["--url", server("--fault", "latency:0.05")]
     process = subprocess.Popen(
         [*OWN, chainq.path, *words, *url, "-v"],
         env=chainq.environment(),

@@ -121,7 +121,7 @@ def test_a_height_above_the_tip(chainq: Program, server: Servers) -> None:
 
 def test_the_rest_is_named_in_the_same_form(chainq: Program, server: Servers) -> None:
     """After a failure the message has a range to put in the place of the one that was given."""
-    ran = chainq("blocks", "700:900", url=server("--missing-height", "777"))
+    ran = chainq("blocks", "700:900", url=server("--fault", "missing-height:777"))
     assert ran.code == 6
     assert "resume with 700:900" in ran.err
 

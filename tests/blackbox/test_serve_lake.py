@@ -351,8 +351,8 @@ def test_columns_that_full_blocks_lack(chainq: Program, chain: Path) -> None:
 
 def test_usage_errors(chainq: Program, lake: Path) -> None:
     """Options of the sample chain, a folder without a data set, and a port that is taken."""
-    assert "--row-cap cannot be combined with --lake" in one_line(
-        chainq("serve", "--lake", str(lake), "--row-cap", "3"), 2
+    assert "--fault cannot be combined with --lake" in one_line(
+        chainq("serve", "--lake", str(lake), "--fault", "row-cap:3"), 2
     )
     (chainq.home / "empty").mkdir()
     assert "no data set in empty" in one_line(chainq("serve", "--lake", "empty"), 2)

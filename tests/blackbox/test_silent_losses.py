@@ -7,12 +7,11 @@ import orjson
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.exchange import Reply, RpcError
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.faulty_results import STORED_AGAIN as STORED_AGAIN_ID
-from chainq.demo.faulty_results import TOO_HEAVY
-from chainq.demo.list_faults import parse_fault
-from chainq.demo.results import Results, RpcError
-from chainq.demo.service import Reply, Service
+from chainq.demo.results import Results
+from chainq.demo.row_faults import TOO_HEAVY
+from chainq.demo.service import Service
 from harness.program import Program, Ran
 from harness.services import FULL_BLOCKS, serving
 from harness.truth import Truth, difference
@@ -73,7 +72,7 @@ def ended(ran: Ran, command: str, start: int, end: int, *, reverse: bool = False
 
 
 @pytest.mark.parametrize("command", ["records", "ownership"])
-@pytest.mark.parametrize("faults", [NO_FAULTS, Faults(row_cap=60)], ids=["plain", "row cap"])
+@pytest.mark.parametrize("faults", [NO_FAULTS, Faults("row-cap:60")], ids=["plain", "row cap"])
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 def test_a_witness_never_removes_rows(command: str, faults: Faults, reverse: bool, program: Program) -> None:
     """Full blocks without the outputs that both lists show: rows that responses showed are not left out."""
@@ -160,7 +159,7 @@ def test_transitions_that_deployed_servers_never_list(bounds: str, program: Prog
     """Fees and transitions without inputs are not missed, at the tip either, nor is a program that is not listed at
     several heights; at one or two it may have been lost, and these rest on belief."""
     for words, believed in ((bounds, False), ("198:200", True)):
-        ran = run(program, Service(Chain(tip=TIP), Faults(deployed_lists=True)), "transitions", words)
+        ran = run(program, Service(Chain(tip=TIP), Faults("deployed-lists")), "transitions", words)
         assert (ran.code, BELIEVED in ran.err) == (0, believed), words
 
 
@@ -182,12 +181,12 @@ def uneven() -> Truth:
 def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
     """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
     above. One such height costs the full blocks around it, and not those of the whole range."""
-    service = Counted(uneven.chain, Faults(lists=(parse_fault(f"stored-again:{STORED_AGAIN}"),)))
+    service = Counted(uneven.chain, Faults(f"stored-again:{STORED_AGAIN}"))
     ran = run(program, service, command, *words)
     start, _, end = words[0].partition(":")
     groups = uneven.groups(command, int(start), int(end or TIP + 1))
-    again = uneven.chain.block_row(STORED_AGAIN)
-    shown = [row.replace(b'"block_id":%d' % (again + STORED_AGAIN_ID), b'"block_id":%d' % again) for row in ran.rows]
+    row, again = (chain.block_row(STORED_AGAIN) for chain in (uneven.chain, service.chain))
+    shown = [one.replace(b'"block_id":%d' % again, b'"block_id":%d' % row) for one in ran.rows]
     assert difference(shown, groups[::-1] if "--reverse" in words else groups) == ""
     assert (ran.code, BELIEVED in ran.err) == (0, False)
     assert service.calls < 25

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.service import Reply
+from chainq.demo.exchange import Reply
 from chainq.installer import install_command
 from harness.program import Program, Servers, finish, one_line
 from harness.search import some

@@ -12,7 +12,7 @@ from harness.services import Moving, serving
 from harness.truth import Truth, difference
 
 COMMANDS = ["blocks", "records", "ownership", "transitions"]
-STALE = ("--tip", "195", "--stale-tip-rate", "1")  # latest/block always names block 185
+STALE = ("--tip", "195", "--fault", "stale-tip-rate:1")  # latest/block always names block 185
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -58,8 +58,8 @@ def test_a_range_that_ends_at_a_stale_tip_says_so(
     seed: int, more: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
 ) -> None:
     """Two servers behind a URL, one of them 20 blocks behind: all rows, or those up to the tip that a warning names."""
-    lagging = ("--lag-blocks", "20", "--lag-rate", "0.6", "--stale-tip-rate", "0.5")
-    ran = chainq("records", "150:190", *more, url=server("--tip", "195", *lagging, "--fault-seed", str(seed)))
+    lagging = ("--fault", "lag-blocks:20", "--fault", "lag-rate:0.6", "--fault", "stale-tip-rate:0.5")
+    ran = chainq("records", "150:190", *more, url=server("--tip", "195", *lagging, "--fault", f"seed:{seed}"))
     named = re.search("(?m)the end 190 is not reached: the tip is ([0-9]+)$", ran.err)
     due = truth.rows("records", 150, int(named[1]) + 1 if named else 190)
     if ran.code != 6 and "nothing proves" not in ran.err:
@@ -72,7 +72,7 @@ def test_a_range_that_ends_at_a_stale_tip_says_so(
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_near_the_tip_of_replicas_that_are_behind(seed: int, chainq: Program, truth: Truth) -> None:
     """Rows that come and go near the tip are not blamed on `start` alone; below the tip all of them come."""
-    with serving(Moving(195, faults=Faults(fault_seed=seed, lag_blocks=5, lag_rate=0.5))) as url:
+    with serving(Moving(195, faults=Faults(f"seed:{seed}", "lag-blocks:5", "lag-rate:0.5"))) as url:
         ran = chainq("ownership", "--last", "10", url=url)
         assert ran.code == 0 or "is behind" in ran.err
         assert "--page-size" not in ran.err
@@ -83,7 +83,7 @@ def test_rows_near_the_tip_of_replicas_that_are_behind(seed: int, chainq: Progra
 
 def test_rows_that_all_replicas_lack_near_the_tip(chainq: Program, server: Servers, truth: Truth) -> None:
     """Nobody can prove that they are due; where most heights have rows, a warning says what is unlikely."""
-    lagging = server("--tip", "195", "--lag-blocks", "5")
+    lagging = server("--tip", "195", "--fault", "lag-blocks:5")
     said(ran := chainq("records", "--last", "100", url=lagging), 0, "records heights 191-195: nothing proves")
     advice = "if a server is behind, end the range below the tip, such as --start -13 --end -10;"
     said(chainq("records", "--last", "3", url=lagging), 0, f"{advice} --strict makes this an error")
@@ -95,7 +95,7 @@ def test_rows_that_all_replicas_lack_near_the_tip(chainq: Program, server: Serve
 
 def test_6_doctor_names_a_server_that_is_behind(chainq: Program, server: Servers) -> None:
     """The block at the tip is missing, and no command that needs it is proposed."""
-    ran = chainq("doctor", url=server("--tip", "195", "--lag-blocks", "1"))
+    ran = chainq("doctor", url=server("--tip", "195", "--fault", "lag-blocks:1"))
     said(ran, 6, "block 195 is missing, though latest/block returned it; the server is behind: end ranges below the")
     assert "195, but missing" in ran.out.decode()
     assert "show latest" not in ran.out.decode()
@@ -103,7 +103,7 @@ def test_6_doctor_names_a_server_that_is_behind(chainq: Program, server: Servers
 
 def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None:
     """The hint is a range that every server has, written as the given one; far below the tip --no-verify alone."""
-    url = server("--tip", "195", "--lag-blocks", "5")
+    url = server("--tip", "195", "--fault", "lag-blocks:5")
     lower = "end the range below the tip, such as "
     counted, later = "--start -20 --end -10", "request lower heights, or run the command again later"
     for words, advice in (
@@ -129,7 +129,7 @@ def test_6_blocks_that_a_replica_lacks(chainq: Program, server: Servers) -> None
     said(chainq("block", "196", url=url), 1, "block 196 not found; the tip is 195")
     ran = chainq("ownership", "150:196", url=server("--tip", "195", "--fault", "ownership-behind:20"))
     said(ran, 6, "height 176: ", "below the tip, such as 150:-20; resume with")
-    url = server("--tip", "195", "--missing-height", "20")
+    url = server("--tip", "195", "--fault", "missing-height:20")
     ran = chainq("blocks", "10:30", url=url)
     said(
         ran,

@@ -16,7 +16,7 @@ import pytest
 
 from chainq.catalog.tables import CHAIN
 from chainq.cli.status import Status
-from chainq.demo.service import Reply
+from chainq.demo.exchange import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.search import some
@@ -125,7 +125,7 @@ def test_an_output_that_is_gone_is_a_failure(change: str, chainq: Program) -> No
 
 def test_a_checkpoint_of_verify(chainq: Program, server: Servers) -> None:
     """A run without findings is a success, with the tip that it saw; one with findings or an error is a failure."""
-    url = server("--tip", "60", "--plant", "lost-record:31")
+    url = server("--tip", "60", "--fault", "lost-record:31")
     words = ("verify", "--checkpoint", "c", "-o", "found.jsonl")
     assert chainq(*words, "--end", "20", url=url).code == 0
     first = seen(chainq, "c")
@@ -351,7 +351,7 @@ def test_each_table_has_the_success_of_its_own_runs(chainq: Program, server: Ser
 def test_an_export_of_a_version_that_recorded_no_run(chainq: Program, server: Servers, fails: bool) -> None:
     """Its receipts tell when each table went well, also after the first run of this version, of some tables or one that
     fails."""
-    url = server("--tip", "400", *(("--missing-height", "250") if fails else ()))
+    url = server("--tip", "400", *(("--fault", "missing-height:250") if fails else ()))
     words = ("--to", "lake", "--partition", "100", "-q")
     assert chainq("export", "blocks", "records", "0:200", *words, url=url).code == 0
     (chainq.home / "lake/_chainq/last_run.json").unlink()
@@ -370,7 +370,7 @@ def test_an_export_of_a_version_that_recorded_no_run(chainq: Program, server: Se
 
 def test_an_export_that_never_went_well(chainq: Program, server: Servers) -> None:
     """Partitions are there, and no run has ended well: that is no success, whatever their age."""
-    url = server("--tip", "400", "--missing-height", "250")
+    url = server("--tip", "400", "--fault", "missing-height:250")
     assert chainq("export", "blocks", "0:400", "--to", "lake", "--partition", "100", "-q", url=url).code == 6
     found = seen(chainq, "lake")
     assert (found["next"], found["success"]) == (200, None)
@@ -476,7 +476,7 @@ def test_an_output_file_is_no_checkpoint(chainq: Program, server: Servers) -> No
 
 def test_the_log_as_json(chainq: Program, server: Servers) -> None:
     """Requests, warnings and the error of a run are JSON objects with time, level and one run id, each on a line."""
-    url = server("--tip", "5000", "--fail-rate", "0.3", "--fault-seed", "5")
+    url = server("--tip", "5000", "--fault", "fail-rate:0.3", "--fault", "seed:5")
     ran = chainq("blocks", "0:3000", "-v", "--log-format", "json", "--timeout", "5", url=url)
     lines = [json.loads(line) for line in ran.err.splitlines()]
     assert len({line["run"] for line in lines}) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.demo.service import Reply
+from chainq.demo.exchange import Reply
 from harness.jobs import said
 from harness.program import Program, Servers, one_line
 from harness.search import some as cases

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import Faults
-from chainq.demo.plants import KINDS, Plant
+from chainq.demo.plants import KINDS
 from chainq.demo.service import Service
 from chainq.verify.findings import CHECKS
+from harness.planted import Plant
+from harness.planted import planted as wrong
 from harness.program import DIALECT, Program, Ran, Servers, one_line
 from harness.search import some
 from harness.services import Moving, serving
@@ -49,7 +50,7 @@ COMMANDS = {
 def plantable(plant: Plant) -> bool:
     """Whether the block has what the plant needs."""
     try:
-        Service(CHAIN, Faults(plant=(plant,)))
+        Service(CHAIN, wrong(plant))
     except ValueError:
         return False
     return True
@@ -73,7 +74,7 @@ def findings(ran: Ran) -> list[dict[str, Any]]:
 def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Program) -> None:
     """One wrong row of every kind: each is named by its height and its kind, and exit 6; no other row is named."""
     plants = planted(seed)
-    service = Service(CHAIN, Faults(plant=plants, fault_seed=seed), DIALECT)
+    service = Service(CHAIN, wrong(*plants, seed=seed), DIALECT)
     with serving(service) as url:
         ran = program("verify", "--start", "0", "--end", str(TIP + 1), "--full", "--jsonl", url=url)
     assert ran.code == 6, ran.err
@@ -94,7 +95,7 @@ def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Progr
 def test_a_misplaced_record_is_no_fault_of_its_ownership_row(height: int, seed: int, program: Program) -> None:
     """With these seeds, `records` ends a response of `ownership` before a row of the height that the record lacks."""
     plant = Plant("misplaced-record", height)
-    with serving(Service(Chain(tip=900), Faults(plant=(plant,), fault_seed=seed), DIALECT)) as url:
+    with serving(Service(Chain(tip=900), wrong(plant, seed=seed), DIALECT)) as url:
         args = (f"{height - 2}:{height + 6}", "--commands", "ownership", "--jsonl", "-j", "1", "--dialect", DIALECT)
         ran = program("verify", *args, url=url)
     assert (ran.code, ran.out) == (0, b"")
@@ -121,7 +122,7 @@ def test_a_table_without_a_finding_is_empty(program: Program) -> None:
 
 def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -> None:
     """The same finding by jsonl, csv and table; the repair is a command that prints the row."""
-    url = server("--tip", "330", "--plant", "altered-block:41")
+    url = server("--tip", "330", "--fault", "altered-block:41")
     args = ("verify", "--start", "40", "--end", "43", "--commands", "records")
     ran = program(*args, "--jsonl", url=url)
     (row,) = findings(ran)
@@ -141,7 +142,7 @@ def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -
 def test_a_chart_is_of_the_findings_in_the_whole_range(chainq: Program, server: Servers) -> None:
     """Its title says what it counts, and its axis is as long as the range that was verified."""
     pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
-    url = server("--tip", "330", "--plant", "altered-block:41")
+    url = server("--tip", "330", "--fault", "altered-block:41")
     ran = chainq("verify", "20:60", "--format", "chart", url=url)
     lines = [line.strip() for line in ran.out.decode().splitlines()]
     assert lines[:2] == ["findings per block", "findings"]
@@ -153,7 +154,7 @@ def test_a_chart_is_of_the_findings_in_the_whole_range(chainq: Program, server: 
 
 def test_a_file_of_findings_is_complete_although_the_exit_is_6(program: Program, server: Servers) -> None:
     """-o FILE appears with the findings."""
-    url = server("--tip", "330", "--plant", "lost-record:41")
+    url = server("--tip", "330", "--fault", "lost-record:41")
     ran = program("verify", "--start", "40", "--end", "43", "-o", "found.jsonl", url=url)
     assert ran.code == 6
     (row,) = (program.home / "found.jsonl").read_text().splitlines()
@@ -181,7 +182,7 @@ def test_lists_of_transactions_are_sampled(options: tuple[str, ...], lists: int,
 
 def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:
     """With --commands records no ownership row is missed, and none is requested."""
-    url = server("--tip", "330", "--plant", "lost-ownership:41")
+    url = server("--tip", "330", "--fault", "lost-ownership:41")
     args = ("verify", "--start", "40", "--end", "43")
     assert program(*args, url=url).code == 6
     ran = program(*args, "--commands", "records", "--commands", "transitions", "-v", url=url)
@@ -193,7 +194,7 @@ def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:
 def test_columns_of_findings_are_listed_and_picked(program: Program, server: Servers) -> None:
     """--columns help lists them, and --columns prints those that are named."""
     assert program("verify", "--columns", "help").out.startswith(b"height *  ")
-    url = server("--tip", "330", "--plant", "lost-record:41")
+    url = server("--tip", "330", "--fault", "lost-record:41")
     ran = program("verify", "40:43", "--columns", "height,check", "--jsonl", url=url)
     assert ran.rows == [b'{"height":41,"check":"missing"}']
     one_line(program("verify", "--columns", "hight", url=url), 2)
@@ -237,7 +238,7 @@ def test_a_file_that_cannot_be_written_is_refused_first(program: Program, nowher
 
 def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
     """Where the service goes away, the findings so far are printed, and the message has the range that is left."""
-    with server.own("--tip", "330", "--database-down", "30:100000") as (url, _):
+    with server.own("--tip", "330", "--fault", "database-down:30:100000") as (url, _):
         ran = program("verify", "--start", "0", "--end", "300", "--retries", "0", "-j", "1", url=url)
     assert ran.code in (3, 4)
     assert " findings so far; resume with --start " in ran.err
@@ -248,15 +249,15 @@ def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> No
     "faults",
     some(
         [
-            ("--row-cap", "700"),
-            ("--duplicate-rate", "0.01"),
-            ("--missing-height", "41"),
-            ("--broken-link", "41"),
-            ("--clamp-heights", "50"),
+            ("--fault", "row-cap:700"),
+            ("--fault", "duplicate-rate:0.01"),
+            ("--fault", "missing-height:41"),
+            ("--fault", "link:41"),
+            ("--fault", "clamp-heights:50"),
             ("--fault", "null-lists"),
         ],
-        ("--missing-height", "41"),
-        ("--clamp-heights", "50"),
+        ("--fault", "missing-height:41"),
+        ("--fault", "clamp-heights:50"),
         ("--fault", "null-lists"),
     ),
 )
@@ -267,15 +268,15 @@ def test_faults_of_calls_end_in_the_truth_or_in_findings(
     ran = program("verify", "--start", "0", "--end", "60", url=server("--tip", "330", *faults))
     assert ran.code in (0, 6), ran.err
     checks = {(int(row["height"]), row["check"]) for row in findings(ran)}
-    if faults[0] == "--missing-height":
+    if faults[1] == "missing-height:41":
         assert checks == {(41, "missing")}
         assert "finding" in one_line(ran, 6), "no warning of what the findings say"
-    if faults[0] == "--broken-link":
+    if faults[1] == "link:41":
         assert checks == {(41, "link")}
-    if faults[0] == "--clamp-heights":
+    if faults[1] == "clamp-heights:50":
         assert " in 60 blocks, 60 full-blocks" in ran.err
         assert "; left out of responses for several heights, and found by a request for each: 10 blocks;" in ran.err
-    if faults[0] in ("--row-cap", "--clamp-heights", "--fault"):
+    if faults[1] in ("row-cap:700", "clamp-heights:50", "null-lists"):
         assert checks == set()
 
 
@@ -291,7 +292,7 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
 
     Findings without a reorg have no such words.
     """
-    options = ("--reorg-at", "685", "--reorg-after", "68", "--plant", "lost-record:672")
+    options = ("--fault", "reorg-at:685", "--fault", "reorg-after:68", "--fault", "lost-record:672")
     with server.own("--tip", "700", *options) as (url, _):
         ran = program("verify", "670:701", "--full", "--jsonl", "-q", url=url)
         assert ran.code == 6, ran.err
@@ -300,17 +301,17 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
             "chainq verify: heights 670-684: 1 finding (1 missing) in 15 blocks, 15 full-blocks, "
         )
         assert ran.err.endswith("; a reorg during this run replaced the blocks from height 685 on: verify again\n")
-    with server.own("--tip", "700", "--reorg-at", "685", "--reorg-after", "25") as (url, _):
+    with server.own("--tip", "700", "--fault", "reorg-at:685", "--fault", "reorg-after:25") as (url, _):
         ran = program("verify", "670:701", url=url)
         assert (ran.code, ran.out) == (6, b""), ran.err
         again = program("verify", "670:701", url=url)
         assert (again.code, "reorg" in again.err) == (0, False), again.err
-    ran = program("verify", "670:701", url=server("--tip", "700", "--plant", "lost-record:690"))
+    ran = program("verify", "670:701", url=server("--tip", "700", "--fault", "lost-record:690"))
     assert (ran.code, "reorg" in ran.err) == (6, False), ran.err
 
 
 SEVERAL = tuple(
-    word for at in range(300, 318) for word in ("--plant", f"{('link', 'round', 'count', 'lost-block')[at % 4]}:{at}")
+    word for at in range(300, 318) for word in ("--fault", f"{('link', 'round', 'count', 'lost-block')[at % 4]}:{at}")
 )
 """Findings of four kinds at most heights."""
 
@@ -322,8 +323,8 @@ SEVERAL = tuple(
             ("--fault", "shift-up"),
             " shows how the lists of this server behave; report these findings to the operator of the server\n",
         ),
-        (("--plant", "lost-record:305"), "; report these findings to the operator of the server\n"),
-        (("--plant", "lost-record:329"), "end the range before height 329\n"),
+        (("--fault", "lost-record:305"), "; report these findings to the operator of the server\n"),
+        (("--fault", "lost-record:329"), "end the range before height 329\n"),
         (SEVERAL, "(--witness URL or --hashes checks them); report these findings to the operator of the server\n"),
     ],
 )

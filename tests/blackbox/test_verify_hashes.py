@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.demo.plants import KINDS, Plant, parse_plant
+from chainq.demo.plants import KINDS
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
+from harness.planted import Plant
+from harness.planted import planted as wrong
 from harness.program import DIALECT, LONGEST, ROOT, Program, Servers, installed, one_line
 from harness.search import some
 from harness.services import serving
@@ -37,7 +39,7 @@ def chain() -> SealedChain:
 @contextmanager
 def planted(chain: SealedChain, *plants: str) -> Iterator[str]:
     """The URL of a server of the chain with these plants; sealing the chain again would take a second."""
-    with serving(Service(chain, Faults(plant=tuple(map(parse_plant, plants))), DIALECT)) as url:
+    with serving(Service(chain, Faults(*plants), DIALECT)) as url:
         yield url
 
 
@@ -128,14 +130,14 @@ def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedC
     for number, kind in enumerate(KINDS):
         for height in range(number + 1, BLOCKS - 1):
             try:
-                Service(chain, Faults(plant=(Plant(kind, height),)))
+                Service(chain, wrong(Plant(kind, height)))
             except ValueError:
                 continue
             if height not in {plant.height for plant in plants}:
                 plants.append(Plant(kind, height))
                 break
     assert len(plants) == len(KINDS)
-    with serving(Service(chain, Faults(plant=tuple(plants)), DIALECT)) as url:
+    with serving(Service(chain, wrong(*plants), DIALECT)) as url:
         ran = program("verify", f"0:{BLOCKS}", *HASHES, "--anchor", f"{LAST}:{OTHER}", "--jsonl", url=url)
     assert ran.code == 6
     found = findings(ran.rows)
@@ -194,7 +196,7 @@ def test_arguments_that_prove_nothing_are_refused(
     assert message in one_line(program("verify", "10:20", *arguments, url=url), 2)
 
 
-@pytest.mark.parametrize("option", [["--tip", "5"], ["--grow", "1"], ["--reorg-at", "0"], ["--deployed-lists"]])
+@pytest.mark.parametrize("option", [["--tip", "5"], ["--grow", "1"], ["--fault", "reorg-at:0"]])
 def test_a_sealed_chain_does_not_change(program: Program, option: list[str]) -> None:
     """What would give it other blocks cannot be combined with it."""
     ran = program("serve", "--sealed", "5", *option)
@@ -256,9 +258,9 @@ def test_the_lines_of_a_page_verify_what_they_write(page: str, program: Program,
     )
     assert ran.returncode == 0, ran.stderr
     verified = text.count("chainq verify")
-    assert verified == text.count("--anchor") + text.count("--plant")
+    assert verified == text.count("--anchor") + text.count("--fault")
     assert ran.stderr.count("; anchored: block 11 is ab1") == text.count("--anchor")
-    assert ran.stdout.count("exit code 6") == text.count("--plant")
+    assert ran.stdout.count("exit code 6") == text.count("--fault")
 
 
 @pytest.mark.parametrize(
@@ -342,8 +344,8 @@ def test_other_rows_of_an_export_are_bound_through_its_full_blocks(
         "altered-record": 17,
         "altered-transition": 33,
     }
-    for name, wrong in {"lake": {}, "altered": plants}.items():
-        with planted(chain, *(f"{kind}:{height}" for kind, height in wrong.items())) as other:
+    for name, theirs in {"lake": {}, "altered": plants}.items():
+        with planted(chain, *(f"{kind}:{height}" for kind, height in theirs.items())) as other:
             for commands, where in ((("full-blocks", "ownership"), url), (others, other)):
                 job = (
                     "export",

@@ -468,7 +468,7 @@ def test_a_link_that_is_broken_in_all_tables_is_one_finding(program: Program, se
     """One block that names another one before it, at an edge of partitions: named once, and repaired in each table."""
     root, findings = tmp_path / "lake", tmp_path / "findings.jsonl"
     words = ("export", "chain", "--to", str(root), "190:210", "--partition", "10", "-w", "1", "-q")
-    assert program(*words, url=server("--tip", "400", "--broken-link", "200")).code == 6
+    assert program(*words, url=server("--tip", "400", "--fault", "link:200")).code == 6
     assert program("verify", str(root), "-o", str(findings)).code == 6
     (found,) = map(json.loads, findings.read_text().splitlines())
     assert (found["height"], found["check"]) == (200, "link")
@@ -655,7 +655,7 @@ def test_faults_of_blocks_are_found_at_any_partition_size(
 ) -> None:
     """Times and rounds rise across partitions, and transactions are numbered, as `verify` of the service finds."""
     plants = {("time", 110), ("time", 115), ("round", 120), ("count", 129)}
-    words = (word for kind, height in sorted(plants) for word in ("--plant", f"{kind}:{height}"))
+    words = (word for kind, height in sorted(plants) for word in ("--fault", f"{kind}:{height}"))
     url, lake = server("--tip", "400", *words), str(tmp_path / "lake")
     ran = program("export", "chain", "105:131", "--partition", size, "--to", lake, "-w", "1", "-q", url=url)
     assert ran.code == 0, ran.err
@@ -674,7 +674,7 @@ def test_rows_are_compared_with_the_full_blocks_of_the_same_export(
 ) -> None:
     """A record that the service lost is a finding if the export has its full block, and the verdict says what was
     compared."""
-    url, root = server("--tip", "330", "--plant", "lost-record:55"), program.home / "-".join(commands)
+    url, root = server("--tip", "330", "--fault", "lost-record:55"), program.home / "-".join(commands)
     exported = ["export", *commands, "20:60", "--partition", "20", "--to", str(root), "-w", "1", "-q"]
     assert program(*exported, url=url).code == 0
     if "chain" not in commands:

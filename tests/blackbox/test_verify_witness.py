@@ -19,7 +19,7 @@ PLANTS = {
     101: ("altered-ownership", {"ownership"}),
     108: ("count", {"full-blocks", "transactions"}),
 }
-SWITCHES = [word for height, (kind, _) in PLANTS.items() for word in ("--plant", f"{kind}:{height}")]
+SWITCHES = [word for height, (kind, _) in PLANTS.items() for word in ("--fault", f"{kind}:{height}")]
 
 
 @pytest.mark.parametrize("dialect", some(["chain", "aleo"], "aleo"))

@@ -250,7 +250,7 @@ def test_blocks_with_a_checkpoint(chainq: Program, truth: Truth) -> None:
 @pytest.mark.parametrize("output", ["file", "pipe"])
 def test_rows_that_come_late(output: str, chainq: Program, truth: Truth) -> None:
     """Rows that appear after their block are filtered as others are, and come once, over all runs."""
-    service = Moving(FIRST, faults=Faults(late_records=30, lag_blocks=3, lag_rate=0.5))
+    service = Moving(FIRST, faults=Faults("late-records:30", "lag-blocks:3", "lag-rate:0.5"))
     expression = "output_index > 0 or program_id ~ token"
     with serving(service) as url:
         job = Job(chainq, url, "records", "--start", str(FIRST - 50), "--where", expression, "-q")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chainq.cli.serve import ServeOptions, fault_options, run
+from chainq.cli.serve import ServeOptions, run
 from chainq.errors import UsageError
 from harness.program import Program, Servers
 
@@ -12,24 +12,15 @@ from harness.program import Program, Servers
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--latency", "nan"], "--latency 'nan'"),
-        (["--empty-rate", "1.5"], "--empty-rate"),
         (["--grow", "nan"], "--grow 'nan'"),
         (["--grow", "1e-300"], "--grow 1e-300"),
         (["--host", "0.0.0.0"], "--host '0.0.0.0'"),  # noqa: S104  # refused
         (["--dialect", "latin"], "unknown dialect 'latin'; known: chain, aleo"),
-        (["--page-offset", "both"], "--page-offset 'both'"),
-        (["--database-down", "3:"], "--database-down '3:'"),
         (["--dense-height", "5"], "--dense-height '5'"),
-        (["--byte-cap", "-1"], "--byte-cap"),
-        (["--plant", "lost-record"], "invalid --plant: expected KIND:HEIGHT, where KIND is one of lost-record"),
-        (["--plant", "lost-record:13"], "invalid --plant: block 13 has no record; block 12 has one"),
-        (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of shift-up"),
-        (["--fault", "height-cap"], "invalid --fault: height-cap takes a number of 1 or more, such as height-cap:5"),
-        (["--fault", "height-cap:0"], "invalid --fault: height-cap takes a number"),
-        (["--fault", "height-cap:x"], "invalid --fault: height-cap takes a number of 1 or more"),
-        (["--fault", "first-block:5"], "invalid --fault: first-block takes no number"),
-        (["--plant", "link:0"], "invalid --plant: block 0 has no block before it"),
+        (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of lost-record"),
+        (["--fault", "byte-cap:-1"], "invalid --fault: byte-cap takes a number of 1 or more, as in byte-cap:N"),
+        (["--fault", "lost-record:13"], "invalid --fault: block 13 has no record; block 12 has one"),
+        (["--fault", "count:13"], "invalid --fault: block 13 has no transaction; block 12 has one"),
     ],
 )
 def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Program) -> None:
@@ -40,9 +31,9 @@ def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Progr
 
 
 def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers) -> None:
-    """Options that are parsed further: the chain's dense height, the calls without a database, the offset."""
-    switches = ("--dense-height", "300:70", "--row-cap", "50", "--page-offset", "asked", "--database-down", "1")
-    with server.own(*switches) as (url, _):
+    """The chain's dense height, and faults of several stages."""
+    faults = ("--fault", "row-cap:50", "--fault", "offset-by-asked", "--fault", "database-down:1")
+    with server.own("--dense-height", "300:70", *faults) as (url, _):
         params = {"start": 300, "end": 301, "page": 1, "recordsPerRequest": 60}
         down = chainq("rpc", "records/all", json.dumps(params), "--retries", "0", url=url)
         assert "57P01" in down.err
@@ -61,4 +52,4 @@ def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:
     with server.own() as (url, _):
         port = int(url.rstrip("/").rpartition(":")[2])
         with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}"):
-            run(ServeOptions(port=port, **{one.name: one.default for one in fault_options()}))
+            run(ServeOptions(port=port))

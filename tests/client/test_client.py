@@ -287,7 +287,7 @@ def test_rows_are_read_once() -> None:
 
 def test_rows_that_failed_say_so() -> None:
     """Whatever reads them anew repeats the error: they were not read to their end."""
-    with witnessed(300, Faults(missing_height=250)) as (url, _), Client(url) as client:
+    with witnessed(300, Faults("missing-height:250")) as (url, _), Client(url) as client:
         rows = client.blocks(0, 300)
         with pytest.raises(IncompleteError) as caught:
             list(rows)
@@ -320,7 +320,7 @@ def test_threads_do_not_share_rows() -> None:
 def test_chunks_hold_the_rows_before_an_error() -> None:
     """An unfinished part is given, too, as `for row in rows` would."""
     read: tuple[list[Any], list[Any]] = ([], [])
-    with witnessed(3000, Faults(missing_height=2500)) as (url, _), Client(url) as client:
+    with witnessed(3000, Faults("missing-height:2500")) as (url, _), Client(url) as client:
         with pytest.raises(IncompleteError):
             for row in client.blocks(0, 3000):
                 read[0].append(row)

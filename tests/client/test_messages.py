@@ -41,7 +41,7 @@ def test_a_url_that_is_none() -> None:
 
 def test_rows_that_cannot_be_proved(server: Servers) -> None:
     """An error that comes while rows are read is in the same words."""
-    with Client(server("--missing-height", "3100")) as client, pytest.raises(IncompleteError) as caught:
+    with Client(server("--fault", "missing-height:3100")) as client, pytest.raises(IncompleteError) as caught:
         list(client.blocks(3_000, 3_200))
     assert str(caught.value).endswith(
         "the tip is 3000000; chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"

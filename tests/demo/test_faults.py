@@ -1,13 +1,10 @@
 """Faults of time, refusals and the envelope; none is on by default."""
 
-import dataclasses
 import json
-from typing import Any
 
 import orjson
 import pytest
 
-from chainq.cli.serve import fault_options
 from chainq.demo import http_server, transport
 from chainq.demo.faults import Faults
 from chainq.demo.http_server import dripped
@@ -15,12 +12,12 @@ from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.transport.base import DeadlineError
 from harness.calls import request
-from harness.sample import CHAIN, ask, post, refusal
+from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
 
 
 def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() -> None:
     now = [0.0]
-    service = Service(CHAIN, Faults(rate_limit=2, rate_window=60.0), clock=lambda: now[0])
+    service = Service(CHAIN, Faults("rate-limit:2", "rate-window:60.0"), clock=lambda: now[0])
     latest = b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
     assert [service.respond(latest).status for _ in range(4)] == [200, 200, 429, 429]
     reply = service.respond(latest)
@@ -30,18 +27,17 @@ def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() 
     assert ask(service, "block", block=5)
     now[0] = 60.0
     assert service.respond(latest).status == 200
-    polite = Service(CHAIN, Faults(rate_limit=1, retry_after=3), clock=lambda: 0.0)
+    polite = Service(CHAIN, Faults("rate-limit:1", "retry-after:3"), clock=lambda: 0.0)
     polite.respond(latest)
     assert polite.respond(latest).headers == {"Retry-After": "3"}
 
 
-@pytest.mark.parametrize("fault", ["fail_rate", "truncate_rate", "wrong_id_rate"])
+@pytest.mark.parametrize("fault", ["fail-rate", "truncate-rate", "wrong-id-rate"])
 def test_random_faults_hit_their_share_and_always_the_same_calls(fault: str) -> None:
     latest = b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
 
     def hits(seed: int) -> list[bool]:
-        settings: dict[str, Any] = {fault: 0.3, "fault_seed": seed}
-        service = Service(CHAIN, Faults(**settings))
+        service = Service(CHAIN, Faults(f"{fault}:0.3", f"seed:{seed}"))
         replies = [service.respond(latest) for _ in range(400)]
         return [r.status == 503 or r.cut or json.loads(r.body)["id"] != 1 for r in replies]
 
@@ -50,7 +46,7 @@ def test_random_faults_hit_their_share_and_always_the_same_calls(fault: str) -> 
 
 
 def test_heavy_queries_time_out_and_narrower_ranges_succeed() -> None:
-    service = Service(CHAIN, Faults(heavy_rows=100))
+    service = Service(CHAIN, Faults("heavy-rows:100"))
     error = json.loads(post(service, "records/all", start=600, end=700))["error"]
     assert error == {"code": 0, "message": "Defined query timeout of 5000ms exceeded when running query."}
     assert ask(service, "records/all", start=600, end=605)
@@ -61,7 +57,7 @@ def test_heavy_queries_time_out_and_narrower_ranges_succeed() -> None:
 
 def test_a_database_that_restarts_has_its_own_error_code() -> None:
     """The calls in the given range get HTTP 200 and error "57P01", those before and after their results."""
-    service = Service(CHAIN, Faults(database_down=range(2, 4)))
+    service = Service(CHAIN, Faults("database-down:2:4"))
     codes = [json.loads(post(service, "block", block=5)).get("error", {}).get("code") for _ in range(6)]
     assert codes == [None, None, "57P01", "57P01", None, None]
 
@@ -95,26 +91,42 @@ def test_a_dripping_response_arrives_a_byte_at_a_time(clock: FakeTime) -> None:
     assert clock.now == 1_001.5
 
 
-@pytest.mark.parametrize("faults", [Faults(drip=0.01), Faults(latency=60)])
+@pytest.mark.parametrize("faults", [Faults("drip:0.01"), Faults("latency:60")])
 def test_a_slow_response_meets_the_deadline(faults: Faults, clock: FakeTime) -> None:
     """In process a response that takes too long ends at the deadline, and one that does not arrives whole."""
     call = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "latest/block"})
     with pytest.raises(DeadlineError):
         DemoTransport(Service(CHAIN, faults)).call(request(call, clock.now + 0.25))
     assert clock.now == 1_000.25
-    quick = DemoTransport(Service(CHAIN, Faults(drip=1e-6, latency=1e-3)))
+    quick = DemoTransport(Service(CHAIN, Faults("drip:1e-6", "latency:0.001")))
     assert json.loads(quick.call(request(call, clock.now + 60)).body)["id"] == 1
     assert 1_000.251 < clock.now < 1_001
 
 
-def test_every_fault_is_off_by_default_and_an_option_of_serve() -> None:
-    """Faults() is a server without faults; `chainq serve` has an option for each field, with the same default."""
-    options = {one.name: one.default for one in fault_options()}
-    assert options.pop("page_offset") == "given"
-    assert options.pop("database_down") is None
-    fields = {field.name: field.default for field in dataclasses.fields(Faults)}
-    assert [fields.pop(name) for name in ("gzip", "offset_by_asked", "database_down")] == [False, False, range(0)]
-    assert (options.pop("plant"), fields.pop("plant")) == (None, ())
-    assert (options.pop("fault"), fields.pop("lists")) == (None, ())
-    assert fields == options
-    assert not any(value for name, value in fields.items() if name not in ("rate_window", "reorg_after", "lag_rate"))
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("no-rows", "expected NAME or NAME:N, where NAME is one of "),
+        ("lost-record", "lost-record takes a number of 0 or more, as in lost-record:N"),
+        ("lost:5", "expected NAME or NAME:N"),
+        ("height-cap", "height-cap takes a number of 1 or more, as in height-cap:N"),
+        ("height-cap:0", "height-cap takes a number of 1 or more"),
+        ("height-cap:x", "height-cap takes a number of 1 or more"),
+        ("first-block:5", "first-block takes no value"),
+        ("empty-rate:1.5", "empty-rate takes a number from 0 to 1"),
+        ("latency:nan", "latency takes seconds, 0 or more"),
+        ("database-down:3:", "database-down takes a number of calls, or the calls A:B"),
+        ("link:0", "link takes a number of 1 or more"),
+    ],
+)
+def test_other_words_are_refused(text: str, named: str) -> None:
+    """What names no fault, or a value that it cannot have."""
+    with pytest.raises(ValueError, match=named):
+        Faults("row-cap:5", text)
+
+
+def test_faults_of_a_stage_take_effect_in_the_order_of_the_registry() -> None:
+    """Whatever the order in which they were given."""
+    for texts in (("row-cap:50", "offset-by-asked"), ("offset-by-asked", "row-cap:50")):
+        rows = paged(Service(CHAIN, Faults(*texts), shuffle=False), "records/all", 600, 700, 1, 80)
+        assert rows == paged(QUIET, "records/all", 600, 700, 0, 10_000)[80:130]

@@ -1,15 +1,14 @@
 """Plants: one row is wrong as its kind says, in every call and page alike, and all others are the chain's."""
 
 from collections import Counter
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import Faults
-from chainq.demo.plants import KINDS, Plant, parse_plant
+from chainq.demo.plants import KINDS
 from chainq.demo.service import Service
+from harness.planted import Plant, planted
 from harness.sample import ask, paged
 
 CHAIN = Chain(tip=330)
@@ -33,7 +32,7 @@ def rows(service: Service) -> dict[str, Counter[str]]:
 @pytest.mark.parametrize("seed", range(2))
 def test_only_the_planted_row_differs(kind: str, seed: int) -> None:
     """Of one method one row is gone, doubled, another, or elsewhere; a whole block's fault is in both its methods."""
-    service = Service(CHAIN, Faults(plant=(Plant(kind, AT),), fault_seed=seed), shuffle=False)
+    service = Service(CHAIN, planted(Plant(kind, AT), seed=seed), shuffle=False)
     due, found = rows(QUIET), rows(service)
     lost = sum((due[name] - found[name] for name in due), Counter[str]())
     added = sum((found[name] - due[name] for name in found), Counter[str]())
@@ -46,7 +45,7 @@ def test_only_the_planted_row_differs(kind: str, seed: int) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition("-")[2] in METHODS])
 def test_pages_hold_the_planted_rows(kind: str) -> None:
     """Pages of any size, one after the other, give what one large page gives."""
-    service = Service(CHAIN, Faults(plant=(Plant(kind, AT),)), shuffle=False)
+    service = Service(CHAIN, planted(Plant(kind, AT)), shuffle=False)
     name = METHODS[kind.partition("-")[2]]
     everything = paged(service, name, AT - 20, AT + 20, 0, 10_000)
     for size in (1, 7, 50):
@@ -61,31 +60,15 @@ def test_pages_hold_the_planted_rows(kind: str) -> None:
 def test_a_seed_picks_the_row() -> None:
     """The same seed the same row; twenty seeds several rows."""
     picked = {
-        seed: str(rows(Service(CHAIN, Faults(plant=(Plant("lost-record", AT),), fault_seed=seed), shuffle=False)))
+        seed: str(rows(Service(CHAIN, planted(Plant("lost-record", AT), seed=seed), shuffle=False)))
         for seed in range(20)
     }
-    again = Service(CHAIN, Faults(plant=(Plant("lost-record", AT),), fault_seed=3), shuffle=False)
+    again = Service(CHAIN, planted(Plant("lost-record", AT), seed=3), shuffle=False)
     assert str(rows(again)) == picked[3]
     assert len(set(picked.values())) > 1
-
-
-@pytest.mark.parametrize("text", ["", "lost-record", "lost-record:", "lost-record:-1", "lost:5", "misplaced-block:5"])
-def test_other_words_are_refused(text: str) -> None:
-    """What names no kind or no height is an error that lists the kinds."""
-    with pytest.raises(ValueError, match="expected KIND:HEIGHT, where KIND is one of lost-record, "):
-        parse_plant(text)
 
 
 def test_a_block_without_the_row_is_refused() -> None:
     """Nothing is planted elsewhere in silence."""
     with pytest.raises(ValueError, match="block 13 has no record"):
-        Service(CHAIN, Faults(plant=(Plant("lost-record", 13),)))
-
-
-def test_every_kind_is_named_in_the_manual() -> None:
-    """The text of the option says what a kind is made of."""
-    (text,) = (field.metadata["told"].text for field in fields(Faults) if field.name == "plant")
-    for kind in KINDS:
-        action, _, row = kind.partition("-")
-        assert action in text
-        assert not row or f"-{row}" in text
+        Service(CHAIN, planted(Plant("lost-record", 13)))

@@ -24,7 +24,7 @@ def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
     assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
     assert json.loads(response.body)["result"][0]["height"] == "3"
     with pytest.raises(BrokenResponseError):
-        DemoTransport(Service(CHAIN, Faults(truncate_rate=1))).call(request(call, 0.0))
+        DemoTransport(Service(CHAIN, Faults("truncate-rate:1"))).call(request(call, 0.0))
 
 
 def test_threads_may_share_the_transport() -> None:
@@ -78,7 +78,7 @@ def test_a_socket_serves_several_calls_on_one_connection(server: DemoServer) -> 
             assert response.headers["Content-Type"].startswith("text/html")
 
 
-@pytest.mark.parametrize("server", [Faults(gzip=True)], indirect=True)
+@pytest.mark.parametrize("server", [Faults("gzip")], indirect=True)
 def test_a_socket_compresses_for_those_who_accept_it(server: DemoServer) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 50}}
     for accepted, coding in (("gzip", "gzip"), ("identity", "")):
@@ -87,7 +87,7 @@ def test_a_socket_compresses_for_those_who_accept_it(server: DemoServer) -> None
         assert len(response.json()["result"]) == 50
 
 
-@pytest.mark.parametrize("server", [Faults(truncate_rate=1, gzip=True)], indirect=True)
+@pytest.mark.parametrize("server", [Faults("truncate-rate:1", "gzip")], indirect=True)
 def test_a_socket_can_break_off_in_the_middle_of_a_body(server: DemoServer) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 500}}
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):

@@ -8,8 +8,8 @@ import pytest
 from chainq import tuning
 from chainq.catalog.dialects import DIALECTS, Names
 from chainq.catalog.methods import METHODS
+from chainq.demo.exchange import Reply
 from chainq.demo.faults import Faults
-from chainq.demo.service import Reply
 from chainq.doctor.diagnosis import USUAL_RATE, diagnose, safe_rate
 from chainq.doctor.prober import RETRIES, Prober, Refusal
 from chainq.errors import ExitCode
@@ -66,12 +66,12 @@ def test_calls_are_made_one_at_a_time_and_only_read() -> None:
 
 def test_compression_is_found() -> None:
     """Compressed responses are reported."""
-    assert findings(examined(Odd(faults=Faults(gzip=True))))["compression"] == "gzip"
+    assert findings(examined(Odd(faults=Faults("gzip"))))["compression"] == "gzip"
 
 
 def test_a_rate_limit_is_respected() -> None:
     """A method that meets its rate limit is not called again; checks that need it are unknown, which is no fault."""
-    service = Odd(faults=Faults(rate_limit=2, retry_after=7))
+    service = Odd(faults=Faults("rate-limit:2", "retry-after:7"))
     diagnosis = examined(service)
     limit = found(diagnosis, "rate limit")
     assert limit.ok
@@ -96,13 +96,13 @@ def test_a_rate_limit_inside_http_200_is_found() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_server_that_fails_now_and_then_is_examined_whole(seed: int) -> None:
     """One call in five ends in HTTP 503: no check is left out."""
-    names = findings(examined(Odd(faults=Faults(fail_rate=0.2, fault_seed=seed))))
+    names = findings(examined(Odd(faults=Faults("fail-rate:0.2", f"seed:{seed}"))))
     assert names.keys() == findings(examined(Odd())).keys()
 
 
 def test_a_rate_without_a_time_to_wait_is_not_certain() -> None:
     """Without Retry-After the window is unknown, so no rate is said to avoid the limit."""
-    limit = found(examined(Odd(faults=Faults(rate_limit=2))), "rate limit")
+    limit = found(examined(Odd(faults=Faults("rate-limit:2"))), "rate limit")
     assert "(retry after" not in limit.finding
     assert re.search(r"--rate [0-9.]+ may avoid it: the server does not say how long to wait$", limit.meaning)
 
@@ -202,7 +202,7 @@ def test_a_server_that_goes_away_is_not_called_again() -> None:
 @pytest.mark.parametrize("seed", some(range(5), 0, 1))
 def test_a_failing_server_gets_no_more_calls_than_others(seed: int) -> None:
     """Retries count too: a server that fails often gets no more calls than the others."""
-    examined(Odd(faults=Faults(fail_rate=0.4, truncate_rate=0.3, fault_seed=seed)))
+    examined(Odd(faults=Faults("fail-rate:0.4", "truncate-rate:0.3", f"seed:{seed}")))
 
 
 def test_the_oddest_server_gets_few_calls() -> None:

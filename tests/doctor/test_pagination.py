@@ -23,12 +23,12 @@ def test_rows_in_a_fixed_order_are_seen() -> None:
 @pytest.mark.parametrize("no_pages", [False, True])
 def test_a_row_cap_is_found(no_pages: bool) -> None:
     """A silent cap is reported, also if no page shows the rest."""
-    assert findings(examined(Odd(faults=Faults(row_cap=700, no_pages=no_pages))))["row cap"] == "700 rows"
+    assert findings(examined(Odd(faults=Faults("row-cap:700", *["no-pages"] * no_pages))))["row cap"] == "700 rows"
 
 
 def test_an_ignored_page_size_is_found() -> None:
     """Methods that return more rows than the page size are named, which is no fault."""
-    check = found(examined(Odd(faults=Faults(ignore_page_size=True))), "page size")
+    check = found(examined(Odd(faults=Faults("ignore-page-size"))), "page size")
     assert check.ok
     assert check.finding.startswith("ignored by")
     assert "records" in check.finding

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.faulty_results import FaultyResults
 from chainq.demo.service import Service
 from harness.ledger import Wallet
 from harness.program import DIALECT, Ran
@@ -30,7 +29,7 @@ class Bank(Service):
 
     def replaced(self) -> None:
         """Take in that the chain was reorganized."""
-        self._results = FaultyResults(self.chain, self.faults, True)
+        self.change(self.chain, self.faults)
 
 
 def checked(ran: Ran, wallet: Wallet) -> int:

@@ -9,8 +9,8 @@ from itertools import accumulate
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.demo.faulty_lists import Asked, FaultyLists, Item
-from chainq.demo.list_faults import ListFault
+from chainq.demo import faults as named
+from chainq.demo.exchange import Ask, Book, Item
 from chainq.errors import IncompleteError, ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Located, RowsRequest
@@ -118,7 +118,7 @@ class Faults:
     late: int = 0  # rows come so many blocks after their block
     reorg: int = 0  # blocks that are replaced once, in the middle of the run
     hidden_cap: int = 0  # rows of a range that there are for all pages together
-    lists: tuple[ListFault, ...] = ()  # as of `chainq serve --fault`
+    lists: named.Faults = named.NO_FAULTS  # as of `chainq serve --fault`
     no_blocks: bool = False  # no full blocks
 
     @property
@@ -128,7 +128,7 @@ class Faults:
 
 
 @dataclass
-class Server:
+class Server(Book):
     """A model server."""
 
     chain: Chain
@@ -137,7 +137,7 @@ class Server:
     calls: int = 0
     seen: list[RowsRequest] = field(default_factory=list)
     orphans: list[bytes] = field(default_factory=list)  # rows of blocks that were replaced
-    cached: dict[int, list[bytes]] = field(default_factory=dict)  # rows of replaced blocks that still come, by height
+    memory: named.Memory = field(default_factory=named.Memory)
 
     def tip(self, end: int) -> int:
         """The tip height, as `Service.tip_for` finds it for a range: one that cuts the range is looked into."""
@@ -152,9 +152,9 @@ class Server:
         if faults.growing and rng.random() < faults.growing:
             self.chain.grow()
         if faults.reorg and self.calls == 4 and self.chain.tip > faults.reorg:
-            self._cache(range(len(self.chain.rows) - faults.reorg, len(self.chain.rows)))
             self.orphans += self.chain.due(len(self.chain.rows) - faults.reorg, len(self.chain.rows))
             self.chain.reorg(faults.reorg)
+            self.memory.fork = self  # from now on cached rows are those of replaced blocks
         lacks = faults.lagging if faults.lagging and rng.random() < 0.5 else 0
         return max(0, len(self.chain.rows) - lacks)
 
@@ -182,7 +182,7 @@ class Server:
         if self.faults.no_blocks:
             raise ServiceError("unknown method", code="-32601")
         start, end = request.heights.edges
-        again = [fault.number for fault in self.faults.lists if fault.name == "stored-again"]
+        again = [self.faults.lists.get("stored-again", -1)]
         return {height: height + 10**6 * (height in again) for height in range(start, min(end, blocks))}
 
     def located(self, request: DueRequest) -> Located:
@@ -257,23 +257,24 @@ class Server:
 
     def _listed(self, start: int, end: int, size: int, page: int, blocks: int) -> list[bytes]:
         """The rows of a page of a server whose lists have faults."""
-        lists = FaultyLists(self.faults.lists)
+        lists = self.faults.lists
         offset, limit = self._slice(size, page)
+        step = size if not page else offset // page  # from one page to the next
         handler = self.chain.command.replace("-", "_")
-        asked = lists.served(Asked(handler, start, end, page, offset, limit, blocks - 1))
-        rows = []
-        for height in range(asked.heights.start, min(asked.heights.stop, blocks - self.faults.late)):
-            tied = self.cached.get(height, self.chain.rows[height])
-            rows += [Item(height, row) for row in (tied if self.faults.stable else shuffled(tied, self.rng))]
-            if len(rows) >= asked.offset + asked.limit and not lists.whole(asked):
-                break
-        return lists.page(rows, asked)
+        ask = Ask(handler, start, end, blocks - 1, self.calls, self, lists, self.memory, page=page, size=size)
+        turn = page if offset else 0
+        return [item.row for item in lists.rows(lists.asked(ask._replace(turn=turn, step=step, limit=limit)))]
 
-    def _cache(self, heights: range) -> None:
-        """Keep the rows of these heights, as far as they were requested, where the server does not forget them."""
-        if any(name == "cached-rows" for name, _ in self.faults.lists):
-            requested = {height for seen in self.seen for height in range(seen.heights.start, seen.heights.end)}
-            self.cached = {height: self.chain.rows[height] for height in heights if height in requested}
+    def rows(self, ask: Ask) -> list[Item]:
+        """The rows of a range, as `results.Results` has them of the sample chain."""
+        found: list[Item] = []
+        for height in range(ask.start, min(ask.heights.stop, len(self.chain.rows) - self.faults.late)):
+            tied = self.chain.rows[height]
+            ordered = tied if self.faults.stable else shuffled(tied, self.rng)
+            found += [Item(height, at, row) for at, row in enumerate(ordered)]
+            if len(found) >= ask.offset + ask.limit:
+                break
+        return found[ask.offset : ask.offset + ask.limit]
 
     def _slice(self, size: int, page: int) -> tuple[int, int]:
         """Where a page begins, and how many rows it has at most."""

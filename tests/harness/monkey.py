@@ -50,13 +50,12 @@ def small(faults: Faults, rng: Random) -> Faults:
             values[name] = rng.choice([1, 2, 5])
     if faults.byte_cap:
         values["byte_cap"] = rng.choice([150, 600, 2000])
-    lists = [
-        fault._replace(number=rng.choice([100, 200, 600] if fault.name.startswith("long") else [1, 2, 3, 8]))
-        if fault.number
-        else fault
-        for fault in faults.lists
-    ]
-    return replace(faults, **values, lists=tuple(lists), stable=faults.stable or rng.random() < 0.3)
+    lists = []
+    for text in faults.lists.texts:
+        name, colon, _ = text.partition(":")
+        number = rng.choice([100, 200, 600] if name.startswith("long") else [1, 2, 3, 8])
+        lists.append(f"{name}:{number}" if colon else name)
+    return replace(faults, **values, lists=wrong(*lists), stable=faults.stable or rng.random() < 0.3)
 
 
 class Monkey:

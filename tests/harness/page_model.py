@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolEmptyError
-from chainq.demo.list_faults import ListFault
+from chainq.demo.exchange import NO_END, Ask, Book, Item, RpcError
+from chainq.demo.faults import NO_FAULTS, Faults, Memory
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
@@ -84,7 +84,7 @@ class PageFaults:
     grow: float = 0.0
     stable: bool = False
     once: bool = False
-    lists: tuple[ListFault, ...] = ()
+    lists: Faults = NO_FAULTS
     full: str = ""
 
 
@@ -123,7 +123,7 @@ WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
     "heavy is empty": lambda rng: PageFaults(lists=wrong(f"heavy-empty:{rng.choice([3, 10, 40])}")),
     "pool": lambda rng: PageFaults(lists=wrong(f"busy-pool:{rng.choice([3, 10, 40])}")),
     "heavy block": lambda rng: PageFaults(
-        lists=wrong(f"heavy-block:{rng.choice([1, 3, 10, 40])}"),
+        lists=Faults(f"heavy-block:{rng.choice([1, 3, 10, 40])}"),
         full=rng.choice(["", "rows", "lacking", "other"]),
         once=rng.random() < 0.5,
     ),
@@ -141,7 +141,7 @@ WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
 """Servers that are wrong in one plain way, as in `harness.wrong`."""
 
 
-class PageServer:
+class PageServer(Book):
     """A list of blocks in pages, with faults."""
 
     def __init__(self, chain: Blocks, faults: PageFaults, seed: int) -> None:
@@ -193,17 +193,22 @@ class PageServer:
 
     def _listed(self, request: PageRequest, offset: int, given: int) -> list[bytes]:
         """A page of a server whose lists have faults. Raises GatewayError, as the transport does."""
-        lists = FaultyLists(self.faults.lists)
-        tip, calls = len(self.blocks) - 1, 1 + request.ahead
-        asked = Asked("program_transactions", None, None, request.number, offset, given, tip, calls)
+        lists, number = self.faults.lists, request.number
+        ask = Ask("program_transactions", 0, NO_END, NO_END, len(self.requests), self, lists, Memory(), page=number)
+        step = offset // number if number else given
+        ask = ask._replace(turn=number if offset else 0, step=step, size=given, limit=given, calls=1 + request.ahead)
+        try:
+            return [item.row for item in lists.rows(lists.asked(ask))]
+        except RpcError as error:
+            raise GatewayError(error.message) from None
+
+    def rows(self, ask: Ask) -> list[Item]:
+        """The rows of the list, as `results.Results` has them of the sample chain."""
         items = []
         for height, block in enumerate(self.blocks):
             tied = block if self.faults.stable else self._rng.sample(block, len(block))
-            items += [Item(height, row) for row in tied]
-        try:
-            return lists.page(items, lists.served(asked))
-        except PoolEmptyError:
-            raise GatewayError(POOL_EMPTY) from None
+            items += [Item(height, at, row) for at, row in enumerate(tied)]
+        return items[ask.offset : ask.offset + ask.limit]
 
     def _slice(self, request: PageRequest) -> tuple[int, int]:
         """Where a page begins, and how many rows it has at most."""

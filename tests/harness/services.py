@@ -8,12 +8,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from chainq.demo.chain import DEFAULT_TIP, Chain
+from chainq.demo.exchange import Reply
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.faulty_results import FaultyResults
 from chainq.demo.fork import Fork
 from chainq.demo.http_server import DemoServer
 from chainq.demo.results import Results
-from chainq.demo.service import Reply, Service
+from chainq.demo.service import Service
 from harness.program import DIALECT, LONGEST
 from harness.truth import Truth
 
@@ -109,11 +109,11 @@ class Moving(Service):
 
     def swap(self, chain: Chain) -> None:
         """Answer for another chain from now on."""
-        self.chain, self._results = chain, FaultyResults(chain, NO_FAULTS)
+        self.change(chain)
 
     def heal(self) -> None:
         """From now on it has all rows, and its tip stays."""
-        self.hook, self.faults = lambda _: None, NO_FAULTS
+        self.hook = lambda _: None
         self.swap(self.chain)
 
     def respond(self, body: bytes) -> Reply:

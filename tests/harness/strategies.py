@@ -17,7 +17,8 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from chainq.demo.list_faults import KINDS, ListFault
+from chainq.demo import faults as named
+from chainq.demo.registry import FAULTS, LISTS, RANGED
 from harness.model import Chain, Faults, Server
 
 COMMANDS = ("records", "ownership", "transitions", "address-transactions")
@@ -163,18 +164,25 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 """What is drawn for each field of `Faults` but `stable` and `lists`."""
 
-NAMES = tuple(name for name in KINDS if name not in ("busy-pool", "heavy-block", "null-lists"))
-"""The faults of lists that model servers of ranges can have."""
+NAMES = tuple(
+    name
+    for name, fault in FAULTS.items()
+    if fault.argument in ("", "N")
+    and {*fault.of} & {*RANGED}
+    and {*fault.of} <= {*LISTS}
+    and name not in ("cap-varies", "offset-by-asked", "row-cap", "result-window", "no-pages", "repeat-pages")
+)
+"""The faults of lists that model servers of ranges can have, but for those that FIELDS has."""
 
 
-def list_faults(names: Sequence[str] = NAMES) -> st.SearchStrategy[ListFault]:
+def list_faults(names: Sequence[str] = NAMES) -> st.SearchStrategy[str]:
     """One fault of lists, with a small N where it takes one."""
 
-    def numbered(name: str) -> st.SearchStrategy[ListFault]:
-        if not KINDS[name].number:
-            return st.just(ListFault(name))
+    def numbered(name: str) -> st.SearchStrategy[str]:
+        if not FAULTS[name].argument:
+            return st.just(name)
         numbers = st.sampled_from([100, 200, 600]) if name.startswith("long-row") else _few
-        return numbers.map(lambda number: ListFault(name, number))
+        return numbers.map(lambda number: f"{name}:{number}")
 
     return st.sampled_from(names).flatmap(numbered)
 
@@ -188,11 +196,15 @@ def faults(
 ) -> Faults:
     """Up to so many faults of these fields, and as many of lists with these names; none at the end of shrinking."""
     chosen = draw(st.lists(st.sampled_from(fields), max_size=most, unique=True)) if fields else []
-    listed = draw(st.lists(list_faults(names), max_size=most, unique_by=lambda fault: fault.name)) if names else []
+    listed = (
+        draw(st.lists(list_faults(names), max_size=most, unique_by=lambda text: text.partition(":")[0]))
+        if names
+        else []
+    )
     values = {name: draw(FIELDS[name]) for name in chosen}
-    if any(fault.name == "cached-rows" for fault in listed):
+    if "cached-rows" in listed:
         values.setdefault("reorg", 1)
-    return Faults(**values, lists=tuple(listed), stable=not draw(st.booleans()))
+    return Faults(**values, lists=named.Faults(*listed), stable=not draw(st.booleans()))
 
 
 def servers(chain: Chain, wrong: st.SearchStrategy[Faults] | None = None) -> st.SearchStrategy[Server]:

@@ -56,18 +56,23 @@ class Truth:
         self.chain = Chain(tip=self.tip)
         self._results = Results(self.chain, shuffle=False)
 
-    def _ask(self, handler: str, **args: Any) -> bytes:
-        from chainq.demo.results import Call, encoded
+    def _ask(self, handler: str, start: int = 0, end: int = 1 << 40, **args: Any) -> Any:
+        from chainq.demo.exchange import Ask
+        from chainq.demo.faults import NO_FAULTS, Memory
 
-        return encoded(getattr(self._results, handler)(Call({"offset": 0, "limit": 1 << 40, **args}, self.tip, 0)))
+        return Ask(handler, start, end, self.tip, 0, self._results, NO_FAULTS, Memory(), args)
+
+    def _rows(self, handler: str, start: int = 0, end: int = 1 << 40, **args: Any) -> list[bytes]:
+        return [item.row for item in self._results.rows(self._ask(handler, start, end, **args))]
 
     def block(self, height: int) -> bytes:
         """A Block summary."""
-        return self._ask("block", block=height)[1:-1]
+        (row,) = self._rows("block", height, height + 1)
+        return row
 
     def transactions(self, height: int) -> list[bytes]:
         """The Transaction summaries of a block."""
-        return split(self._ask("transactions", block=height))
+        return self._rows("transactions", height, height + 1)
 
     def transaction_id(self, height: int, index: int) -> str:
         """The ID of a transaction."""
@@ -75,11 +80,13 @@ class Truth:
 
     def transaction(self, height: int, index: int) -> bytes:
         """A Transaction."""
-        return self._ask("transaction", id=self.transaction_id(height, index))
+        from chainq.demo.exchange import encoded
+
+        return encoded(self._results.one(self._ask("transaction", id=self.transaction_id(height, index))))
 
     def program_transactions(self, program: str, function: str) -> list[bytes]:
         """The Transactions that call a function."""
-        return split(self._ask("program_transactions", program=program, function=function))
+        return self._rows("program_transactions", program=program, function=function)
 
     @lru_cache(maxsize=64)  # noqa: B019  # there is one Truth for each chain, and it lives as long as the session
     def groups(self, command: str, start: int, end: int, address: str = "") -> Groups:
@@ -87,7 +94,7 @@ class Truth:
         from chainq.demo.callers import occurrences
 
         end = min(end, self.tip + 1)
-        rows = split(self._ask(command.replace("-", "_"), start=start, end=end, address=address))
+        rows = self._rows(command.replace("-", "_"), start, end, address=address)
         if command == "address-transactions":
             number = self.chain.address_numbers[address]
             places = Counter(height for height, _ in occurrences(self.chain.layout, number, start, end))

@@ -1,12 +1,10 @@
 """Model servers that are wrong in one plain way, in good faith (`chainq serve --fault`, and hidden caps)."""
 
-from chainq.demo.list_faults import ListFault, parse_fault
+from chainq.demo import faults
 from harness.model import Faults, MakeFaults
 
-
-def wrong(*names: str) -> tuple[ListFault, ...]:
-    """The faults of lists that these names are of, such as `height-cap:5`."""
-    return tuple(map(parse_fault, names))
+wrong = faults.Faults
+"""Takes the names of faults, such as `height-cap:5`."""
 
 
 WRONG: dict[str, MakeFaults] = {

@@ -174,7 +174,7 @@ def test_pages_of_a_height_without_a_witness_are_counted(fault: str) -> None:
     made = chain(Random(1), 2, 0.0)  # noqa: S311  # not drawn from
     row = b'{"id":%d,"transition_id":"t%d","output_index":0,"height":2}'
     made.rows.append([row % (n, n) for n in range(300)])
-    faults_of = Faults(row_cap=70, stable=True, no_blocks=True, lists=wrong(fault) if fault else ())
+    faults_of = Faults(row_cap=70, stable=True, no_blocks=True, lists=wrong(*[fault] * bool(fault)))
     server = Server(made, faults_of, Random(1))  # noqa: S311  # the same
     outcome = drive(server, 2, 3, page_size=100, tip=2)
     if fault:

@@ -308,13 +308,13 @@ class Elsewhere(PageServer):
 
     def __init__(self, number: int, rows: int) -> None:
         super().__init__([[transaction(time, 0, time, 3)] * 3 for time in range(1, 101)], PageFaults(), 0)
-        self.number, self.rows, self.wrong = number, rows, True
+        self.number, self.count, self.wrong = number, rows, True
 
     def page(self, request: PageRequest) -> list[Raw]:
         if not self.wrong or (request.number, request.size) != (2, 20):
             return super().page(request)
         self.wrong = False
-        return [Raw(row) for row in self.due[self.number * request.size :][: self.rows]]
+        return [Raw(row) for row in self.due[self.number * request.size :][: self.count]]
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["the first page", "the page before"])

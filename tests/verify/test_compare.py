@@ -36,7 +36,7 @@ def rows_of(height: int) -> dict[str, list[Texts]]:
     """The rows that the chain has of a block, by command."""
     layout = CHAIN.layout.plan(height)
     made = {
-        "transactions": [CHAIN.transaction_row(height, index) for index in range(len(layout.transactions))],
+        "transactions": CHAIN.transaction_rows(height, range(len(layout.transactions))),
         "records": CHAIN.record_rows(height, range(layout.records)),
         "ownership": CHAIN.ownership_rows(height, range(layout.records)),
         "transitions": CHAIN.open_rows(height, range(len(layout.open_calls))),
