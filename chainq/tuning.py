@@ -96,4 +96,3 @@ MAX_REFUSALS = 60  # polls in a row to which a service may return errors; five m
 
 # Additional checks (fetching)
 SAMPLE = 10  # records of a block that show which transactions it has
-DETAILED = 100  # rows of a table whose transactions are looked up: a few screens

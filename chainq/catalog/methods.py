@@ -37,7 +37,6 @@ class Kind(Enum):
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
     STATUS = "status"  # of a transaction: all but accepted stand out
-    NAME = "name"  # abbreviated in the middle only if its column is narrower
     TEXT = "text"  # long text with lines of its own: program source, plaintext values
     DATA = "data"  # arrays, and objects whose keys are data: a count, a tree, or compact JSON
 
@@ -339,17 +338,6 @@ TRANSITION = (
 )
 
 REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),)
-
-DETAILED_REFERENCE = (
-    *REFERENCE,
-    Column("finalizedAt", "string", "time of the block", Kind.TIME, brief=2),
-    Column("type", "string", "such as execute", brief=6),
-    Column("program", "string", "program that was called, or deployed", brief=5),
-    Column("function", "string", "function that was called", Kind.NAME, brief=3, folds=True),
-    Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=4),
-    Column("status", "string", "such as accepted", Kind.STATUS, brief=7),
-)
-"""A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
 
 _CALLS = "transactions[].transaction.execution.transitions"
 """The calls in a full block that were signed, and those that these made, but for those that pay fees."""

@@ -13,7 +13,7 @@ from typing import Any
 from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.methods import Method
 from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, PATIENCE, RETRIES, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
@@ -272,12 +272,6 @@ class FlattenOptions(Group, heading=OUTPUT):
     flatten: bool = switch("jsonl with a key for each column (b.c).\fNested objects become keys, too.")
 
 
-class DetailOptions(Group, of=lambda method: method.param(Role.ADDRESS) is not None, heading=OUTPUT):
-    """What a table adds to the rows."""
-
-    no_details: bool = switch("Do not look up the transactions of a table.")
-
-
 class ServiceFlags(Group, heading=SERVICE):
     """Where the data comes from, and how it is requested.
 
@@ -365,7 +359,6 @@ class MethodOptions(
     ResumeOptions,
     OutputOptions,
     FlattenOptions,
-    DetailOptions,
     ServiceFlags,
     LakeOptions,
     AgeOptions,
