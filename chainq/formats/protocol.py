@@ -18,13 +18,13 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column
-from chainq.errors import ChainqError, OutputError, Phrase
+from chainq.errors import ChainqError, OutputError
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import abridged, printable
 
 Error = TypeVar("Error", bound=ChainqError)
 _BATCH = 512  # rows that are joined at a time
-AS_SENT = Phrase("use jsonl, which writes it as it was sent, or leave the column out with {columns}")
+AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that warnings name
 
@@ -116,7 +116,6 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
     unlisted it is a remark: help says that csv lacks it, and a job that runs every night need not hear it.
     """
     warn = few(spec.warn, f"more unknown fields are left out of {name}")
-    hint = Phrase("select it by {columns} and {check}", check=False)
     unlisted = unlisted_of(spec)
     warned: set[str] = set()
 
@@ -124,11 +123,11 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
         if path not in warned and len(warned) <= MAX_UNKNOWN:
             warned.add(path)
             if path in unlisted:
-                spec.remark(
-                    Phrase(f"the field {path} is left out of {name}, unless {{columns}} names it", columns=None)
-                )
+                spec.remark(f"the field {path} is left out of {name}, unless --columns names it")
             else:
-                warn(f"unknown field {path!r} is left out of {name}; use jsonl, or " + hint)
+                warn(
+                    f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check"
+                )
 
     return None if spec.selected else warn_once
 
