@@ -34,7 +34,6 @@ class Kind(Enum):
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
     STATUS = "status"  # of a transaction: all but accepted stand out
-    NAME = "name"  # abbreviated in the middle only if its column is narrower
     TEXT = "text"  # long text with lines of its own: program source, plaintext values
     DATA = "data"  # arrays, and objects whose keys are data: a count, a tree, or compact JSON
 

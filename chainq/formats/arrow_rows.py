@@ -4,8 +4,7 @@
 catalogue does not know, and values that the type of their column (`parquet_types`) cannot hold, which is then null
 there. So no server can make a file fail or change a digit of it, and no field is lost.
 
-Rejected: the same for columns that `--columns` names, paths through arrays and sums among them (`rows.fields.Picker`),
-where "all other fields" is what the user left out.
+Columns that `--columns` names have no such place: there a value that does not fit is an error.
 """
 
 import json
@@ -31,10 +30,20 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _Tree = dict[str, Any]  # the number of a column by its path, a key for each step
 
 
+class MisfitError(ValueError):
+    """A value that the type of its column cannot hold, where there is no other place for it."""
+
+    def __init__(self, path: str, value: bytes, reason: ValueError) -> None:
+        super().__init__(str(reason))
+        self.path, self.value, self.reason = path, value, reason
+
+
 class ArrowRows:
     """Turns rows into record batches. `warn` is called once for each path whose values go to `extra`, if not `known`.
 
-    The schema depends on the columns alone. `wide`: amounts have up to 76 digits (`parquet_types`).
+    The schema depends on the columns alone. `wide`: amounts have up to 76 digits (`parquet_types`). `strict`: columns
+    are fields of the row itself, other fields are left out, and there is no column `extra`; MisfitError is raised for a
+    value that does not fit.
     """
 
     def __init__(
@@ -45,17 +54,19 @@ class ArrowRows:
         known: Collection[str] = (),
         *,
         wide: bool = False,
+        strict: bool = False,
     ) -> None:
-        self._arrow = pyarrow
+        self._arrow, self._strict = pyarrow, strict
         self._types = [type_of(column, pyarrow, wide=wide) for column in columns]
         self._names = [column.path for column in columns]
         fields = [(name, kind.arrow) for name, kind in zip(self._names, self._types, strict=True)]
-        self.schema = pyarrow.schema([*fields, (EXTRA, pyarrow.string())])
-        self._flat = not any("." in name for name in self._names) and all(kind.read in FLAT for kind in self._types)
+        self.schema = pyarrow.schema(fields if strict else [*fields, (EXTRA, pyarrow.string())])
+        dotted = not strict and any("." in name for name in self._names)
+        self._flat = not dotted and all(kind.read in FLAT for kind in self._types)
         self._unknown = False  # whether a row had an unknown field; the next ones are likely to have it too
         self._tree: _Tree = {}
         for number, name in enumerate(self._names):
-            *steps, last = name.split(".")
+            *steps, last = [name] if strict else name.split(".")
             branch = self._tree
             for step in steps:
                 branch = branch.setdefault(step, {})
@@ -78,16 +89,18 @@ class ArrowRows:
         """
         if not self._flat:
             return None
-        found = None
-        if not self._unknown:
+        found = extra = None
+        if not self._unknown and not self._strict:
             found = read_columns(rows, self._names, self._types, self._arrow, unexpected="error")
             extra = self._arrow.nulls(len(rows), self._arrow.string())
         if found is None:
             found = read_columns(rows, self._names, self._types, self._arrow, unexpected="ignore")
             if found is None:
                 return None
-            extra = self._arrow.array([self._unknown_of(row) for row in rows], self._arrow.string())
-        batches: list[Any] = self._arrow.table([*found, extra], schema=self.schema).to_batches()
+            if not self._strict:
+                extra = self._arrow.array([self._unknown_of(row) for row in rows], self._arrow.string())
+        columns = found if self._strict else [*found, extra]
+        batches: list[Any] = self._arrow.table(columns, schema=self.schema).to_batches()
         return batches
 
     def _unknown_of(self, row: Raw) -> str | None:
@@ -109,9 +122,9 @@ class ArrowRows:
             if extra:
                 extras[at] = _object(extra)
         arrays = [self._arrow.array(values, kind.arrow) for values, kind in zip(columns, self._types, strict=True)]
-        return self._arrow.RecordBatch.from_arrays(
-            [*arrays, self._arrow.array(extras, self._arrow.string())], schema=self.schema
-        )
+        if not self._strict:
+            arrays.append(self._arrow.array(extras, self._arrow.string()))
+        return self._arrow.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _spread(
         self, sent: bytes, tree: _Tree, path: str, at: int, columns: list[list[Any]], extra: list[bytes]
@@ -123,7 +136,9 @@ class ArrowRows:
                 try:
                     columns[step][at] = _read(self._types[step], inner)
                     continue
-                except ValueError:  # it does not fit, or it is text that no file can hold
+                except ValueError as reason:  # it does not fit, or it is text that no file can hold
+                    if self._strict:
+                        raise MisfitError(path + key, inner, reason) from None
                     kind = self._types[step].arrow
                     self._note(
                         path + key, f"a value of {path + key!r} does not fit {excerpt(str(kind), 40)}: as sent it"
@@ -131,7 +146,7 @@ class ArrowRows:
             elif isinstance(step, dict) and inner[:1] == b"{":
                 self._spread(inner, step, f"{path}{key}.", at, columns, extra)
                 continue
-            elif isinstance(step, dict) and inner == b"null":
+            elif (isinstance(step, dict) and inner == b"null") or self._strict:
                 continue
             else:
                 extra.append(self._unknown_field(path + key, inner))

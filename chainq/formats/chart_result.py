@@ -11,11 +11,12 @@ from msgspec import Raw
 from chainq.catalog.methods import Column, Kind
 from chainq.errors import UsageError
 from chainq.formats.chart_bins import Bins
-from chainq.formats.chart_drawing import NARROWEST, Axis, draw, number_of, without
+from chainq.formats.chart_drawing import NARROWEST, Axis, draw, number, without
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker, text_of
+from chainq.text.humanize import duration, utc
 from chainq.text.sanitize import printable
-from chainq.text.style import BOLD, DIM, paint
+from chainq.text.style import BOLD, paint
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
 TIME = "time"
@@ -23,9 +24,7 @@ TIME = "time"
 MOST_ROWS = 10_000
 MOST_BARS = 500  # one a line
 DRAWS = "a text or number and a number (bars in the order of the rows), a time and a number, or height and a number"
-_EIGHTHS = " ▏▎▍▌▋▊▉"
 _DAY = 86_400
-_UNITS = {"day": _DAY, "hour": 3600, "minute": 60, "second": 1}
 
 
 class ResultChart:
@@ -56,12 +55,12 @@ class ResultChart:
             self._rows += 1
             label, value = map(text_of, self._pick(row))
             try:
-                number = float(value)
+                size = float(value)
             except ValueError:
                 continue
-            if math.isfinite(number):
-                self._found.append((label, number))
-                self._digits.append(_shortened(value, number))
+            if math.isfinite(size):
+                self._found.append((label, size))
+                self._digits.append(_shortened(value, size))
         if len(self._found) > MOST_ROWS:
             raise UsageError(f"chart draws at most {MOST_ROWS:,} rows of a result", "group them, or add LIMIT")
 
@@ -96,10 +95,8 @@ class ResultChart:
         width = max(room - margin - digits - 3, 1)
         most = max(abs(number) for _, number in self._found) or 1
         yield paint(truncate(self._title, room), BOLD, self._spec.color)
-        for label, text, (_, number) in zip(labels, self._digits, self._found, strict=True):
-            bar = _bar(abs(number) / most * width)
-            if number < 0:
-                bar = paint("░" * len(bar), DIM, self._spec.color)
+        for label, text, (_, value) in zip(labels, self._digits, self._found, strict=True):
+            bar = ("█" if value >= 0 else "░") * round(abs(value) / most * width)
             yield f"{label}{' ' * (margin - width_of(label))}  {text:>{digits}} {bar}"
 
     def _line(self) -> Iterator[str]:
@@ -111,17 +108,15 @@ class ResultChart:
         steps = [after - before for (before, _), (after, _) in pairwise(known) if after > before]
         step = min(steps, default=_DAY)
         first, bins = known[0][0], Bins()
-        for second, number in known:
-            bins.add((second - first) // step, number)
-        form = "%Y-%m-%d" if step % _DAY == 0 and first % _DAY == 0 else "%Y-%m-%d %H:%M"
-
-        def mark(number: int) -> str:
-            return datetime.fromtimestamp(first + number * step, UTC).strftime(form)
-
-        def words(number: float) -> str:
-            return _long(number * step) if steps else "one time"
-
-        yield from draw(bins, self._spec, self._title, "", axis=Axis("UTC", mark, words))
+        for second, value in known:
+            bins.add((second - first) // step, value)
+        end = 10 if step % _DAY == 0 and first % _DAY == 0 else 16  # the characters of a date, or of a minute
+        axis = Axis(
+            "UTC",
+            lambda place: utc(first + place * step)[:end],
+            lambda places: duration(places * step) if steps else "one time",
+        )
+        yield from draw(bins, self._spec, self._title, "", axis=axis)
         yield from without(self._rows - len(known), "a time and a number")
 
     @property
@@ -142,32 +137,9 @@ def _apart(labels: Sequence[str], room: int) -> list[str]:
     )
 
 
-def _shortened(text: str, number: float) -> str:
-    """Return a whole number with every digit, another one with six digits, or with all of those before its point.
-
-    >>> _shortened("18741942424705933850", 1.87e19), _shortened("387.3333333", 387.3333333)
-    ('18,741,942,424,705,933,850', '387.333')
-    """
-    if text.removeprefix("-").isdigit():
-        return f"{int(text):,}"
-    return f"{number:,.0f}" if 1e6 <= abs(number) < 1e15 else f"{number:,.6g}"
-
-
-def _long(seconds: float) -> str:
-    """Return a span of time in the largest unit of which it is one or has two.
-
-    >>> _long(22.2), _long(90), _long(86_400), _long(216_000)
-    ('22.2 seconds', '90 seconds', '1 day', '2.5 days')
-    """
-    unit, size = next((unit, size) for unit, size in _UNITS.items() if seconds in (size, 1) or seconds >= 2 * size)
-    return number_of(seconds / size, unit)
-
-
-def _bar(length: float) -> str:
-    """Return a bar of so many characters; the last one is the eighths that are left."""
-    whole = int(length)
-    part = _EIGHTHS[int((length - whole) * 8)].strip()
-    return "█" * whole + part
+def _shortened(text: str, value: float) -> str:
+    """Return a whole number with every digit, another one as `number` shows it."""
+    return f"{int(text):,}" if text.removeprefix("-").isdigit() else number(value)
 
 
 def _seconds(text: str) -> int | None:

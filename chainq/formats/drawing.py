@@ -98,7 +98,7 @@ def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> list
     lanes = [Lane(texts[0], max(map(width_of, texts)), right) for texts, right in columns]
     rows = list(zip(*(map(plain, texts[1:]) for texts, _ in columns), strict=True))
     if total(lanes) <= room:
-        return [*beside(lanes, rows, color=False, header=True)]
+        return [line.rstrip() for line in beside(lanes, rows, color=False, header=True)]
     indent = max(width_of(lane.header) for lane in lanes)
     lines: list[str] = []
     for row in rows:

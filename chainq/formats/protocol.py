@@ -114,7 +114,6 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
     unlisted it is a remark: help says that csv lacks it, and a job that runs every night need not hear it.
     """
     warn = few(spec.warn, f"more unknown fields are left out of {name}")
-    hint = "select it by --columns and --no-check"
     unlisted = unlisted_of(spec)
     warned: set[str] = set()
 
@@ -124,7 +123,9 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
             if path in unlisted:
                 spec.remark(f"the field {path} is left out of {name}, unless --columns names it")
             else:
-                warn(f"unknown field {path!r} is left out of {name}; use jsonl, or " + hint)
+                warn(
+                    f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check"
+                )
 
     return None if spec.selected else warn_once
 

@@ -365,10 +365,10 @@ def test_a_screen_uses_the_width_for_the_keys_of_a_transition(chainq: Program, t
 
 
 def test_a_chart_has_a_label_at_both_ends(chainq: Program) -> None:
-    """Of its first and last height, and round ones between them that leave room."""
+    """Of its first and its last height."""
     text = shown(chainq, "blocks", "2999801:3000001", "--format", "chart", columns=200, NO_COLOR="1")
     labels = next(line for line in text.splitlines() if line.split()[:1] == ["2999801"]).split()
-    assert labels == ["2999801", *(str(height) for height in range(2_999_820, 3_000_001, 20))]
+    assert labels == ["2999801", "3000000"]
 
 
 @pytest.mark.parametrize("columns", [20, 33])

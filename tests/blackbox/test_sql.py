@@ -878,12 +878,12 @@ def test_charts_of_a_result(exported: Program) -> None:
     long = chart("select repeat('long', 20) || n as label, n from range(2) t(n)")
     assert [bar.split()[0][-5:] for bar in long[1:]] == ["long0", "long1"]
     same = chart("select timestamp '2024-01-01' as t, height from blocks")
-    assert "each column is the mean of the rows of one time, " in " ".join(same)
+    assert "the line is the mean of the rows of one time, " in " ".join(same)
     *_, said, means, left_out = chart("""
         select timestamp '2023-06-02 03:00' + to_seconds(3 * n) as t, n from range(900) s(n) union all select null, 3
     """)
-    assert said == "lowest 0, mean 450, highest 899 at 2023-06-02 03:44"
-    assert means == "each column is the mean of 18.5 seconds, dots are the highest"
+    assert said == "lowest 0, mean 449.5, highest 899 at 2023-06-02 03:44"
+    assert means == "the line is the mean of 20 seconds, dots are the lowest and the highest"
     assert left_out == "left out: 1 row without a time and a number"
     line = chart("select timestamp, height::double as h2 from blocks")
     assert line[0] == "h2 by timestamp"

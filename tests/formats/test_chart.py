@@ -16,7 +16,6 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import UsageError
 from chainq.formats.chart import Chart
 from chainq.formats.chart_bins import BINS, Bins
-from chainq.formats.chart_drawing import scale_of
 from chainq.formats.protocol import OutputSpec
 from chainq.installer import install_command
 from harness.search import some
@@ -62,29 +61,29 @@ def records(counts: dict[int, int]) -> list[dict[str, Any]]:
 
 
 def test_a_small_picture() -> None:
-    """Columns are as high as their values; there are round marks, units, a title, and the numbers below."""
+    """The line is as high as the values; there are round marks, units, a title, and the numbers below."""
     picture = """\
 records per block
 records
-4 ┤               ⣿⣿⣿⣿⣿⣿⣿
-  │               ⣿⣿⣿⣿⣿⣿⣿
-  │               ⣿⣿⣿⣿⣿⣿⣿
-  │               ⣿⣿⣿⣿⣿⣿⣿
-3 ┤               ⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │               ⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │               ⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-2 ┤       ⢀⣀⣀⣀⣀⣀⣀⡀⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │       ⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │       ⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │       ⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-1 ┤⣀⣀⣀⣀⣀⣀⣀⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │⣿⣿⣿⣿⣿⣿⣿⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │⣿⣿⣿⣿⣿⣿⣿⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  │⣿⣿⣿⣿⣿⣿⣿⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-0 ┤⣿⣿⣿⣿⣿⣿⣿⢸⣿⣿⣿⣿⣿⣿⡇⣿⣿⣿⣿⣿⣿⣿        ⣿⣿⣿⣿⣿⣿⡇
-  └───┬───────┬──────┬──────┬───────┬───
-     10      11     12     13      14
-               block height
+         4 |
+           |              ⡼⡀
+           |             ⢰⠁⡇
+           |            ⢠⠃ ⢱
+         3 |            ⡎  ⠸⡀
+           |           ⡸    ⡇        ⡸
+           |          ⢠⠃    ⢱       ⢀⠇
+           |         ⢀⠇     ⠘⡄      ⡸
+         2 |         ⡜       ⡇     ⢀⠇
+           |       ⢀⠜        ⢸     ⢸
+           |      ⢠⠊         ⠘⡄    ⡇
+           |     ⡔⠁           ⢇   ⢸
+         1 |   ⢀⠎             ⢸   ⡇
+           |                  ⠈⡆ ⢰⠁
+           |                   ⢇ ⡎
+           |                   ⢸⢰⠁
+         0 |                   ⠈⡎
+             10                       14
+              block height
 lowest 0, mean 2, highest 4 at block 12
 """
     lines = drawn(records({10: 1, 11: 2, 12: 4, 14: 3}), spec_of("records", width=40))
@@ -143,7 +142,7 @@ def test_block_time_is_seconds_from_the_block_below() -> None:
     """Block times are differences of neighbours, under the height of the later one; across a gap nothing is known."""
     times = {5: 100, 6: 103, 7: 113, 9: 9000, 10: 9004}
     rows = [{"height": str(height), "timestamp": str(time)} for height, time in times.items()]
-    assert "lowest 3, mean 5.7, highest 10 at block 7" in drawn(rows, spec_of("blocks"))
+    assert "lowest 3, mean 5.66667, highest 10 at block 7" in drawn(rows, spec_of("blocks"))
 
 
 def test_heights_without_rows_count_as_none() -> None:
@@ -156,22 +155,22 @@ def test_rows_that_share_a_block_are_named() -> None:
     """With a column of several rows per block, the mean is of rows, even if each block has a place of its own."""
     rows = [{"height": str(height), "output_index": index} for height in range(3) for index in range(2)]
     lines = drawn(rows, spec_of("records", "height,output_index"))
-    assert lines[-1] == "each column is the mean of the rows of 1 block, dots are the highest"
+    assert lines[-1] == "the line is the mean of the rows of 1 block, dots are the lowest and the highest"
 
 
 def test_long_ranges_say_what_a_column_is() -> None:
     """Where many blocks share a column, the last line says how many, and what the dots are."""
-    lines = drawn(records(dict.fromkeys(range(3080), 2)), spec_of("records", width=80))
-    assert lines[-1] == "each column is the mean of 20 blocks, dots are the highest"
+    lines = drawn(records(dict.fromkeys(range(2680), 2)), spec_of("records", width=80))
+    assert lines[-1] == "the line is the mean of 20 blocks, dots are the lowest and the highest"
     assert "lowest 2, mean 2, highest 2 at block 0" in lines
 
 
 def test_the_peak_is_in_the_picture() -> None:
     """A single value far above all others too: what is cut off would look as if it were not so high."""
     lines = drawn(records({height: 40 if height == 50 else 10 for height in range(100)}), spec_of("records"))
-    assert lines[2].startswith("40 ┤")
-    assert lines[2].removeprefix("40 ┤").strip()
-    assert lines[-1] == "lowest 10, mean 10, highest 40 at block 50"
+    assert lines[2].strip() == "40 |"
+    assert lines[3].strip(" |")
+    assert lines[-1] == "lowest 10, mean 10.3, highest 40 at block 50"
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_the_peak_is_in_the_picture() -> None:
         ("height,proof_target", "proof_target", "lowest 4, mean 6, highest 8 at block 2"),
         ("height", "block time", "lowest 60, mean 60, highest 60 at block 2"),
         ("round", "round", "lowest 2, mean 3, highest 4 at block 2"),
-        ("timestamp", "timestamp", "lowest 06-15 00:00:00, mean 06-15 00:00:30, highest 06-15 00:01:00 at block 2"),
+        ("timestamp", "timestamp", "00:01:00Z at block 2"),
     ],
 )
 def test_selected_columns(columns: str, title: str, words: str) -> None:
@@ -245,7 +244,9 @@ def test_any_number_can_be_drawn(points: list[tuple[int, Any]], column: str) -> 
 def test_numbers_that_floats_cannot_tell_apart() -> None:
     """Neighbours among numbers of 39 digits are drawn as one level."""
     rows = [{"height": n, "proof_target": 2**128 - n} for n in range(1, 9)]
-    assert "lowest 3.4e38, mean 3.4e38, highest 3.4e38 at block 1" in drawn(rows, spec_of("blocks", "proof_target"))
+    assert "lowest 3.40282e+38, mean 3.40282e+38, highest 3.40282e+38 at block 1" in drawn(
+        rows, spec_of("blocks", "proof_target")
+    )
 
 
 def test_memory_stays_flat() -> None:
@@ -274,20 +275,6 @@ def test_bins_lose_nothing(points: list[tuple[int, int]], most: int) -> None:
     assert (min(g.low for g in groups), max(g.high for g in groups)) == (min(values), max(values))
     assert (bins.first, bins.last) == (min(heights), max(heights))
     assert len(groups) <= min(most, bins.size)
-
-
-sizes = st.just(0.0) | st.floats(1e-190, 1e12)
-
-
-@given(sizes | sizes.map(lambda size: -size), sizes, st.booleans())
-def test_axes_hold_their_values(low: float, size: float, times: bool) -> None:
-    """The vertical axis covers its values, with a handful of marks whose labels differ."""
-    scale = scale_of(low, low + size, times)
-    assert scale.low <= low + 1e-6 * scale.step
-    assert scale.high >= low + size - 1e-6 * scale.step
-    marks = scale.marks()
-    assert 2 <= len(marks) <= 8
-    assert len(set(marks.values())) == len(marks)
 
 
 def test_without_plotille(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ def as_parquet(rows: Sequence[str], *, fast: bool, selected: bool = False) -> tu
     out, warned = io.BytesIO(), list[str]()
     spec = OutputSpec("records", BY_COMMAND["records"].columns, selected=selected, warn=warned.append)
     writer = parquet.Parquet(out, spec)
-    (writer._all or writer)._flat = fast
+    writer._read._flat = fast
     try:
         writer.write(raw(rows))
         writer.close()
@@ -120,7 +120,6 @@ def test_plain_rows_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the slow path was taken")
 
     monkeypatch.setattr(csv, "text_of", slow)
-    monkeypatch.setattr(parquet.Parquet, "_batches", slow)
     monkeypatch.setattr(ArrowRows, "_batch", slow)
     assert (as_csv(PLAIN, fast=True), as_parquet(PLAIN, fast=True), as_parquet(other, fast=True)) == due
     assert as_columns(other, fast=True) == as_columns(PLAIN, fast=True)
