@@ -14,7 +14,7 @@ from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method, Role
-from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, PATIENCE, RETRIES, TIMEOUT
+from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, PATIENCE, RETRIES, SETTLE, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
@@ -212,7 +212,9 @@ class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Incremental runs."""
 
-    lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
+    lag: int | None = option(
+        "N", f"Stay N blocks below the tip: a service may add rows late.  [default: {SETTLE}]", min=0
+    )
     rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
     max_age: str | None = option(
         "AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from chainq.errors import BusyError, OutputError, Phrase, UsageError
+from chainq.errors import BusyError, OutputError, UsageError
 from chainq.sinks.base import unopened
 from chainq.sinks.disk import is_locked, locks, sync_folder
 from chainq.text.sanitize import abridged, printable
@@ -42,7 +42,7 @@ def content_of(path: Path, name: str, command: str) -> bytes | None:
     if by not in ("", command):
         raise UsageError(
             f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}",
-            Phrase("use another file for {checkpoint}"),
+            "use another file for --checkpoint",
         )
     return content
 
@@ -64,7 +64,7 @@ def locked(path: Path, name: str) -> int:
         if not path.name or (path.exists() and not path.is_file()):
             raise UsageError(f"checkpoint {name} is not a regular file")
         if os.access(path, os.R_OK) and not is_checkpoint(path):
-            raise UsageError(f"{name} is not a checkpoint", Phrase("use another file for {checkpoint}"))
+            raise UsageError(f"{name} is not a checkpoint", "use another file for --checkpoint")
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
         opened = printable(abridged(str(lock), 200)) if path.parent.is_dir() else f"checkpoint {name}"
@@ -75,7 +75,7 @@ def locked(path: Path, name: str) -> int:
             return descriptor
     except OSError as error:
         os.close(descriptor)
-        elsewhere = Phrase("keep it on a file system with locks, such as a local disk: {checkpoint}", checkpoint="FILE")
+        elsewhere = "keep it on a file system with locks, such as a local disk: --checkpoint FILE"
         raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}", elsewhere) from None
     os.close(descriptor)
     raise BusyError(f"another run is using checkpoint {name}")
