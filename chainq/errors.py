@@ -20,10 +20,10 @@ Nothing here prints or exits; `chainq.cli.main` is the only place that does.
     └── BusyError             75    another run is using the checkpoint, output file or export
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any, Self
+from shlex import quote
 
 
 class ExitCode(IntEnum):
@@ -62,73 +62,19 @@ def exit_codes() -> dict[str, str]:
     return {**{str(int(code)): code.meaning for code in ExitCode}, **SIGNALS}
 
 
-class Phrase(str):
-    """Text that names parameters as data, which each interface spells as its users write them.
-
-    In `template`, `{timeout}` is the parameter of that name, with its value in `given` if it has one there, and each
-    `{}` the next of `values`, which may be phrases. A switch that is to be off is `{verify}`, with `verify=False`; a
-    value in capitals is a placeholder, and `{full_blocks()}` the command `full-blocks`. As plain text a parameter is a
-    keyword of Python. A phrase stays one if text is added to it, not in an f-string.
-
-    >>> Phrase("end {} blocks before, such as {end}", "some", end=-10).spelled(lambda name, value: f"--{name} {value}")
-    'end some blocks before, such as --end -10'
-    """
-
-    def __new__(cls, template: str, *values: object, **given: object) -> Self:
-        """Make the text of the template with its values filled in."""
-        phrase = super().__new__(cls, _fill(template, values, given, in_python))
-        phrase._parts = template, values, given
-        return phrase
-
-    _parts: tuple[str, tuple[object, ...], dict[str, object]]
-
-    def __str__(self) -> str:
-        return self
-
-    def __add__(self, text: str) -> Self:
-        return type(self)("{}{}", self, text)
-
-    def __radd__(self, text: str) -> "Phrase":
-        return Phrase("{}{}", text, self)
-
-    def __getnewargs_ex__(self) -> tuple[tuple[object, ...], dict[str, object]]:  # how pickle makes it anew
-        template, values, given = self._parts
-        return (template, *values), given
-
-    def spelled(self, spell: Callable[[str, Any], str]) -> str:
-        """Return the text with each parameter as `spell` writes it, given its name and its value, None without one."""
-        return _fill(*self._parts, spell)
-
-
-class Shortfall(Phrase):
+class Shortfall(str):
     """A warning of rows that are missing or not proved to be all: `--quiet` does not silence it."""
 
 
-def _fill(template: str, values: Sequence[object], given: dict[str, object], spell: Callable[[str, Any], str]) -> str:
-    text, *fields = template.split("{")
-    left = iter(values)
-    for field in fields:
-        name, _, rest = field.partition("}")
-        word = spell(name, given.get(name)) if name else str(next(left))
-        text += (word.spelled(spell) if isinstance(word, Phrase) else word) + rest
-    return text
-
-
-def in_python(name: str, value: object) -> str:
-    """Return a parameter as a Python program writes it: a keyword, with its value if there is one."""
-    placeholder = isinstance(value, str) and value.isupper()
-    return name if value is None else f"{name}={value if placeholder else repr(value)}"
-
-
-def sentences(*parts: str) -> Phrase:
+def sentences(*parts: str) -> str:
     """Return the parts of a message as one text: with semicolons between them, but none after a question.
 
     >>> sentences("no service at http://h/", "is the URL right?", "resume with --start 5")
     'no service at http://h/; is the URL right? resume with --start 5'
     """
-    text = Phrase("{}", parts[0])
-    for part in parts[1:]:
-        text = Phrase("{} {}" if text.endswith(("?", "!")) else "{}; {}", text, part)
+    text, *others = parts
+    for part in others:
+        text += f" {part}" if text.endswith(("?", "!")) else f"; {part}"
     return text
 
 
@@ -140,7 +86,7 @@ class ChainqError(Exception):
 
     # `again`: whether advice to resume the run can help, for the command line. False if the error itself says what must
     # be done first, and if the server has not responded to this run yet: the URL may be wrong.
-    # A hint names a parameter (`Phrase`) only if the commands that can fail so have it, or together with those that do.
+    # Both name an option as the command line has it.
     exit_code = ExitCode.USAGE
     again = True
 
@@ -236,9 +182,9 @@ class OverdueError(UnreachableError):
     """The time that the run may take is over."""
 
 
-def overdue(limit: str) -> Phrase:
+def overdue(limit: str) -> str:
     """Return what is said of a run that took longer than `limit`, a duration as the user wrote it."""
-    return Phrase("the run took longer than {deadline} allows", deadline=limit)
+    return f"the run took longer than --deadline {quote(limit)} allows"
 
 
 class ResponseError(ChainqError):

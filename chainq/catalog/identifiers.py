@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from chainq.catalog import bech32
 from chainq.catalog.methods import Role
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
@@ -100,7 +100,7 @@ def url(text: str) -> str:
     if (bare := text.strip(_QUOTES)) != text:
         raise UsageError(f"invalid URL: {excerpt(mask_url(bare))} is in quotation marks", "remove them")
     if re.fullmatch(r"demo(:[0-9]*)?", text.strip("/").lower()):
-        raise UsageError(Phrase("invalid URL {}: the sample chain is {url}", quoted(text), url="demo:"))
+        raise UsageError(f"invalid URL {quoted(text)}: the sample chain is --url demo:")
     try:
         parts = urlsplit(text)
         usable = _is_host(parts.hostname or "") and parts.port != 0

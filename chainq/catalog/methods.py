@@ -10,8 +10,6 @@ Rejected: dataclasses. Every run loads this module, and a dataclass takes eight 
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from chainq.errors import Phrase
-
 
 class Role(Enum):
     """What a parameter is for. The code uses roles; names in requests come from the catalogue or a dialect."""
@@ -258,10 +256,7 @@ _OLDER_BLOCK = (
 )
 """Fields of real blocks from before the published interface."""
 
-_ADDED = Phrase(
-    "height of the block, added by chainq; in json only if {columns} names it, in jsonl also with {flatten}",
-    flatten=True,
-)
+_ADDED = "height of the block, added by chainq; in json only if --columns names it, in jsonl also with --flatten"
 _BLOCK = "the block: its height in the published interface, its row id on deployed servers"
 TRANSACTION_SUMMARY = (
     Column("height", "number", _ADDED, Kind.HEIGHT, brief=1, computed=True),
@@ -493,9 +488,7 @@ METHODS = (
         program="program",
         function="function_name",
         condition="program ~ token and function_name != join",
-        derived=(
-            Column(PROGRAM_ID, "string", Phrase("program ID, which chainq reads in program; only with {columns}")),
-        ),
+        derived=(Column(PROGRAM_ID, "string", "program ID, which chainq reads in program; only with --columns"),),
     ),
     Method(
         command="address-transactions",

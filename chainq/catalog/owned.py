@@ -4,19 +4,18 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
-from chainq.errors import Phrase
 
 COMMAND = "owned"
 OWNER = Column("owner", "string", "address of the view key; in a table if there are several", Kind.ID, brief=True)
-PLAINTEXT = Column("plaintext", "string", Phrase("the decrypted record, with {decrypt}"), Kind.TEXT, brief=True)
+PLAINTEXT = Column("plaintext", "string", "the decrypted record, with --decrypt", Kind.TEXT, brief=True)
 RECORD_NAME = Column(
     "record_name",
     "null or string",
-    Phrase("name of the record, if its commitment was recomputed, with {decrypt}"),
+    "name of the record, if its commitment was recomputed, with --decrypt",
     Kind.TEXT,
 )
-SENDER = Column("sender", "null or string", Phrase("address that made the record, with {decrypt}"), Kind.ID, brief=True)
-PLAINTEXT_JSON = Column("plaintext_json", "null or object", Phrase("members of the record, with {decrypt}"), Kind.DATA)
+SENDER = Column("sender", "null or string", "address that made the record, with --decrypt", Kind.ID, brief=True)
+PLAINTEXT_JSON = Column("plaintext_json", "null or object", "members of the record, with --decrypt", Kind.DATA)
 AMOUNT = Column(
     "amount",
     "null or string",
@@ -24,7 +23,7 @@ AMOUNT = Column(
     Kind.NUMBER,
 )
 TOKEN = Column("token_id", "null or string", "token of the record, null without one", Kind.ID)
-_SPENDS = Phrase(", with {spent} or {unspent}")
+_SPENDS = ", with --spent or --unspent"
 SPENT_HEIGHT = Column(
     "spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT, brief=True
 )
@@ -42,7 +41,7 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
     columns = (OWNER, *ownership.columns)
     if records:
         columns += tuple(
-            column._replace(note=column.note + ", " * bool(column.note) + Phrase("with {records}"))
+            column._replace(note=column.note + ", " * bool(column.note) + "with --records")
             for column in record.columns
             if column.path not in SHARED
         )

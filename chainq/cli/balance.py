@@ -14,7 +14,7 @@ from chainq.cli.query import is_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.defaults import INTERVAL
-from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError, UsageError, is_lasting
+from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.formats.drawing import ENDLESS, draw_texts
 from chainq.heights.bounds import MINUS, parse_range, parse_start
@@ -32,7 +32,7 @@ from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
 
-_RESUMES = Phrase("with {checkpoint} a stopped run resumes", checkpoint="FILE")
+_RESUMES = "with --checkpoint FILE a stopped run resumes"
 _HEADER = ("owner", "program", "token", "records", "received", "unspent records", "unspent")
 _TOKEN = 2  # its column; numbers follow
 
@@ -104,7 +104,7 @@ def run(given: BalanceCommand) -> None:
                 reporter,
             )
         except Interrupted as stop:
-            unrecorded = "" if given.watch or end is not None else Phrase("nothing was recorded: {}", _RESUMES)
+            unrecorded = "" if given.watch or end is not None else f"nothing was recorded: {_RESUMES}"
             if rest := kept.rest or unrecorded:
                 stop.add_note(rest)
             raise
@@ -115,9 +115,7 @@ def _height(text: str, name: str) -> int:
     """Return the height in an option. Raises UsageError, also for one that counts from the tip."""
     height = parse_start(text)
     if height < 0:
-        raise UsageError(
-            Phrase(f"{{{name}}} counts from the tip; balance needs a height, such as 12345", **{name: text})
-        )
+        raise UsageError(f"--{name} {text} counts from the tip; balance needs a height, such as 12345")
     return height
 
 
@@ -127,7 +125,7 @@ def _ways(given: BalanceCommand) -> str:
         return ""
     if given.end is not None:
         return FEWER
-    return _RESUMES if given.watch else Phrase("{}, {}", _RESUMES, FEWER)
+    return _RESUMES if given.watch else f"{_RESUMES}, {FEWER}"
 
 
 def _key_files(given: BalanceCommand) -> list[str]:

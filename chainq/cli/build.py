@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from chainq.catalog.methods import Method
 
 Options = TypeVar("Options", bound=Group)
-CONTEXT = {"help_option_names": ["-h", "--help"]}
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def build(

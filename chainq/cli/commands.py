@@ -103,7 +103,7 @@ def _serve_command() -> "Command":
         serve.ServeOptions,
         serve.run,
         "chainq serve --port 8545 --row-cap 700 --fail-rate 0.1",
-        f"{serve.ServeOptions.__doc__}\n\nNames for --fault, explained in docs/cookbook.md: {names}.",
+        f"{serve.ServeOptions.__doc__}\n\nNames for --fault, explained in chainq/demo/list_faults.py: {names}.",
         declared=parameters(serve.ServeOptions) + serve.fault_options(),
     )
 

@@ -1,4 +1,4 @@
-"""Connects: from options, environment and profile to a service (docs/reference.md, "Service options")."""
+"""Connects: from options, environment and profile to a service (docs/reference.md, "Service and configuration")."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import ChainqError, NotFoundError, Phrase, Shortfall, UsageError, sentences
+from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError, sentences
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
@@ -131,7 +131,7 @@ def warn_of_belief(
             (heights.start for one in believed.values() if isinstance(one, HeightSet) for heights in one), default=None
         )
         advice = () if last is None else behind(last)
-        reporter.warn(Shortfall("{}{}", sentences(unproved(believed, limited=limited), *advice), hint))
+        reporter.warn(Shortfall(f"{sentences(unproved(believed, limited=limited), *advice)}{hint}"))
 
 
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
@@ -139,7 +139,7 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
     if unhashed:
         from chainq.text.humanize import counts
 
-        reporter.warn(Shortfall('not checked: {} (docs/hashes.md, "What is not checked")', counts(unhashed.items())))
+        reporter.warn(Shortfall(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")'))
 
 
 def _from_now(deadline: str) -> float:
@@ -152,10 +152,7 @@ def _url(text: str) -> str:
         return identifiers.url(text)
     except UsageError as error:
         if text == os.environ.get("CHAINQ_URL"):
-            said = error.message
-            if isinstance(said, Phrase):
-                said = said.spelled(lambda _, value: f"CHAINQ_URL={value}")
-            error.message = f"CHAINQ_URL: {said}"
+            error.message = f"CHAINQ_URL: {error.message.replace('--url ', 'CHAINQ_URL=')}"
         raise
 
 

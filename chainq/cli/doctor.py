@@ -25,7 +25,6 @@ from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
-from chainq.text.spelling import spelled
 from chainq.transport.base import ServiceOptions
 
 WIDE = 79  # cells of a terminal from which on findings get a wide column
@@ -63,7 +62,7 @@ def _json(diagnosis: Diagnosis) -> str:
         "url": diagnosis.url,
         "dialect": diagnosis.dialect,
         "checks": [
-            {"check": check.name, "finding": check.finding, "meaning": spelled(check.meaning), "ok": check.ok}
+            {"check": check.name, "finding": check.finding, "meaning": check.meaning, "ok": check.ok}
             for check in diagnosis.checks
         ],
     }
@@ -74,7 +73,7 @@ def _table(diagnosis: Diagnosis) -> str:
     head = f"{diagnosis.url}  dialect {diagnosis.dialect or 'unknown'}, {counted(diagnosis.calls, 'request')}"
     lines = []
     for check in _folded(diagnosis.checks):
-        meaning = "" if check.meaning == str(check.fault) else spelled(check.meaning)  # stderr says it at the end
+        meaning = "" if check.meaning == str(check.fault) else check.meaning  # stderr says it at the end
         lines.append(("" if check.ok else "!", check.name, check.finding, meaning))
     wide = shutil.get_terminal_size().columns >= WIDE
     return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28) if wide else (1, 15, 14))

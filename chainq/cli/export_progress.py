@@ -15,7 +15,7 @@ def without_range(plan: ExportPlan) -> str:
     if not plan.todo:
         return ""
     start = plan.heights.start
-    if plan.seen.inventory.valid:
+    if plan.inventory.valid:
         return f"; no range was given, so it continues at height {start}; pass 0: for the whole chain" if start else ""
     return "; no range was given, so it is all that the source has"
 

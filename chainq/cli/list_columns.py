@@ -8,7 +8,6 @@ from chainq.catalog.owned import COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
-from chainq.text.spelling import spelled
 from chainq.text.width import GAP, terminal_width
 from chainq.verify.findings import CHECKS, FINDINGS
 
@@ -55,7 +54,7 @@ def _of_tables(method: Method) -> list[Column]:
 
 
 def _described(column: Column) -> tuple[str, str, str]:
-    return f"{column.path}{' *' if column.brief else ''}", column.type, spelled(column.note)
+    return f"{column.path}{' *' if column.brief else ''}", column.type, column.note
 
 
 def _listed(rows: Sequence[tuple[str, str, str]], room: int) -> str:

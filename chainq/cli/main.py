@@ -15,7 +15,6 @@ from chainq.cli.help import PlainGroup
 from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sentences
 from chainq.process import signals
 from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url
-from chainq.text.spelling import options_in, spelled
 
 _OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
@@ -48,7 +47,7 @@ def main() -> NoReturn:
 
         signals.die(signal.SIGPIPE)
     except ChainqError as error:
-        _complain(arguments, _advised(arguments, error), error)
+        _complain(arguments, str(error), error)
         code = error.exit_code
     except typer.TyperException as error:
         _complain(arguments, abridged(_without_secrets(_usage(error), arguments), _LONGEST_OF_TYPER), error)
@@ -76,23 +75,6 @@ def _flush() -> None:
             sys.stdout.flush()
     except BrokenPipeError:
         raise signals.PipeClosed from None
-
-
-def _advised(arguments: list[str], error: ChainqError) -> str:
-    """Return the text of an error, without the parts of its hint that name options which only other, unnamed commands
-    have."""
-    named = options_in(error.hint)
-    if not named or arguments[0] not in PlainGroup.catalogue:
-        return str(error)
-    params = PlainGroup.catalogue[arguments[0]][2]().params
-    lacking = named.difference(*((*param.opts, *param.secondary_opts) for param in params))
-    parts = spelled(error.hint).split("; ")
-    kept = [
-        part
-        for part in parts
-        if lacking.isdisjoint(words := re.findall("[a-z-]+", part)) or not PlainGroup.catalogue.keys().isdisjoint(words)
-    ]
-    return str(error) if kept == parts else sentences(error.message, *kept)
 
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
@@ -165,7 +147,7 @@ def _without_secrets(message: str, arguments: list[str]) -> str:
 def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     """Print one line on stderr: which command failed, why, and what to do."""
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
-    said = sentences(*map(spelled, [_without_secrets(spelled(message), arguments), *getattr(error, "__notes__", [])]))
+    said = sentences(_without_secrets(message, arguments), *getattr(error, "__notes__", []))
     parts = abridged(said, _LONGEST)
     parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:

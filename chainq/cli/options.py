@@ -14,11 +14,18 @@ from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method, Role
-from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, PATIENCE, RETRIES, SETTLE, TIMEOUT
+from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
+MAX_AGE_HELP = "Exit with code 8 if the tip is older: 10m, 2h, 7d."
+HASHES_HELP = "Recompute and compare block hashes."
+JSONL_HELP = "One JSON object per line."
+CSV_HELP = "CSV with a header (RFC 4180)."
+NO_TRUNC_HELP = "Do not abbreviate values."
+INTERVAL_HELP = f"Seconds between polls.  [default: {INTERVAL:g}]"
+LAG_HELP = "Leave out the last N blocks."
 HEIGHTS_HELP = "Heights, ranges A:B, -100: (the last 100), latest, or - for stdin, one per line."
 
 
@@ -58,9 +65,9 @@ def option(
     return Declared(Option(..., *names.split(), **more), default)
 
 
-def processes(text: str) -> Any:
+def processes(most: int | None = 256) -> Any:
     """Declare `--workers`."""
-    return option("N", text, names="--workers -w", min=1, max=256)
+    return option("N", "Worker processes. Default: one per core.", names="--workers -w", min=1, max=most)
 
 
 def switch(text: str, *, default: bool = False, names: str = "", heading: str | None = None) -> Any:
@@ -96,26 +103,17 @@ def last_blocks(*, whole: bool = False, required: bool = False) -> Any:
     """Declare `--last`. `whole`: without a range, the command reads the whole chain. `required`: it needs one."""
     if required:
         return option("N", "The last N blocks.", names="--last", heading=RANGE)
-    # docs/reference.md has the text of `blocks` for all commands.
-    others = "Of address-transactions: the whole chain; a new export needs a range."
-    default = "the whole chain." if whole else f"the last {DEFAULT_LAST} blocks.\f{others}"
-    return option("N", f"The last N blocks. Default: {default}", names="--last", heading=RANGE)
+    default = "the whole chain" if whole else f"the last {DEFAULT_LAST} blocks"
+    return option("N", f"The last N blocks. Default: {default}.", names="--last", heading=RANGE)
 
 
 class RangeOptions(Group, of=lambda method: method.ranged or method.listed, heading=RANGE):
     """Which heights."""
 
-    start: str | None = option(
-        "H", "First height; -100: the last 100 blocks.\fWith only an end, the range starts at height 0."
-    )
-    end: str | None = option("H", "End height, exclusive. Default: through the tip.\f`latest` is the default, too.")
+    start: str | None = option("H", "First height; -100: the last 100 blocks.")
+    end: str | None = option("H", "End height, exclusive. Default: through the tip.")
     last: str | None = last_blocks()
-    since: str | None = option(
-        "T",
-        "First block time (UTC): 2024-06-02T11:36, yesterday or 2h.\fAlso 2024-06-02, a time with an offset "
-        "(2024-06-02T11:36+02:00), today, now, '2 days ago' or Unix seconds. Days begin at 00:00 UTC. Units are s, m "
-        "or min, h, d, w, mo and y, or words.",
-    )
+    since: str | None = option("T", "First block time (UTC): 2024-06-02T11:36, yesterday or 2h.")
     until: str | None = option("T", "End block time (UTC), exclusive; also today or now.")
 
     def given_bounds(self) -> list[str]:
@@ -163,32 +161,22 @@ class VerifyOptions(Group, of=lambda method: method.linked, heading=RANGE):
     """Verification of the chain."""
 
     no_verify: bool = switch("Skip the check for missing and unlinked blocks.")
-    hashes: bool = switch("Recompute block hashes.\fExit with code 6 before the first wrong row.")
-    workers: int | None = processes("Processes that recompute hashes.\fDefault: one per core.")
+    hashes: bool = switch(HASHES_HELP)
+    workers: int | None = processes()
 
 
 class CallFilterOptions(Group, of=lambda method: bool(method.program), heading=FILTER):
     """Which rows, by what was called."""
 
-    of_program: list[str] | None = option(
-        "ID", "Rows of this program, or of any if it is repeated.\fFor example credits.aleo.", names="--program"
-    )
-    of_function: list[str] | None = option(
-        "NAME", "Rows of this function, or of any if it is repeated.", names="--function"
-    )
+    of_program: list[str] | None = option("ID", "Rows of this program; repeat it for several.", names="--program")
+    of_function: list[str] | None = option("NAME", "Rows of this function; repeat it for several.", names="--function")
 
 
 def where(condition: str) -> Any:
     """Declare `--where`, with an example."""
     return option(
         "EXPRESSION",
-        f"Rows that meet it: '{condition}'. "
-        "Operators: = != < <= > >= ~ !~ and or not ( ). ~ finds a regex, case-sensitive; put ( ) in quotes.\f"
-        "FIELD = null finds rows without a value, FIELD != null the others; of a[].b, neither finds an empty a, but "
-        "a = [] does. (?i) before the text ignores case. "
-        "!~ is the opposite of ~. A text with spaces or ( ) needs quotes: "
-        'FIELD ~ "(?i)text". Conditions on a[].b and a[].c may be met by different items of a; '
-        "for one item use jq, or sql on an export. If repeated, rows must meet all.",
+        f"Rows that meet a condition: '{condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).",
         names="--where",
         heading=FILTER,
     )
@@ -203,10 +191,7 @@ class FilterOptions(Group, of=lambda method: method.filtered):
 class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Where an incremental run records how far it came."""
 
-    checkpoint: Path | None = option(
-        "FILE",
-        "Resume the last run; start the first at --start or 0.\fNot with --last (use --start -N), --since or --until.",
-    )
+    checkpoint: Path | None = option("FILE", "Resume the last run; start the first at --start or 0.")
 
 
 class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
@@ -215,29 +200,23 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     lag: int | None = option(
         "N", f"Stay N blocks below the tip: a service may add rows late.  [default: {SETTLE}]", min=0
     )
-    rewind: int | None = option("N", "Fetch the last N or more blocks again.\fThe run then resumes.", min=1)
-    max_age: str | None = option(
-        "AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.\fNeeds --checkpoint or --follow."
-    )
-    follow: bool = switch(
-        "Keep running and print new blocks.\fWithout --checkpoint, -o FILE must be new or empty.", names="--follow -f"
-    )
-    interval: float | None = option("SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01)
+    rewind: int | None = option("N", "Fetch the last N or more blocks again.", min=1)
+    max_age: str | None = option("AGE", MAX_AGE_HELP)
+    follow: bool = switch("Keep running and print new blocks.", names="--follow -f")
+    interval: float | None = option("SECONDS", INTERVAL_HELP, min=0.01)
 
 
 class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
     """How old the tip may be, for a command that prints it once."""
 
-    max_age: str | None = option("AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.")
+    max_age: str | None = option("AGE", MAX_AGE_HELP)
 
 
 def output_format(*, chart: bool) -> Any:
     """Declare `--format`. `chart`: the rows of the command have heights, which a chart needs."""
     return option(
         "NAME",
-        f"table, jsonl, json, csv, tsv, text, parquet{', chart' * chart}. Default: table, or jsonl in a pipe.\f"
-        f"{'A chart needs rows with heights; sql also draws a number over a text or a time. ' * chart}"
-        "Or a format of a plug-in. The extension of FILE and CHAINQ_FORMAT take precedence over the default.",
+        f"table, jsonl, json, csv, tsv, text, parquet{', chart' * chart}. Default: table, or jsonl in a pipe.",
         names="--format",
         heading=OUTPUT,
     )
@@ -248,30 +227,25 @@ class OutputOptions(Group, heading=OUTPUT):
 
     format: str | None = output_format(chart=True)
     table: bool = switch("Human-readable table.")
-    jsonl: bool = switch("One JSON object per line.\fRows of the service are as it sent them.")
+    jsonl: bool = switch(JSONL_HELP)
     json: bool = switch("A JSON array, or an object if the result is one.")
-    csv: bool = switch("CSV with a header (RFC 4180).\fA null is an empty field, as an empty text is.")
+    csv: bool = switch(CSV_HELP)
     text: bool = switch("Values only, separated by tabs, one row per line.")
     no_header: bool = switch("csv or tsv without its header.")
     columns: list[str] | None = option(
         "A,B.C",
-        "Columns; `--columns help` lists them.\fSeparated by commas, also a.b[].c of the items of an array, or `all`.",
+        "Columns; `--columns help` lists them.",
         callback=_list_columns,
         is_eager=True,
     )
-    no_trunc: bool = switch("Do not abbreviate values.\fIf they do not fit the terminal, each row is lines of fields.")
-    output: str | None = option(
-        "FILE",
-        "Output file; its extension selects the format.\f"
-        "An existing file is replaced when the output is complete. Runs with --checkpoint or --follow append to it.",
-        names="--output -o",
-    )
+    no_trunc: bool = switch(NO_TRUNC_HELP)
+    output: str | None = option("FILE", "Output file; its extension selects the format.", names="--output -o")
 
 
 class FlattenOptions(Group, heading=OUTPUT):
     """Whether jsonl has nested objects."""
 
-    flatten: bool = switch("jsonl with a key for each column (b.c).\fNested objects become keys, too.")
+    flatten: bool = switch("jsonl with a key for each column (b.c).")
 
 
 class DetailOptions(Group, of=lambda method: method.param(Role.ADDRESS) is not None, heading=OUTPUT):
@@ -288,33 +262,18 @@ class ServiceFlags(Group, heading=SERVICE):
 
     profile_first = False
 
-    url: str | None = option(
-        "URL", "URL of the service, or folder or URL of an export; demo: is a built-in sample.", envvar="CHAINQ_URL"
-    )
+    url: str | None = option("URL", "Service, or folder or URL of an export; demo: is a sample.", envvar="CHAINQ_URL")
     profile: str | None = option("NAME", "Profile from config.toml.", envvar="CHAINQ_PROFILE")
     dialect: str | None = option("NAME", "chain, aleo, or auto to detect it.  [default: auto]")
     timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
-    retries: int | None = option(
-        "N",
-        f"Retries for failures except HTTP 429.  [default: {RETRIES}]\f"
-        f"HTTP 429 is retried for {PATIENCE / 60:g} minutes, and with 0 not at all.",
-        min=0,
-    )
+    retries: int | None = option("N", f"Retries for failures except HTTP 429.  [default: {RETRIES}]", min=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
-    max_memory: str = option(
-        "SIZE", "Memory for responses: 512M, 2G.\fUnits are powers of 1,024, as in messages.", f"{MAX_MEMORY // 2**30}G"
-    )
+    max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
     rate: float | None = option("N", "Maximum requests per second.")
-    header: list[str] | None = option(
-        "'NAME: VALUE'", "HTTP header for every request.\fVALUE may be env:VARIABLE. Keep secrets in a profile."
-    )
-    cert: str | None = option("FILE[:KEY]", "Client certificate (PEM).\fKEY is its key, if that is not in FILE.")
-    quiet: bool = switch(
-        "Suppress progress and warnings.\fBut no warning about rows that are missing or not proved.",
-        names="--quiet -q",
-        heading="",
-    )
+    header: list[str] | None = option("'NAME: VALUE'", "HTTP header; VALUE may be env:VARIABLE.")
+    cert: str | None = option("FILE[:KEY]", "Client certificate (PEM), and its key.")
+    quiet: bool = switch("No progress or warnings, except about rows.", names="--quiet -q", heading="")
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")
     log_format: str = option("text|json", "Format of the lines on stderr.", "text", heading="")
 
@@ -334,10 +293,7 @@ class CheckOptions(Group, heading=SERVICE):
 class StrictOptions(Group, of=lambda method: method.ranged or method.sized, heading=SERVICE):
     """Which proof of completeness is enough."""
 
-    strict: bool = switch(
-        "Exit with code 6 before rows without proof.\fThat is, before rows that are not proved complete. A few "
-        "heights are compared with their full blocks, too."
-    )
+    strict: bool = switch("Exit with code 6 before rows without proof.")
 
 
 class RequestOptions(Group, heading=SERVICE):
@@ -349,7 +305,7 @@ class RequestOptions(Group, heading=SERVICE):
 class ReportOptions(Group):
     """How a helper prints its result."""
 
-    json: bool = switch("JSON instead of a table.\fWithout CHAINQ_FORMAT=json, a table is the default in a pipe, too.")
+    json: bool = switch("JSON instead of a table.")
 
 
 class MethodOptions(

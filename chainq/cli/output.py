@@ -24,7 +24,6 @@ from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, ca
 from chainq.sinks.base import Sink, unopened
 from chainq.sinks.open import descriptor_of
 from chainq.text.sanitize import mask_url, printable, quoted
-from chainq.text.spelling import spelled
 from chainq.text.width import terminal_width, width_is_stated
 
 if TYPE_CHECKING:
@@ -172,7 +171,6 @@ def settings(
         color=use_color(terminal=on_terminal(file)),
         abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
         detailed=detailed,
-        spelled=spelled,
     )
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")

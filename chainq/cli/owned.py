@@ -16,7 +16,6 @@ from chainq.heights.bounds import parse_start
 from chainq.process.pool import cores
 from chainq.rows.fields import Alias
 from chainq.text.sanitize import printable
-from chainq.text.spelling import spelled
 from chainq.wallet.owned import OwnedService, Wallet, Wanted, block_of, heights_in_words
 from chainq.wallet.shown import Style, totals
 
@@ -78,7 +77,7 @@ def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
     """Return the lines below a table. A sum of part of the chain says so: it could pass for what a key owns."""
     spent = wallet.spent if wanted.spent and wanted.unspent else None
     lines = totals(wallet.amounts, spent)
-    part = [spelled("of " + heights_in_words(wallet.read))] if lines and wallet.read and wallet.read.start else []
+    part = ["of " + heights_in_words(wallet.read)] if lines and wallet.read and wallet.read.start else []
     return [printable(line) for line in (*lines, *part)]
 
 

@@ -85,7 +85,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
         return None
     kept, follow = given.checkpoint is not None, given.follow
     check_name("--checkpoint", str(given.checkpoint or ""))
-    age = None if given.max_age is None else parse_age(given.max_age, "max_age")
+    age = None if given.max_age is None else parse_age(given.max_age, "max-age")
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
     if (age is not None or given.lag is not None) and not (kept or follow):

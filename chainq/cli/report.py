@@ -14,7 +14,6 @@ from chainq.formats.protocol import Output
 from chainq.process.progress import UNSEEN, Bar, Progress
 from chainq.sinks.base import Sink
 from chainq.text.sanitize import printable
-from chainq.text.spelling import spelled
 from chainq.transport.base import Report
 
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
@@ -38,7 +37,7 @@ class Reporter(Progress):
 
     def line(self, text: str, level: str = "info", **fields: object) -> None:
         """Print one line, which JSON shows with a level and fields; a closed stderr is ignored."""
-        shown = log.rendered(level, printable(spelled(text)), **fields)
+        shown = log.rendered(level, printable(text), **fields)
         with self._lock:
             try:
                 self._show_status("")
@@ -76,7 +75,7 @@ class Reporter(Progress):
             share_arenas()
         with self._lock, suppress(*_GONE):
             if self._bar:
-                again, why = report.attempt > 1, printable(spelled(report.outcome))
+                again, why = report.attempt > 1, printable(report.outcome)
                 what, held = printable(f"{report.method} {report.where}".rstrip()), report.rate_limited
                 self._bar.called(report.size, again=again, wait=report.wait, why=why, held=held, what=what)
             self._failed += 1
@@ -89,14 +88,14 @@ class Reporter(Progress):
             self._warn_limited(report.method, report.wait)
         elif report.hung and not self._hung:
             self._hung = True
-            self.warn(f"{report.named}: {spelled(report.outcome)}")
+            self.warn(f"{report.named}: {report.outcome}")
         elif report.wait is not None and report.wait >= LONG_WAIT and self._failed >= 2 * self._warned:
             self._warned = self._failed  # and then not before an outage is twice as long
-            self.warn(f"{report.method}: {spelled(report.outcome)}; retrying in {report.wait:.0f} s")
+            self.warn(f"{report.method}: {report.outcome}; retrying in {report.wait:.0f} s")
 
     def _log_call(self, report: Report) -> None:
         """Print an attempt of a request."""
-        where, outcome = f" {report.where}" if report.where else "", spelled(report.outcome)
+        where, outcome = f" {report.where}" if report.where else "", report.outcome
         if log.is_json():
             self.line(
                 f"{report.method}{where}: {outcome}",

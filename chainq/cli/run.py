@@ -53,7 +53,7 @@ def run(
     if query.lookups and STDIN in query.lookups:
         check_open()
     resume = resume_settings(query, given)
-    max_age = None if query.bounds or given.max_age is None else parse_age(given.max_age, "max_age")
+    max_age = None if query.bounds or given.max_age is None else parse_age(given.max_age, "max-age")
     settings = output.settings(
         method,
         given,

@@ -20,7 +20,6 @@ from chainq.errors import UsageError
 
 if TYPE_CHECKING:
     from chainq.demo.chain import Chain
-    from chainq.demo.planted import Planted
 
 
 class ServeOptions(Group):
@@ -37,9 +36,6 @@ class ServeOptions(Group):
     now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.")
     seed: int = option("N", "Seed for the chain.", 0)
     dense_height: str | None = option("H:N", "Number of records at height H.")
-    owner: str | None = option(
-        "ADDRESS", "Plant records of this address, not of the published test key. No transaction spends them."
-    )
     sealed: int | None = option(
         "N", "A chain of N blocks with true hashes; making 50 takes about a second.", min=1, max=100_000
     )
@@ -156,12 +152,11 @@ def _listening(given: ServeOptions) -> Iterator[Callable[[int], None]]:
 def _chain(given: ServeOptions) -> "tuple[Chain, Callable[[], int]]":
     """Return the chain, and what returns the height of its tip at each call.
 
-    Raises UsageError, also without the SDK if that is needed.
+    Raises UsageError, also without the SDK if a sealed chain needs it.
     """
     import time
 
     from chainq.demo.chain import DEFAULT_TIP, GENESIS_TIME, SPACING, Chain
-    from chainq.demo.planted import PUBLISHED
 
     if given.now and given.grow:
         raise UsageError("--now and --grow exclude each other", "--now has a new block about every 10 seconds")
@@ -173,8 +168,7 @@ def _chain(given: ServeOptions) -> "tuple[Chain, Callable[[], int]]":
         first = Chain().height_at(time.time())
     elif given.now:
         genesis = int(time.time()) - SPACING * (first + 1)
-    planted = _planted(given.owner, len(PUBLISHED)) if given.owner else PUBLISHED
-    chain = Chain(given.seed, first, _dense(given.dense_height), planted, genesis)
+    chain = Chain(given.seed, first, _dense(given.dense_height), genesis=genesis)
     began = time.monotonic()
 
     def grown() -> int:
@@ -188,7 +182,7 @@ def _chain(given: ServeOptions) -> "tuple[Chain, Callable[[], int]]":
 
 def _sealed(given: ServeOptions, blocks: int) -> "Chain":
     """Return a chain with true hashes. Raises UsageError."""
-    _refuse(given, "--sealed cannot be combined with {}", ("tip", "grow", "now", "owner", "reorg_at", "deployed_lists"))
+    _refuse(given, "--sealed cannot be combined with {}", ("tip", "grow", "now", "reorg_at", "deployed_lists"))
     from chainq.demo.sealed import SealedChain
 
     return SealedChain(given.seed, blocks, _dense(given.dense_height))
@@ -200,19 +194,6 @@ def _log(status: int, body: bytes) -> None:
 
     with suppress(OSError):  # stderr may be closed; calls are answered all the same
         sys.stderr.write(f"{status} {excerpt(body.decode(errors='replace'))}\n")
-
-
-def _planted(owner: str, count: int) -> "tuple[Planted, ...]":
-    """Return fresh records of an address. Raises UsageError, also without the SDK that makes them."""
-    from chainq.demo import curve
-    from chainq.demo.planted import SENDER, Planted
-    from chainq.wallet.sample import sample_records
-
-    planted = []
-    for made in sample_records(owner, count, SENDER):
-        x, y = ("", "") if made.scalar is None else map(str, curve.multiple(made.scalar))
-        planted.append(Planted(made.ciphertext, x, y, made.owner_x, made.output_id, made.sender_ciphertext))
-    return tuple(planted)
 
 
 def _calls(text: str | None) -> range:

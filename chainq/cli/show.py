@@ -7,7 +7,7 @@ from chainq.catalog.kinds import TextKind, kind_of
 from chainq.cli import connect
 from chainq.cli.output import form_of, on_terminal, use_color
 from chainq.cli.tool_options import ShowCommand
-from chainq.errors import LackingError, NotFoundError, Phrase, UsageError
+from chainq.errors import LackingError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
@@ -15,12 +15,11 @@ from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
 from chainq.sinks.open import open_sink
-from chainq.text.spelling import spelled
 
 NAMED = 5  # objects that were not found, in the error
 
 _SCANNED = (TextKind.PROGRAM, TextKind.TRANSITION, TextKind.RECORD)
-"""What is looked for in rows that a folder may have in other tables."""
+"""What is looked for in the rows of ranges."""
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
 
@@ -79,15 +78,12 @@ def _elsewhere(name: str, error: LackingError) -> str:
     """Return what to do if a served export lacks what the object was looked for in, where the user named no heights."""
     from chainq.transport.failures import NO_TABLE
 
-    kind = kind_of(name)
     if error.code == str(NO_TABLE):
-        more = Phrase("{}, or read the export itself with {url}: other tables may show it", error.hint, url="FOLDER")
-        return more if kind in _SCANNED else error.hint
+        return error.hint
+    kind = kind_of(name)
     if kind in _SCANNED or kind in (TextKind.ADDRESS, TextKind.BLOCK_HASH):
-        return Phrase(
-            "look only at blocks that it has with {last}, or read the export itself with {url}", last="N", url="FOLDER"
-        )
-    return Phrase("read the export itself with {url}", url="FOLDER") if "/" in name else error.hint
+        return "look only at blocks that it has with --last N, or read the export itself with --url FOLDER"
+    return "read the export itself with --url FOLDER" if "/" in name else error.hint
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:
@@ -136,6 +132,5 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
         width=terminal_width(),
         color=color,
         abbreviate=not given.no_trunc and (terminal or width_is_stated()),
-        spelled=spelled,
     )
     return draw(found, spec, service.blocks.first)

@@ -18,7 +18,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import Phrase, ResponseError, Shortfall, UsageError
+from chainq.errors import ResponseError, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import unreached
 from chainq.formats.chart_result import ResultChart
@@ -60,7 +60,7 @@ def run(given: "SqlOptions") -> None:
     settings = _settings((Column("height", "number"),), given)
     file = settings.file
     if query is None and file is not None:
-        raise UsageError(Phrase("{output} needs a query"))
+        raise UsageError("-o needs a query")
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn)
     store = open_store(words[0], config_values.memory(given.max_memory)) if words else None
@@ -111,7 +111,7 @@ def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> l
     lacking = database.lacking()
     for text in lacking:
         if text not in said:
-            reporter.warn(Shortfall("{}", text))
+            reporter.warn(Shortfall(text))
     return lacking
 
 

@@ -4,6 +4,7 @@ import os
 import shlex
 import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ import msgspec
 from chainq import tuning
 from chainq.cli.balance_checkpoint import Kept
 from chainq.cli.output import form_of, on_terminal
-from chainq.errors import ChainqError, IncompleteError, Phrase, StaleError, UsageError
+from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
 from chainq.fetching.tip import CHECK_CLOCK
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
@@ -93,7 +94,7 @@ def run(given: "StatusCommand") -> None:
     After those that can be read, raises a ChainqError that names the others, and with `--max-age` StaleError if
     one is older or its last run failed for good, and IncompleteError if one lacks heights or is unfinished.
     """
-    limit = None if given.max_age is None else parse_age(given.max_age, "max_age")
+    limit = None if given.max_age is None else parse_age(given.max_age, "max-age")
     form = form_of(given, "quiet", "json")
     now = time.time()
     groups, unread = _read(given.targets, now)
@@ -127,7 +128,7 @@ def run(given: "StatusCommand") -> None:
         raise faults[0]
     if faults:
         kind = StaleError if all(isinstance(fault, StaleError) for fault in faults) else IncompleteError
-        raise kind(Phrase("; ".join(["{}"] * len(faults)), *(fault.message for fault in faults)))
+        raise kind("; ".join(fault.message for fault in faults))
 
 
 def _read(targets: Sequence[str], now: float) -> tuple[dict[str, Group], ChainqError | None]:
@@ -226,18 +227,18 @@ def _of_data_set(store: "Store", now: float) -> Group:
     A table that an export began and that has no partition yet has no rows, so that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
-    from chainq.stored import last_run, manifest
+    from chainq.stored import last_run
     from chainq.stored.inventory import gaps, in_order, span, take_inventory
+    from chainq.stored.receipt import parse_entry
 
     running = store.is_locked()
     listed = list(store.listing())
     written = {one.name for one in listed}
     last = last_run.read(store) if last_run.NAME in written else last_run.of_receipts(listed)
-    known = manifest.read(store)
-    named: dict[str, list[PartitionSpec]] = {}  # also those whose files are gone
-    for entry in known.entries.values() if known else ():
-        named.setdefault(entry.spec.command, []).append(entry.spec)
     inventory = take_inventory(listed)
+    named: dict[str, list[PartitionSpec]] = {}  # of receipts whose files are gone or damaged
+    for entry in filter(None, map(parse_entry, chain(*inventory.damaged.values()))):
+        named.setdefault(entry.spec.command, []).append(entry.spec)
     valid = inventory.valid.values()
     begun = HeightRange(*last.begun) if last.begun else span(entry.spec for entry in valid)
     described, lost = _described(store)
@@ -421,19 +422,19 @@ def _missing(status: Status) -> str:
 def _fault(status: Status, limit: float) -> IncompleteError | None:
     """Return why a status is not one of success within `limit` seconds, None if it is."""
     name = f"{status.target}: {_names(status)}"
-    wanted = Phrase("{max_age}", max_age=format_age(limit))
+    wanted = f"--max-age {format_age(limit)}"
     if status.age is None:
         hint = f"{_names(status)}: {_missing(status)}" if status.missing else ""
         kind = IncompleteError if status.missing else StaleError
         running = status.running and not status.failure
         why = "its first run is in progress" if running else "no run went well yet"
-        return kind(Phrase("{}: {}, so its age is above {}", name, why, wanted), hint)
+        return kind(f"{name}: {why}, so its age is above {wanted}", hint)
     if status.age < -tuning.AHEAD:
-        ahead = Phrase("{}: the last success is {} in the future", name, duration(-status.age))
+        ahead = f"{name}: the last success is {duration(-status.age)} in the future"
         return StaleError(ahead, CHECK_CLOCK)
     if status.age > limit:
         age = duration(status.age)
-        return StaleError(Phrase("{}: the last success was {} ago, longer than {}", name, age, wanted))
+        return StaleError(f"{name}: the last success was {age} ago, longer than {wanted}")
     if status.lasting:
         return StaleError(f"{name}: the last run failed for good: {status.error}")
     if status.missing:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from chainq.cli import options
 from chainq.cli.build import parameter, parameters
 from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
-from chainq.defaults import INTERVAL
 
 if TYPE_CHECKING:
     from chainq.catalog.methods import Method
@@ -23,12 +22,10 @@ WALLET, EXPORT = "Wallet", "Export"
 class KeyOptions(Group, heading=WALLET):
     """Whose records, if nothing is said of how they are printed."""
 
-    view_key_file: list[Path] | None = option(
-        "FILE", "View keys, one per line; - for stdin. Default: CHAINQ_VIEW_KEY, else a hidden prompt."
-    )
+    view_key_file: list[Path] | None = option("FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.")
     insecure_key_file: bool = switch("Accept a key file that others can access.")
-    network: str | None = option("NAME", "Fail unless the service is on mainnet, or on testnet.")
-    workers: int | None = processes("Processes that compare rows. Default: one per core.")
+    network: str | None = option("NAME", "Fail if the service is on another network: mainnet, testnet.")
+    workers: int | None = processes()
 
 
 class KeyFiles(Group):
@@ -52,9 +49,7 @@ class WalletOptions(KeyOptions, heading=WALLET):
     decrypt: bool = switch("Add and check the record, its plaintext and sender.")
     unspent: bool = switch("Only unspent records; reads full blocks up to the tip.")
     spent: bool = switch("Only spent records and what spends them.")
-    as_of: str | None = option(
-        "H", "Count spends up to block H, where a range without an end ends, too.  [default: the tip]"
-    )
+    as_of: str | None = option("H", "Count spends up to block H; also the default --end.  [default: the tip]")
 
 
 class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
@@ -100,15 +95,13 @@ class BalanceCommand(
     unit, such as microcredits. With --watch they print the whole balance again at each change.
     """
 
-    start: str | None = option("H", "Height before the first record; needed without --end and --checkpoint.")
-    end: str | None = option("H", "End height, exclusive: balance as of the block before. Not with --checkpoint.")
-    jsonl: bool = switch("One JSON object per line.", heading=OUTPUT)
-    csv: bool = switch("CSV with a header (RFC 4180).", heading=OUTPUT)
-    no_trunc: bool = switch("Do not abbreviate values.", heading=OUTPUT)
+    start: str | None = option("H", "Height before the first record.")
+    end: str | None = option("H", "End height, exclusive; not with --checkpoint.")
+    jsonl: bool = switch(options.JSONL_HELP, heading=OUTPUT)
+    csv: bool = switch(options.CSV_HELP, heading=OUTPUT)
+    no_trunc: bool = switch(options.NO_TRUNC_HELP, heading=OUTPUT)
     watch: bool = switch("Keep running and print each change.", heading=RESUME)
-    interval: float | None = option(
-        "SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", min=0.01, heading=RESUME
-    )
+    interval: float | None = option("SECONDS", options.INTERVAL_HELP, min=0.01, heading=RESUME)
 
 
 class ShowCommand(options.ServiceFlags, heading=OUTPUT):
@@ -116,31 +109,29 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
 
     A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
     a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. What export chain wrote (--url DEST) has all tables that show reads, outputs and
-    calls in place of records and transitions, and an index of transitions, which serve --lake does not serve. In a
-    pipe values are whole, unless COLUMNS is set.
+    for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the tables of chain, and in
+    records and transitions. In a pipe values are whole, unless COLUMNS is set.
     """
 
     objects: list[str] = argument(
         "OBJECT...",
-        "Height, latest, block hash, transaction ID, address, program such as credits.aleo, PROGRAM/FUNCTION, "
-        "transition ID, or a record's ciphertext; with an export also the tag of a record that was spent; - reads them "
-        "from stdin, one per line, up to an invalid one.",
+        "Height, latest, block hash, transaction ID, transition ID, address, program, PROGRAM/FUNCTION, record "
+        "ciphertext, or - for stdin, one per line.",
     )
     last: str | None = option(
         "N",
-        "Newest blocks to look at. Default: 500K for an address, 1000 for a record or block hash, else 100.",
+        "Blocks to search. Default: 500K for an address, 1000 for a record or hash, else 100.",
         heading="",
     )
     json: bool = switch("All parts as one JSON object.")
-    no_trunc: bool = switch("Do not abbreviate values.")
+    no_trunc: bool = switch(options.NO_TRUNC_HELP)
 
 
 class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions, heading=EXPORT):
     """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
 
     `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
-    and ratifications. `chainq show` needs no other tables. See docs/tables.md.
+    and ratifications. `chainq show` also reads records and transitions. See docs/tables.md.
 
     Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
     and so are those that a reorg touched.
@@ -148,25 +139,20 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
 
     words: list[str] | None = argument(
         "COMMAND... [RANGE]",
-        "Range commands or chain, then heights: A:B, A:, :B or H; 0: is the whole chain. Default: from the first "
-        "height in DEST; a new export needs a range.",
+        "Range commands or chain, then heights as in RANGE; 0: is the whole chain. A new export needs a range.",
         None,
     )
     to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
     partition: str | None = option("N", "Heights in a partition.  [default: 10K]")
-    no_full_blocks: bool = switch("With chain: leave out the table of the full blocks themselves.")
-    lag: int = option("N", "Leave out the last N blocks.", 0, min=0)
-    workers: int | None = option("N", "Worker processes. Default: one per core.", names="--workers -w", min=1)
-    engine: str = option("local|dask", "Who does the work.", "local")
-    scheduler: str | None = option(
-        "URL", "Dask scheduler, such as tcp://host:8786.  [default: a cluster on this machine]"
-    )
-    delta: bool = switch("Commit full partitions to a Delta table for each command.")
-    repair: str | None = option(
-        "FILE|all", "Write again the partitions that findings of verify name (jsonl, no COMMAND), or all of the range."
-    )
-    hashes: bool = switch("Recompute block hashes before partitions of blocks and full-blocks are written.")
-    no_lock: bool = switch("Do not keep other exports out; for disjoint partitions.")
+    no_full_blocks: bool = switch("chain without the table full_blocks.")
+    lag: int = option("N", options.LAG_HELP, 0, min=0)
+    workers: int | None = processes(None)
+    engine: str = option("local|dask", "Worker processes, or a Dask cluster.", "local")
+    scheduler: str | None = option("URL", "Dask scheduler, such as tcp://host:8786.  [default: on this machine]")
+    delta: bool = switch("Commit full partitions to Delta tables.")
+    repair: str | None = option("FILE|all", "Write partitions again: all, or those in findings of verify (jsonl).")
+    hashes: bool = switch(options.HASHES_HELP)
+    no_lock: bool = switch("Do not lock DEST; for exports of disjoint partitions.")
     dry_run: bool = switch("List the partitions to write, write none.")
 
 
@@ -186,8 +172,7 @@ class StatusCommand(options.ReportOptions):
     targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
     max_age: str | None = option(
         "AGE",
-        "Exit with code 8 if the last success is older (90s, 10m, 2h) or the last run failed for good.\fExit with code "
-        "6 if an export lacks heights or was killed.",
+        "Exit with code 8 if the last success is older, or the last run failed for good.",
     )
     quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 
@@ -196,17 +181,16 @@ class VerifiedOptions(Group, heading=RANGE):
     """What `verify` compares."""
 
     commands: list[str] | None = option(
-        "A,B", "Commands to verify beside the blocks: transactions, records, ownership, transitions. Default: all."
+        "A,B", "Commands besides blocks: transactions, records, ownership, transitions."
     )
-    witness: str | None = option("URL", "Second service to compare with, or its profile, as far as its chain goes.")
+    witness: str | None = option("URL", "Second service to compare with, or its profile.")
     sample: int | None = option(
         "N",
-        "Compare N random heights of an export or a file with the service. Of a service: compare the transactions "
-        "of N heights. Default there: 64.",
+        "Compare N random heights; of a service, their transactions. Default there: 64.",
         min=1,
     )
     full: bool = switch("Compare all heights instead of a sample.")
-    workers: int | None = processes("Processes that read an export, or recompute hashes. Default: one per core.")
+    workers: int | None = processes()
     hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
     anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
 
@@ -239,7 +223,7 @@ class VerifyCommand(
 class PartialOptions(Group):
     """What `sql` makes of an export with gaps."""
 
-    partial: bool = switch("Query the partitions that are there, though heights are missing.")
+    partial: bool = switch("Query an export although heights are missing.")
 
 
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):

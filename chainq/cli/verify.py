@@ -54,7 +54,6 @@ from chainq.sinks.open import open_sink
 from chainq.stored.open import is_same_service
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
-from chainq.text.spelling import spelled
 from chainq.transport.base import ServiceOptions
 from chainq.transport.failures import NO_TABLE
 from chainq.verify.audit import Audit
@@ -113,7 +112,7 @@ def run(given: VerifyCommand) -> None:
         reporter.draw(rows_on_terminal=settings.spec.terminal)
         heights = _heights(service, witness, bounds, journal, reporter)
         empty = journal is None and not len(heights)
-        nothing = (empty and spelled(reason(service, bounds, heights))) or "no blocks in that range"
+        nothing = (empty and reason(service, bounds, heights)) or "no blocks in that range"
         if journal is not None and journal.last is not None:
             nothing = f"no new blocks since block {heights.start - 1}"
         verdict = Verdict(heights, nothing)
@@ -339,8 +338,8 @@ def _heights(
     elif bounds.until is not None and (why := unreached(service, bounds, HeightRange(start, end))):
         reporter.warn(why)
     if witness is not None and end > start and (tip := witness.blocks.tip_for(end)) < end - 1:
-        ends = "the chain of the witness ends at height {}: later heights are not compared with it"
-        reporter.warn(Shortfall(ends, tip))
+        ends = f"the chain of the witness ends at height {tip}: later heights are not compared with it"
+        reporter.warn(Shortfall(ends))
         end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
     known = journal.last if journal else None
     if journal is not None and known is None and bounds == Bounds(whole=True):

@@ -15,14 +15,13 @@ from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, anchor_advice, begun, conclude, write_findings
 from chainq.config import values as config_values
 from chainq.config.server import completed
-from chainq.errors import Phrase, Shortfall, UsageError
+from chainq.errors import Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.spelling import spelled
 from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by_height
 from chainq.verify.once import Once
 
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 NAMED = 10  # columns that a file lacks, in the verdict
-_FILTERED = Phrase("if {where}, {program}, {function} or {limit} left these rows out, nothing is lost")
+_FILTERED = "if --where, --program, --function or --limit left these rows out, nothing is lost"
 _AGAIN = "write the file again with -o FILE"
 _ALIKE = f"as far as compared, the rows equal the service's; only their order or the bytes of the file differ: {_AGAIN}"
-_UNBOUNDED = Phrase("lost first or last heights show only with {start} and {end}")
+_UNBOUNDED = "lost first or last heights show only with --start and --end"
 
 
 def run(given: VerifyCommand) -> None:
@@ -76,13 +75,13 @@ def run(given: VerifyCommand) -> None:
                 _say_uncompared(verdict, reporter)
             elif service is not None:
                 if not files.range_known and verdict.findings[ORDER] and len(files.heights) > FAR:
-                    known = Phrase("{start} and {end} bound them", start="H", end="H")
-                    reporter.warn(f"{files.heights} are compared, as damaged rows name them; {spelled(known)}")
+                    known = "--start H and --end H bound them"
+                    reporter.warn(f"{files.heights} are compared, as damaged rows name them; {known}")
                 steps = _against(files, service, given.sample, verdict, reporter)
                 write_findings(once.of_service(steps), writer, verdict)
             verdict.compared += files.unordered
             if not files.range_known:
-                verdict.compared += f"; {spelled(_UNBOUNDED)}"
+                verdict.compared += f"; {_UNBOUNDED}"
             if hashes is None:
                 verdict.compared += files.compared(_url(given)) + files.hashed
             else:
@@ -98,7 +97,7 @@ def run(given: VerifyCommand) -> None:
             writer.close()
     if verdict.unlike:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    repair = "check --url" if verdict.unlike else spelled(files.hint or _repair(given, settings, verdict, files))
+    repair = "check --url" if verdict.unlike else (files.hint or _repair(given, settings, verdict, files))
     strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
     anchor = anchor_advice(verdict)
     shuffled = _reordered(given, files, verdict)
@@ -109,8 +108,8 @@ def run(given: VerifyCommand) -> None:
 def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
     """Warn that the heights of rows are not known, if any row could be read."""
     if verdict.rows.total():
-        pass_them = spelled(Phrase("pass {start} and {end}"))
-        reporter.warn(f"nothing was compared with the service: the heights of the rows are not known; {pass_them}")
+        why = "the heights of the rows are not known; pass --start and --end"
+        reporter.warn(f"nothing was compared with the service: {why}")
 
 
 def _to_compare(given: VerifyCommand, options: "ServiceOptions") -> bool:
@@ -121,14 +120,14 @@ def _to_compare(given: VerifyCommand, options: "ServiceOptions") -> bool:
     if given.sample is not None:
         return False
     if not completed(options).url:
-        with_service = Phrase("compare it with a service or an export: {url}", url="URL")
+        with_service = "compare it with a service or an export: --url URL"
         raise UsageError("a file alone cannot show what it lacks", with_service)
     return True
 
 
 def _unseen(files: "Files", verdict: Verdict) -> str:
     """Return what the file does not show by itself; empty if its order is wrong, because --full shows no more."""
-    return "" if files.differs and verdict.findings[ORDER] else spelled(files.unseen)
+    return "" if files.differs and verdict.findings[ORDER] else files.unseen
 
 
 def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
@@ -149,7 +148,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         reached = f"the file has rows of {files.reached} only" if ends else ""
         repairs = LISTED if settings.format == "table" and verdict.repairable else ""
         whole = "" if verdict.told else "to make the file whole, write it again with -o FILE"
-        return "; ".join(filter(None, (reached, spelled(_FILTERED) if filtered else "", repairs, whole)))
+        return "; ".join(filter(None, (reached, _FILTERED if filtered else "", repairs, whole)))
     if not verdict.exported:  # no export writes there
         return "run the commands in repair, which remove these files (--jsonl shows them)"
     kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
@@ -160,7 +159,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
     export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
     found = verdict.findings.keys()
     unnamed = "content" in found and not (given.full or "altered" in found)
-    named = Phrase("{full} shows which rows were altered; ", full=True) if unnamed else ""
+    named = "--full shows which rows were altered; " if unnamed else ""
     return named + f"to write these partitions again: {first}{export}"
 
 
@@ -218,7 +217,7 @@ def _against(
 
     start, end = files.heights.edges
     if (tip := service.blocks.tip_for(end)) < end - 1:
-        reporter.warn(Shortfall("the tip is {}: later heights are not compared", tip))
+        reporter.warn(Shortfall(f"the tip is {tip}: later heights are not compared"))
         end = max(start, tip + 1)
     every = range(start, end)
     drawn = None if sample is None or sample >= len(every) else sorted(SystemRandom().sample(every, sample))

@@ -10,7 +10,7 @@ A range includes `start` and excludes `end`; without an `end` it reaches through
 newest ten blocks, as for the commands (of an address the whole chain, `start=0`). Instead of `start`: `last`, a
 number of blocks, or `since`, a time; instead of `end`: `until`, a time. Heights are int, or texts as the commands take
 them ("12K", "-100", "latest"). Times are datetimes, dates (their midnight in UTC), timedeltas (ages), seconds since
-1970, or texts as `--since` takes them (docs/reference.md, "Range options"). `reverse` gives the highest heights first;
+1970, or texts as `--since` takes them (docs/reference.md, "Ranges"). `reverse` gives the highest heights first;
 `limit` stops after so many rows, without a request more than that needs. `where` leaves out the rows that do not meet a
 condition, `program` and `function` those of others, as the options of the commands do (docs/cookbook.md, "Filter
 rows"); then `limit` counts the rows that are left.

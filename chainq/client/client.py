@@ -8,10 +8,9 @@ from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
-from chainq.client.boundary import boundary
 from chainq.client.notes import complete, uncalled
 from chainq.client.opened import Opened, range_of
-from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
+from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime, while_open
 from chainq.client.signatures import show_keywords
 from chainq.errors import UsageError
 from chainq.heights.bounds import HIGHEST
@@ -71,7 +70,7 @@ class Client(Opened):
             ...     client.tip_height()
             3000000
         """
-        with boundary():
+        with while_open():
             return self._service.blocks.tip_height()
 
     def blocks(
@@ -170,8 +169,7 @@ class Client(Opened):
         ...     client.transaction(summary["transaction_id"])["transaction"]["type"]
         'execute'
         """
-        with boundary():
-            checked = identifiers.transaction_id(arguments.text("transaction_id", transaction_id))
+        checked = identifiers.transaction_id(arguments.text("transaction_id", transaction_id))
         rows: Rows[TransactionRow] = self._lookup("transaction", checked)
         return next(rows)
 
@@ -188,14 +186,13 @@ class Client(Opened):
         'accepted'
         """
         method = BY_COMMAND["program-transactions"]
-        with boundary():
-            sent: dict[Role, int | str] = {
-                Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
-                Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
-            }
-            most = None if limit is None else arguments.integer("limit", limit, 0, HIGHEST)
-            if arguments.flag("newest", newest) and limit is None:
-                raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
+        sent: dict[Role, int | str] = {
+            Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
+            Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
+        }
+        most = None if limit is None else arguments.integer("limit", limit, 0, HIGHEST)
+        if arguments.flag("newest", newest) and limit is None:
+            raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
         found = uncalled(self._service.fetch_pages(Query(method, sent, newest=newest, limit=most)), program, function)
         cut = ("" if most is None else f" limit={most}") + " newest=True" * newest
         return Rows(method, complete(found, method, most), typed=self._typed, of=self._of(f"{program} {function}{cut}"))
@@ -230,8 +227,7 @@ class Client(Opened):
         if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
         decode_row = decoder(BY_COMMAND[command], typed=self._typed)
-        with boundary():
-            query = arguments.range_query("batches", command, start, end, options)
+        query = arguments.range_query("batches", command, start, end, options)
         return (proved(batch, decode_row) for batch in self._batches(query))
 
     def ownership(
@@ -280,19 +276,18 @@ class Client(Opened):
         from chainq.wallet.shown import Style
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
-        with boundary():
-            query = arguments.range_query("owned", "ownership", start, end, options)
-            height = None if as_of is None else arguments.counted_height("as_of", as_of)
-            given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
-            records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
-            block = block_of(height, spends=spent or unspent)
+        query = arguments.range_query("owned", "ownership", start, end, options)
+        height = None if as_of is None else arguments.counted_height("as_of", as_of)
+        given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
+        records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
+        block = block_of(height, spends=spent or unspent)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
         query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
-        with boundary():
+        with while_open():
             self._service.need(*wanted.commands)
         # The limit is one of owned rows, and not of those that are compared.
         compared, heights = self._found(query._replace(limit=None))
-        with boundary():
+        with while_open():
             wanted.check(heights, self._service)
 
         def batches() -> Iterator[Batch]:
@@ -326,9 +321,9 @@ class Client(Opened):
         from chainq.wallet.records import MISTYPED
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
-        with boundary():
-            first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
-            check_heights(first, last)
+        first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
+        check_heights(first, last)
+        with while_open():
             balance = find_balance(self._service, found, first, last, count, self._progress)
         for address in sorted({key.address for key in found} - {total.owner for total in balance.totals}):
             hint = "" if balance.totals else f"; {MISTYPED}"
@@ -356,8 +351,7 @@ class Client(Opened):
         ...     sorted(next(client.address_transactions(address, 0, 50_000)))
         ['transaction_id']
         """
-        with boundary():
-            sent: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(arguments.text("address", address))}
+        sent: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(arguments.text("address", address))}
         return self._range("address-transactions", start, end, options, sent)
 
     def call(self, method: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
@@ -367,7 +361,7 @@ class Client(Opened):
         ...     client.call("block", {"block": 12345})[0]["height"]
         '12345'
         """
-        with boundary():
+        with while_open():
             return decode(self._service.call(arguments.text("method", method), arguments.encoded(params)))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from chainq.catalog.methods import Method
-from chainq.client.boundary import in_words
 from chainq.errors import ChainqError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason, unreached
@@ -78,7 +77,7 @@ def complete(batches: Iterator[Batch], method: Method, limit: int | None = None)
 def _note_belief(method: Method, heights: HeightSet, rows: range, *, limited: bool) -> None:
     where = heights or (f"rows {rows.start} to {rows.stop - 1} of the list" if rows else None)
     if where:
-        warn(f"{unproved({method.name: where}, limited=limited)}; Client(strict=True) makes this an error")
+        warn(f"{unproved({method.name: where}, limited=limited)}; --strict makes this an error")
 
 
 def retried(then: Callable[[Report], None], report: Report) -> None:
@@ -93,7 +92,7 @@ def retried(then: Callable[[Report], None], report: Report) -> None:
 def warn(text: str) -> None:
     """Log a warning, unless its text is empty."""
     if text:
-        _log("WARNING", in_words(text))
+        _log("WARNING", text)
 
 
 def _log(level: str, text: str) -> None:

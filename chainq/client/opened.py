@@ -10,10 +10,9 @@ from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import Height, Location, RangeOptions, Texts, WhereOptions
-from chainq.client.boundary import boundary
 from chainq.client.notes import complete, retried, short
 from chainq.client.progress import Progress
-from chainq.client.rows import Rows
+from chainq.client.rows import Rows, while_open
 from chainq.config import values
 from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
@@ -71,31 +70,29 @@ class Opened(Closing):
         named = None if profile is None else arguments.text("profile", profile)
         if url is None and named is None:
             url, named = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
-        with boundary():
-            given = ServiceOptions(
-                url="" if url is None else identifiers.url(arguments.location("URL", url)),
-                profile=named,
-                dialect=None if dialect is None else arguments.text("dialect", dialect),
-                rate=None if rate is None else values.checked_number("rate", rate),
-                timeout=None if timeout is None else values.checked_number("timeout", timeout),
-                headers=arguments.headers(headers),
-                cert=None if cert is None else arguments.text("cert", cert),
-                retries=arguments.integer("retries", retries, 0, HIGHEST),
-                concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
-                max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
-                strict=arguments.flag("strict", strict),
-                lake="" if lake is None else arguments.location("lake", lake),
-            )
-            complete = completed(given)
-            if not complete.url:
-                raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
+        given = ServiceOptions(
+            url="" if url is None else identifiers.url(arguments.location("URL", url)),
+            profile=named,
+            dialect=None if dialect is None else arguments.text("dialect", dialect),
+            rate=None if rate is None else values.checked_number("rate", rate),
+            timeout=None if timeout is None else values.checked_number("timeout", timeout),
+            headers=arguments.headers(headers),
+            cert=None if cert is None else arguments.text("cert", cert),
+            retries=arguments.integer("retries", retries, 0, HIGHEST),
+            concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
+            max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
+            strict=arguments.flag("strict", strict),
+            lake="" if lake is None else arguments.location("lake", lake),
+        )
+        complete = completed(given)
+        if not complete.url:
+            raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
         self._unowned: set[str] = set()  # addresses that were said to own nothing
         self._typed = arguments.flag("typed", typed)
         self._progress = Progress(drawn=arguments.flag("progress", progress))
         self._service = Service(complete, report=partial(retried, self._progress.count))
         if complete.cert:  # is read before the first request
-            with boundary():
-                self._service.connection.opened()
+            self._service.connection.opened()
 
     def _warn_unowned(self, text: str, addresses: Sequence[str]) -> None:
         """Log a warning about addresses that own nothing: once, as programs may read new blocks every minute."""
@@ -111,15 +108,14 @@ class Opened(Closing):
         raise TypeError("a Client cannot be pickled: make one in each process")
 
     def _transactions_of(self, height: Height, where: Texts | None = None) -> "list[TransactionsRow]":
-        with boundary():
-            condition = arguments.condition(BY_COMMAND["transactions"], where)
+        condition = arguments.condition(BY_COMMAND["transactions"], where)
         return list(self._lookup("transactions", self._height(height), condition))
 
     def _range_of_transactions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
     ) -> "list[TransactionsRow] | Rows[TransactionsRow]":
-        with boundary():
-            query = arguments.range_query("transactions", "transactions", start, end, options)
+        query = arguments.range_query("transactions", "transactions", start, end, options)
+        with while_open():
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=True)
         wanted = reversed(range(*heights.edges)) if query.reverse else [heights]
         found = short(self._service.fetch_lookups(query.method, wanted), self._service, query, heights, to_tip=True)
@@ -138,15 +134,14 @@ class Opened(Closing):
         verify: bool = True,
         hashes: bool = False,
     ) -> Rows[Any]:
-        with boundary():
-            caller = command.replace("-", "_")
-            query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
-            if arguments.flag("hashes", hashes):
-                from chainq.hashes.sdk import check_installed
-                from chainq.process.pool import cores
+        caller = command.replace("-", "_")
+        query = arguments.range_query(caller, command, start, end, options, sent, verify=verify)
+        if arguments.flag("hashes", hashes):
+            from chainq.hashes.sdk import check_installed
+            from chainq.process.pool import cores
 
-                check_installed("hashes", "hashes")
-                query = query._replace(hash_workers=cores())
+            check_installed("hashes", "hashes")
+            query = query._replace(hash_workers=cores())
         of = self._of(range_of(query))
         rows = complete(self._batches(query), query.method, query.limit)
         return Rows(query.method, rows, typed=self._typed, of=of)
@@ -157,15 +152,15 @@ class Opened(Closing):
 
     def _found(self, query: Query) -> tuple[Iterator[Batch], HeightRange]:
         """Return the batches of a range, and its heights."""
-        with boundary():
+        with while_open():
             heights = self._service.height_range(query.bounds or Bounds(whole=True), to_tip=query.reverse)
         rows = self._service.fetch_range(query, heights)
         found = short(rows, self._service, query, heights, to_tip=query.reverse)
         return matching(found, query.where), heights
 
     def _height(self, given: Height) -> int:
-        with boundary():
-            height = arguments.lookup(given)
+        height = arguments.lookup(given)
+        with while_open():
             return height if isinstance(height, int) else self._service.blocks.latest_height(known=False)
 
     def _lookup(self, command: str, lookup: int | str, where: Where | None = None) -> Rows[Any]:

@@ -1,4 +1,4 @@
-"""The rows of each method, for editors and type checkers. Written from the catalogue by `python -m chainq._docgen`.
+"""The rows of each method, for editors and type checkers; a test compares them with the catalog.
 
 Fields that only some rows have, such as those of older blocks, are `NotRequired`. All others count as present, or
 pyright would reject `row["height"]`. A service may leave out any, and send others.
@@ -11,8 +11,6 @@ Integer = Any
 
 Time = Any
 """Seconds since 1970: int or str as it was sent, a datetime in UTC with `Client(typed=True)`."""
-
-# types:begin, by python -m chainq._docgen
 
 
 class BlocksRow(TypedDict):
@@ -211,5 +209,3 @@ class AddressTransactionsRow(TypedDict):
 BlockRow = BlocksRow
 LatestRow = BlocksRow
 ProgramTransactionsRow = TransactionRow
-
-# types:end

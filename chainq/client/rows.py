@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
@@ -14,7 +15,6 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
 from chainq.client.arguments import integer
-from chainq.client.boundary import boundary
 from chainq.client.notes import warn
 from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, needed
 from chainq.heights.bounds import HIGHEST
@@ -23,6 +23,7 @@ from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
+from chainq.transport.base import Stopped
 
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
@@ -207,13 +208,22 @@ def _imported(package: str, extra: str) -> Any:
         return import_module(package)
 
 
+@contextmanager
+def while_open() -> Iterator[None]:
+    """Raise UsageError for what needs a request of a closed client."""
+    try:
+        yield
+    except Stopped:
+        raise UsageError("the client is closed") from None
+
+
 def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:
     """Yield batches, and add the text of an error to `failures`.
 
     Raises UsageError once the client is closed, and ChainqError.
     """
     try:
-        with boundary():
+        with while_open():
             yield from batches
     except (Exception, KeyboardInterrupt) as error:
         failures.append(str(error) or type(error).__name__)

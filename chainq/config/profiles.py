@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import config_file
 from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, from_environment, header
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
@@ -123,8 +124,11 @@ def hidden(settings: Settings) -> str:
     for variable in ("CHAINQ_PROFILE", "CHAINQ_URL") if default is not None else ():
         value = os.environ.get(variable)
         if value and value not in (settings.default, default and default.url):
-            says = "{} is set, so commands do not use the default profile {}; unset {}, or pass {profile}"
-            return Phrase(says, variable, quoted(settings.default or ""), variable, profile=settings.default)
+            name = settings.default or ""
+            return (
+                f"{variable} is set, so commands do not use the default profile {quoted(name)}; unset {variable}, or "
+                f"pass --profile {quote(name)}"
+            )
     return ""
 
 

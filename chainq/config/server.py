@@ -1,6 +1,6 @@
 """Chooses the server of a run: the passed options, completed from a profile in `config.toml`."""
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.text.sanitize import keys_in
 from chainq.transport.base import ServiceOptions
 
@@ -13,11 +13,11 @@ def completed(given: ServiceOptions) -> ServiceOptions:
     the file, or a private or view key in what would be sent.
     """
     options = _completed(given)
-    advice = "it would be sent to the server: remove it from {} or the profile"
+    advice = "it would be sent to the server: remove it from "
     if keys_in(options.url):
-        raise UsageError("the URL contains a private or view key", Phrase(advice, Phrase("{url}, CHAINQ_URL")))
+        raise UsageError("the URL contains a private or view key", advice + "--url, CHAINQ_URL or the profile")
     if any(keys_in(f"{name}: {value}") for name, value in options.headers.items()):
-        raise UsageError("a header contains a private or view key", Phrase(advice, Phrase("{headers}")))
+        raise UsageError("a header contains a private or view key", advice + "--header or the profile")
     return options
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, quoted
 
 LEAST_MEMORY = 2**20  # bytes
@@ -35,7 +35,7 @@ def header(text: str) -> tuple[str, str]:
     """
     name, colon, value = text.partition(":")
     if not colon:
-        raise UsageError(Phrase("invalid {headers}: expected 'Name: value'"))
+        raise UsageError("invalid --header: expected 'Name: value'")
     return checked_header(name.strip(), value.strip())
 
 
@@ -69,7 +69,5 @@ def memory(text: str) -> int:
     written = re.fullmatch(r"([0-9]{1,15})(?:([KMGT])(?:i?B)?)?", text.strip(), re.IGNORECASE | re.ASCII)
     size = int(written[1]) * 1024 ** " KMGT".index((written[2] or " ").upper()) if written else 0
     if size < LEAST_MEMORY:
-        raise UsageError(
-            Phrase("invalid {max_memory} {}: expected a size such as 512M or 2G, at least 1M", quoted(text))
-        )
+        raise UsageError(f"invalid --max-memory {quoted(text)}: expected a size such as 512M or 2G, at least 1M")
     return size

@@ -110,11 +110,7 @@ class Faults:
     plant: "tuple[Plant, ...]" = _option(  # noqa: RUF009  # a tuple, whose type is not imported at run time
         (),
         "KIND:HEIGHT",
-        "Hold one row wrongly, such as lost-record:672.\f"
-        "KIND is lost, doubled, altered or misplaced, with -record, -transition or -transaction (such as lost-record); "
-        "lost, doubled or altered with -ownership or -block; or a fault of the whole block: link (a wrong previous "
-        "hash), time (older than the block before), round (lower than the one before), checksum (a wrong character in "
-        "an ID) or count (a gap in the numbers of its transactions).",
+        "Return one row wrongly, such as lost-record:672.",
     )
     lists: tuple[ListFault, ...] = _option(
         (), "NAME[:N]", "A list that is wrong in one plain way, such as height-cap:5."

@@ -168,6 +168,14 @@ def _busy_pool(rows: list[Item], asked: Asked, number: int) -> list[Item]:
     return rows
 
 
+def _heavy_block(rows: list[Item], asked: Asked, number: int) -> list[Item]:
+    sizes = Counter(item.height for item in rows)
+    heavy = sum(sizes[item.height] > number for item in rows[asked.offset : asked.offset + asked.limit])
+    if asked.start is None and heavy > 2:
+        raise PoolEmptyError
+    return rows
+
+
 _LISTS: dict[str, Callable[[list[Item], Asked, int], list[Item]]] = {
     "text-order": lambda rows, _, __: sorted(rows, key=lambda item: str(item.height)),
     "newest-first": lambda rows, _, __: rows[::-1],
@@ -179,6 +187,7 @@ _LISTS: dict[str, Callable[[list[Item], Asked, int], list[Item]]] = {
     "distinct": _distinct,
     "ownership-behind": _ownership_behind,
     "busy-pool": _busy_pool,
+    "heavy-block": _heavy_block,
 }
 
 # --- pages

@@ -51,6 +51,10 @@ KINDS = {
         " requested, or with more than 4 calls at a time.",
         number=True,
     ),
+    "heavy-block": Kind(
+        "Error 0 for a page of a function's transactions that has more than 2 rows of a block with more than N.",
+        number=True,
+    ),
     "short-pages": Kind("A full page lacks its last row."),
     "page-gaps": Kind("A full page lacks every N-th row.", number=True),
     "reversed-pages": Kind("The rows of a page come in descending order of height."),

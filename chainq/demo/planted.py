@@ -1,7 +1,7 @@
 """Records of the sample chain that a published test key owns, so that `chainq owned` finds something.
 
 All other rows of the chain are computed from their height. The records in `planted.json` are real ciphertexts, made
-once with `chainq.wallet.sample`, so the chain itself needs no cryptography. The key is an example from the SDK's
+once with `tests/harness/account.py`, so the chain itself needs no cryptography. The key is an example from the SDK's
 documentation: anyone can read its records.
 """
 

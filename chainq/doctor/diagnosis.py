@@ -17,7 +17,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.methods import MethodProber, other_name
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
-from chainq.errors import ChainqError, IncompleteError, Phrase, ResponseError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, IncompleteError, ResponseError, ServiceError, UnreachableError
 from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
@@ -117,9 +117,7 @@ class _Examination:
             return Check("latency", UNKNOWN, "no call succeeded")
         milliseconds = round(median(self.prober.seconds) * 1000)
         calls = counted(len(self.prober.seconds), "call")
-        return Check(
-            "latency", f"{milliseconds} ms", Phrase("median of {}; {concurrency} makes calls in parallel", calls)
-        )
+        return Check("latency", f"{milliseconds} ms", f"median of {calls}; -j makes calls in parallel")
 
     def _tip_check(self, latest: Outcome) -> Check:
         name = "tip"
@@ -155,7 +153,7 @@ class _Examination:
         except ChainqError as error:
             return Check("dialect", UNKNOWN, str(error), error)
         self.methods.set_dialect(DIALECTS[self.dialect])
-        return Check("dialect", self.dialect, Phrase("use {dialect} or auto, or a profile", dialect=self.dialect))
+        return Check("dialect", self.dialect, f"use --dialect {self.dialect} or auto, or a profile")
 
     def _method_checks(self, latest: _Probe) -> Iterator[Check]:
         """Yield a check of every method of the catalog, then the checks of ranges and pages."""
@@ -229,9 +227,7 @@ class _Examination:
         name, refusals = "rate limit", self.prober.rate_limited
         if not refusals:
             finding = f"none seen in {counted(self.prober.calls, 'call')}"
-            return Check(
-                name, finding, Phrase("chainq slows down when it meets one; {rate} seldom does", rate=USUAL_RATE)
-            )
+            return Check(name, finding, f"chainq slows down when it meets one; --rate {USUAL_RATE} seldom does")
         methods = [
             f"{method}{f' (retry after {excerpt(refusal.retry_after, 40)})' if refusal.retry_after else ''}"
             for method, refusal in refusals.items()
@@ -239,7 +235,7 @@ class _Examination:
         rates = {name: safe_rate(refusal) for name, refusal in refusals.items()}
         slowest = min(rates, key=lambda name: float(rates[name]))
         avoids = "avoids it" if refusals[slowest].wait else "may avoid it: the server does not say how long to wait"
-        meaning = Phrase("chainq waits and continues; {rate} {}", avoids, rate=rates[slowest])
+        meaning = f"chainq waits and continues; --rate {rates[slowest]} {avoids}"
         return Check(name, f"reached by {', '.join(methods)}", meaning)
 
     def _compression(self) -> Check:

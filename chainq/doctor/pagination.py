@@ -17,7 +17,7 @@ from chainq.catalog.dialects import Value
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.prober import UNKNOWN, Check, Outcome
-from chainq.errors import IncompleteError, LackingError, Phrase
+from chainq.errors import IncompleteError, LackingError
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.text.humanize import counted
 
@@ -87,7 +87,7 @@ class PaginationProber:
         name = "range end"
         heights = {integer_of(Picker(["height"])(row)[0]) for row in blocks.rows}
         if heights == {start} and start < self._tip:
-            return Check(name, "excluded", Phrase("as documented: {end} is the height after the last one"))
+            return Check(name, "excluded", "as documented: --end is the height after the last one")
         if heights == {start, start + 1}:
             fault = IncompleteError("the end of a range is included, the published interface excludes it")
             return Check(name, "included", "ranges would return rows twice; chainq refuses them", fault)
@@ -146,7 +146,7 @@ class PaginationProber:
             return Check(
                 name,
                 f"ignored by {', '.join(ignored)}",
-                Phrase("results are still verified; {page} and {page_size} have no effect there"),
+                "results are still verified; --page and --page-size have no effect there",
             )
         if self._honors:
             return Check(name, "honored", f"seen with {', '.join(self._honors)}")

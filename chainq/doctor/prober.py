@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, Phrase, ResponseError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError
 from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
@@ -167,7 +167,7 @@ class Prober(Closing):
         if response.status == 429:
             self._refused(response.headers.get("retry-after", ""), retry_after(response, time.time()))
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
-            raise UnreachableError(REFUSED, Phrase("lower {rate} or {concurrency}"))
+            raise UnreachableError(REFUSED, "lower --rate or -j")
         self._sent.setdefault(self._method, []).append(time.monotonic())
 
     def _refused(self, header: str, wait: float | None) -> None:

@@ -7,7 +7,7 @@ from msgspec import Raw
 from chainq import tuning
 from chainq.catalog.kinds import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import NotFoundError, Phrase, ServiceError, UnreachableError
+from chainq.errors import NotFoundError, ServiceError, UnreachableError
 from chainq.fetching.service import Service
 from chainq.query import Batch
 from chainq.rows.fields import Picker, object_of, text_of
@@ -35,7 +35,7 @@ def joined(service: Service, batches: Iterator[Batch], warn: Callable[[str], Non
             try:
                 details = _look_up(service, ids, missing)
             except (ServiceError, UnreachableError) as error:
-                warn(Phrase("the table has no details: {}; {details} omits them", error, details=False))
+                warn(f"the table has no details: {error}; --no-details omits them")
                 details, left = {}, 0
             batch = batch._replace(rows=[*(_with(row, details) for row in some), *batch.rows[len(some) :]])
             if not left and missing:  # now, because a reader that has its rows does not read to the end

@@ -6,6 +6,7 @@ The cache only saves calls: a cache that cannot be read or written is not an err
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Any, NamedTuple
 
 from msgspec import Raw
@@ -17,7 +18,6 @@ from chainq.errors import (
     BrokenBodyError,
     IncompleteError,
     LackingError,
-    Phrase,
     ResponseError,
     ServiceError,
     TooHeavyError,
@@ -72,7 +72,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
             return fitting[0].name
         candidates = fitting or candidates
     known = " or ".join(DIALECTS)
-    hint = Phrase("pass {dialect} {}; chainq doctor examines the server", known)
+    hint = f"pass --dialect {known}; chainq doctor examines the server"
     if refusals and not fitting:
         if _same(refusals):
             raise refusals[0].error
@@ -90,7 +90,7 @@ def explain_name(error: ServiceError, method: Method, names: Names, profile: str
     error.message = (
         f"{head}: the server has no method {own}, the name that methods.{method.name} of profile {profile} gives it"
     )
-    error.hint = Phrase("chainq doctor {profile} looks for its name", profile=profile)
+    error.hint = f"chainq doctor --profile {quote(profile or '')} looks for its name"
     return True
 
 
@@ -107,7 +107,7 @@ def explain(error: ServiceError, dialect: Dialect, *, stated: bool, shared: bool
         return
     head, _, tail = error.message.partition(": ")
     error.message = f"{head}: this server speaks another dialect than {dialect.name}: {tail}"
-    error.hint = Phrase("{dialect} detects it; chainq doctor examines the server", dialect="auto")
+    error.hint = "--dialect auto detects it; chainq doctor examines the server"
     if not stated:
         error.message = f"{head}: this server speaks another dialect than {dialect.name}, or lacks the method: {tail}"
         error.hint = "chainq doctor shows which methods the server has"

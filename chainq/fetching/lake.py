@@ -43,7 +43,7 @@ class Lake:
     """
 
     def __init__(self, destination: str, hash_of: Callable[[int], str | None], options: ServiceOptions) -> None:
-        self.reader = Reader(destination, quick=False, memory=options.max_memory)
+        self.reader = Reader(destination, memory=options.max_memory)
         self._hash_of, self._strict = hash_of, options.strict
         self.reader.tip = HIGHEST  # the service decides where the chain ends
         self._lock = Lock()  # of what follows

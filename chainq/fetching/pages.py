@@ -1,28 +1,47 @@
 """Drives a page plan: sends its requests, requests the next pages ahead from threads, and yields its results."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from msgspec import Raw
 
-from chainq.catalog.methods import Role
-from chainq.errors import ChainqError, OverdueError
+from chainq.catalog.methods import BY_COMMAND, Role
+from chainq.errors import (
+    ChainqError,
+    GatewayError,
+    IncompleteError,
+    NotFoundError,
+    OverdueError,
+    ResponseError,
+    ServiceError,
+)
 from chainq.fetching.calls import Calls, MethodCall, Say
 from chainq.planning.exchange import DIVISIBLE
 from chainq.planning.page_plan import NewestPlan, PagePlan
-from chainq.planning.page_requests import PageRequest, PageResult
+from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
+from chainq.rows.full_block import looked_up
 from chainq.transport.jsonrpc import decode_listed, decode_rows
 
 Send = Callable[[int, int], list[Raw]]
+_FAILED = (
+    ServiceError,
+    GatewayError,
+    ResponseError,
+    IncompleteError,
+    NotFoundError,
+)  # of requests that may be left out
 
 
-def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> Iterator[Batch]:
+def fetch_pages(
+    calls: Calls, call: MethodCall, query: Query, believed: Say, first_at: Callable[[float], int]
+) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of complete blocks.
 
     `believed` is called at the end with a text that names the rows that rest on belief; with `strict` these raise an
-    error. Raises ChainqError.
+    error. `first_at` finds a block by its time. Raises ChainqError.
     """
     method, decode = query.method, _Decode()
 
@@ -45,6 +64,9 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
                 yield Batch(step.rows, None, step.proof)
                 step = next(steps, None)
                 continue
+            if isinstance(step, BlockRequest):
+                step = steps.send(_transactions_at(calls, first_at, step.time))
+                continue
             rows = pages.get(step)
             if isinstance(rows, OverdueError):  # as in `ranges`
                 raise rows
@@ -62,6 +84,17 @@ def fetch_pages(calls: Calls, call: MethodCall, query: Query, believed: Say) -> 
             first, last = plan.believed.start, plan.believed.stop - 1
             believed(f"rows {first} to {last} of the list" if plan.believed else "list without rows")
         pages.close()
+
+
+def _transactions_at(calls: Calls, first_at: Callable[[float], int], time: int) -> tuple[int, list[Raw]]:
+    """Return the height of the first block from a time on, and its transactions; none if they do not come."""
+    height = -1
+    with suppress(*_FAILED):
+        height = first_at(time)
+        call = calls.of(BY_COMMAND["full-blocks"])
+        blocks = call({Role.START: height, Role.END: height + 1}, decode_rows, f"height {height}", divisible=True)
+        return height, [one for block in blocks for one in looked_up(block)]
+    return height, []
 
 
 class _Decode:

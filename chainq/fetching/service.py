@@ -80,7 +80,6 @@ class Service(Closing):
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
-        self.lacking: set[str] = set()  # commands whose table a served data set lacks, as far as its errors said
         self._lake: Lake | None = None
         if options.lake:
             from chainq.fetching import lake
@@ -169,18 +168,6 @@ class Service(Closing):
             return NOTHING_KNOWN
         return Known(rows / len(heights), sum(len(bytes(row)) for row in batch.rows[:64]) / min(64, rows))
 
-    def fetch_listed(self, query: Query, heights: HeightRange) -> Iterator[Batch]:
-        """Yield the rows of a range; if an export lacks their table, from its other tables.
-
-        Of a served export, only `known_rows` can do that.
-        """
-        found = None
-        if self._stored is not None:
-            from chainq.stored.stand_ins import stand_ins
-
-            found = stand_ins(self._stored.reader, query.method.command, heights, reverse=query.reverse)
-        return self.fetch_range(query, heights) if found is None else found
-
     def need(self, *commands: str) -> None:
         """Raise IncompleteError if this is an export that has no rows of some commands at any height."""
         if self._stored is not None:
@@ -193,11 +180,11 @@ class Service(Closing):
     def lacks(self, command: str) -> bool:
         """Return whether this is an export that has no rows of a command at any height; a served one only says so in
         errors."""
-        return command in self.lacking or (self._stored is not None and not self._stored.reader.has(command))
+        return self._stored is not None and not self._stored.reader.has(command)
 
     def has_index(self, table: str) -> bool:
         """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""
-        return self._stored is not None and self._stored.reader.can_find(table)
+        return self._stored is not None and self._stored.reader.has(table, own=True)
 
     def find(self, table: str, column: str, text: str) -> Raw | None:
         """Return the row of a data set with a text in an indexed column, None if there is none from its first height.
@@ -258,7 +245,7 @@ class Service(Closing):
         from chainq.fetching.pages import fetch_pages
 
         believed = partial(self.believed_lists.__setitem__, query.method.name)
-        batches = fetch_pages(self.calls, self.calls.of(query.method), query, believed)
+        batches = fetch_pages(self.calls, self.calls.of(query.method), query, believed, self.blocks.first_at)
         return self.dialect.explained(query.method, batches)
 
     def _believe(self, method: Method, heights: HeightRange) -> None:

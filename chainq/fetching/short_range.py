@@ -1,6 +1,6 @@
 """Says why a range has fewer blocks than it was asked for: none at all, or none below its end."""
 
-from chainq.errors import Phrase, Shortfall
+from chainq.errors import Shortfall
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, none_below
 from chainq.heights.range import HeightRange
@@ -20,9 +20,9 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
     if (bounds.start or 0) == bounds.end:
         return none_below(bounds.end, bounds.end)
     if since is not None and since == until:
-        next_day = Phrase("; for that day use {until}", until=utc(until + _DAY)[:10])
+        next_day = f"; for that day use --until {utc(until + _DAY)[:10]}"
         later = next_day if until % _DAY == 0 else ""
-        return Phrase("no times from {} to {}: {until} is exclusive{}", utc(since), utc(until), later)
+        return f"no times from {utc(since)} to {utc(until)}: --until is exclusive{later}"
     if bounds.fixed:
         return ""
     tip = service.blocks.tip()
@@ -51,12 +51,12 @@ def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
         newest = service.blocks.tip()  # known, because the time was searched below it
         if newest.height < read.end and newest.time is not None and newest.time < bounds.until:
             until, ends = utc(bounds.until), chain_end(newest.height)
-            return Shortfall("the end {} is not reached: {}, of {}", until, ends, utc(newest.time))
+            return Shortfall(f"the end {until} is not reached: {ends}, of {utc(newest.time)}")
     if end is None or end <= max(0, read.end):
         return ""
     tip = read.end - 1 if len(read) else service.blocks.tip_for(end)
     if bounds.one_word and bounds.start == end - 1:
-        return Shortfall("block {} does not exist: {}", bounds.start, chain_end(tip))
+        return Shortfall(f"block {bounds.start} does not exist: {chain_end(tip)}")
     if bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
-        return Shortfall("no blocks in that range: {}", chain_end(tip))
+        return Shortfall(f"no blocks in that range: {chain_end(tip)}")
     return end_above(end, tip)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import Role
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError
 from chainq.fetching.calls import Asked, Calls
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
@@ -43,7 +43,7 @@ def fetch_stored(
                 if calls.options.strict:
                     raise IncompleteError(
                         f"{method.name} {batch.heights}: nothing proves that these are all rows",
-                        Phrase("export them again with {strict}, or verify them with a witness", strict=True),
+                        "export them again with --strict, or verify them with a witness",
                     )
                 believed(batch.heights)
             yield batch

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chainq import tuning
-from chainq.errors import Phrase, StaleError
+from chainq.errors import StaleError
 
 CHECK_CLOCK = "check the clock of this machine"
 
@@ -25,17 +25,17 @@ def check_age(tip: Tip, max_age: float) -> None:
     from chainq.heights.block_time import format_age
     from chainq.text.humanize import duration
 
-    limit = Phrase("{max_age}", max_age=format_age(max_age))
+    limit = f"--max-age {format_age(max_age)}"
     if tip.time is None:
         said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
-        raise StaleError(Phrase("{}, so its age cannot be compared with {}", said, limit))
+        raise StaleError(f"{said}, so its age cannot be compared with {limit}")
     age = time.time() - tip.time
     if age < -tuning.AHEAD:
-        ahead = Phrase("block {} is {} in the future, so {} cannot be checked", tip.height, duration(-age), limit)
+        ahead = f"block {tip.height} is {duration(-age)} in the future, so {limit} cannot be checked"
         raise StaleError(ahead, CHECK_CLOCK)
     if age > max_age:
         raise StaleError(
-            Phrase("block {} is {} old, older than {}", tip.height, duration(age), limit),
+            f"block {tip.height} is {duration(age)} old, older than {limit}",
             "the chain or the service may have stopped",
         )
 

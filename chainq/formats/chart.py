@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind
-from chainq.errors import Phrase, UsageError, needed
+from chainq.errors import UsageError, needed
 from chainq.formats.chart_bins import Bins
 from chainq.formats.chart_drawing import draw, without
 from chainq.formats.protocol import Output, OutputSpec
@@ -94,7 +94,7 @@ def subject_of(spec: OutputSpec) -> Subject:
     selected = [column for column in spec.columns if column.path != spec.height] if spec.selected else []
     if len(selected) > 1:
         names = ", ".join(printable(column.path) for column in selected)
-        raise UsageError(Phrase("chart draws one column, but {columns} selects {}: {}", len(selected), names))
+        raise UsageError(f"chart draws one column, but --columns selects {len(selected)}: {names}")
     if selected:
         return _column(selected[0], spec)
     if spec.command in ("blocks", "block", "latest"):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.errors import ChainqError, Phrase, ResponseError, needed
+from chainq.errors import ChainqError, ResponseError, needed
 from chainq.formats.arrow_json import FLAT, read_columns
 from chainq.formats.arrow_rows import EXTRA, MORE, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
@@ -27,9 +27,9 @@ GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
 _READ_AT_ONCE = 10_000  # rows that pyarrow reads at a time
 _BATCH = 512  # rows that are Python objects at a time
-_UNFIT = Phrase(
-    f"use jsonl or csv, which write it as it was sent, leave the column out, or omit {{columns}}: all such values are "
-    f"then in the column {EXTRA}"
+_UNFIT = (
+    "use jsonl or csv, which write it as it was sent, leave the column out, or omit --columns: all "
+    f"such values are then in the column {EXTRA}"
 )
 _INTEGERS = re.compile(rb'(?:(?:"-?[0-9]+"|-?[0-9]+|null)(?:,|$))+')
 

@@ -18,13 +18,13 @@ from typing import NamedTuple, Protocol, TypeVar
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column
-from chainq.errors import ChainqError, OutputError, Phrase
+from chainq.errors import ChainqError, OutputError
 from chainq.rows.fields import Picker, text_of
 from chainq.text.sanitize import abridged, printable
 
 Error = TypeVar("Error", bound=ChainqError)
 _BATCH = 512  # rows that are joined at a time
-AS_SENT = Phrase("use jsonl, which writes it as it was sent, or leave the column out with {columns}")
+AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that warnings name
 
@@ -48,10 +48,9 @@ class OutputSpec(NamedTuple):
     used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns that lookups added, which
     `--columns` cannot select. `counted`: a table ends with the number of its rows, and with the lines that
     `totals` returns. `warn`: writes a line to stderr, unless `--quiet` was given; `remark`: only for somebody who
-    watches. `spelled`: returns a text with its parameters as users write them. `heights`: returns the height range
-    (start, end excluded) that the rows written so far complete; None if they are not all rows of a range. `read`:
-    returns the height range that was read for them, also if a filter dropped some; None if rows were not selected by a
-    range, or a limit may have ended it.
+    watches. `heights`: returns the height range (start, end excluded) that the rows written so far complete; None if
+    they are not all rows of a range. `read`: returns the height range that was read for them, also if a filter dropped
+    some; None if rows were not selected by a range, or a limit may have ended it.
     """
 
     command: str
@@ -71,7 +70,6 @@ class OutputSpec(NamedTuple):
     totals: Callable[[], Sequence[str]] = tuple
     warn: Callable[[str], None] = lambda _: None
     remark: Callable[[str], None] = lambda _: None
-    spelled: Callable[[str], str] = str
     heights: Callable[[], tuple[int, int] | None] = lambda: None
     read: Callable[[], tuple[int, int] | None] = lambda: None
 
@@ -118,7 +116,7 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
     unlisted it is a remark: help says that csv lacks it, and a job that runs every night need not hear it.
     """
     warn = few(spec.warn, f"more unknown fields are left out of {name}")
-    hint = Phrase("select it by {columns} and {check}", check=False)
+    hint = "select it by --columns and --no-check"
     unlisted = unlisted_of(spec)
     warned: set[str] = set()
 
@@ -126,9 +124,7 @@ def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] |
         if path not in warned and len(warned) <= MAX_UNKNOWN:
             warned.add(path)
             if path in unlisted:
-                spec.remark(
-                    Phrase(f"the field {path} is left out of {name}, unless {{columns}} names it", columns=None)
-                )
+                spec.remark(f"the field {path} is left out of {name}, unless --columns names it")
             else:
                 warn(f"unknown field {path!r} is left out of {name}; use jsonl, or " + hint)
 

@@ -12,7 +12,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from chainq.catalog.methods import Column, Kind
-from chainq.errors import Phrase
 from chainq.formats.cells import ID_WIDTH, RIGHT, Cell, cell_of, headers
 from chainq.formats.drawing import ENDLESS, Lane, grid, render
 from chainq.formats.protocol import Output, OutputSpec
@@ -142,18 +141,17 @@ class Table:
         drawn = self._spec.terminal and (self._lanes or self._view is not self._spec)
         others = len(self._spec.columns) - len(self._columns) if drawn or hidden else 0
         if hidden:
-            option = Phrase("{trunc}", trunc=False) if self._spec.detailed else Phrase("{columns}")
-            option = Phrase("{} ({} lists them)", option, Phrase("{columns}", columns="help")) if others else option
+            option = "--no-trunc" if self._spec.detailed else "--columns"
+            option = f"{option} (--columns help lists them)" if others else option
             more = f" and {others:,} more" if others else ""
             room = "a wider terminal" if self._spec.terminal else "a larger COLUMNS"
-            note = Phrase("not shown: {}{}; use {}, or {}", ", ".join(hidden), more, option, room)
-            notes.append(self._spec.spelled(note))
+            notes.append(f"not shown: {', '.join(hidden)}{more}; use {option}, or {room}")
         elif others:
-            more = f"{counted(others, 'more column')}: {self._spec.spelled(Phrase('{columns}', columns='help'))}"
+            more = f"{counted(others, 'more column')}: --columns help"
             notes = ["; ".join([*notes, more])]
         if self._counted:
-            option = Phrase("{trunc}", trunc=False) if self._spec.selected else Phrase("{columns}")
-            notes.append(self._spec.spelled(Phrase("only counted: {}; use {}", ", ".join(self._counted), option)))
+            option = "--no-trunc" if self._spec.selected else "--columns"
+            notes.append(f"only counted: {', '.join(self._counted)}; use {option}")
         self._put(
             [*(Text(note, "dim") for note in notes), *map(Text, self._spec.totals())], self._spec.width or self._room
         )

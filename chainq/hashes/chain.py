@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.bech32 import fault
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.hashes.trees import NotAnElementError, element
 from chainq.text.sanitize import quoted
 
@@ -28,7 +28,7 @@ def parse_anchor(text: str) -> Anchor:
             if not wrong and element(block_hash):
                 return Anchor(height, block_hash)
         why = f"HASH is wrong: {wrong or 'it is not the hash of a block (those of the sample chain are made up)'}"
-    raise UsageError(Phrase("invalid {anchor} {}: {}", quoted(text), why, anchor=None))
+    raise UsageError(f"invalid --anchor {quoted(text)}: {why}")
 
 
 class Walk:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.text.sanitize import quoted
 
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(min|mo|[smhdwy])\s*")
@@ -24,11 +24,11 @@ TIMES = "a date (2024-06-02), a time (2024-06-02T11:36), an age (90m, 2h, 7d), '
 """The ways to write a time that messages name."""
 
 
-def parse_age(text: str, parameter: str) -> float:
-    """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError, which names the parameter."""
+def parse_age(text: str, option: str) -> float:
+    """Return the seconds of an age such as `90m`, `2h`, `7d`. Raises UsageError, which names the option."""
     if not _AGE.fullmatch(text.strip()):
         expected = f"expected a number with a unit ({', '.join(_UNIT)}), such as 90s, 90m, 2h or 7d"
-        raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {expected}", quoted(text)))
+        raise UsageError(f"invalid --{option} {quoted(text)}: {expected}")
     return sum(float(number) * _UNIT[unit] for number, unit in _PART.findall(text))
 
 
@@ -51,12 +51,12 @@ def is_time(text: str) -> bool:
     return True
 
 
-def parse_time(text: str, now: float, parameter: str) -> float:
+def parse_time(text: str, now: float, option: str) -> float:
     """Return the seconds since 1970 of a time as a person writes it; `now` is the current time.
 
     An RFC 3339 date or time (a date is its first second, and a time without an offset is UTC), `yesterday` or `today`
     likewise, `now`, seconds since 1970, or an age before now such as `90m`, `7d`, `2 days` or `2 days ago`.
-    Raises UsageError, which names the parameter.
+    Raises UsageError, which names the option.
 
     >>> parse_time("2024-06-02T11:36:49Z", 0, "since") == parse_time("1717328209", 0, "since")
     True
@@ -80,7 +80,7 @@ def parse_time(text: str, now: float, parameter: str) -> float:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + (more or 0)
     except (ValueError, OverflowError):
         reason = _beyond_calendar(words) or f"expected {TIMES}, or seconds since 1970"
-        raise UsageError(Phrase(f"invalid {{{parameter}}} {{}}: {reason}", quoted(text))) from None
+        raise UsageError(f"invalid --{option} {quoted(text)}: {reason}") from None
 
 
 def _beyond_calendar(text: str) -> str:

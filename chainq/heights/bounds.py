@@ -1,4 +1,4 @@
-"""Parses heights, and resolves the bounds of a range to heights (docs/reference.md, "Range options").
+"""Parses heights, and resolves the bounds of a range to heights (docs/reference.md, "Ranges").
 
 Pure: callers pass in the tip height and a search by block time.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.text.sanitize import quoted
 
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
@@ -19,10 +19,10 @@ MINUS = "\N{MINUS SIGN}"
 """The command line replaces the `-` of `-100:` with this, so the range is not read as an option."""
 
 
-def none_below(start: int, end: int) -> Phrase:
+def none_below(start: int, end: int) -> str:
     """Return that there are no heights from `start` to `end`, because the end is exclusive, or below the start."""
-    why = Phrase("{end} is exclusive") if end == start else Phrase("{end} is below {start}")
-    return Phrase("no heights from {} to {}: {}", start, end, why)
+    why = "--end is exclusive" if end == start else "--end is below --start"
+    return f"no heights from {start} to {end}: {why}"
 
 
 def parse_height(text: str) -> int:
@@ -32,7 +32,7 @@ def parse_height(text: str) -> int:
         below = text.strip().startswith("-")
         raise UsageError(
             f"invalid height {quoted(text)}: expected a whole number such as 12345, 12_345, 12K or 1.5M",
-            Phrase("for the last N blocks use {last}", last="N") if below else "",
+            "for the last N blocks use --last N" if below else "",
         )
     whole, fraction, unit = match.groups()
     digits = (fraction or ".")[1:]
@@ -51,9 +51,7 @@ def parse_count(text: str, option: str = "last") -> int:
     try:
         return parse_height(text)
     except UsageError:
-        raise UsageError(
-            Phrase(f"invalid {{{option}}} {{}}: expected a number of blocks such as 100 or 10K", quoted(text))
-        ) from None
+        raise UsageError(f"invalid --{option} {quoted(text)}: expected a number of blocks such as 100 or 10K") from None
 
 
 def parse_start(text: str) -> int:
@@ -111,15 +109,15 @@ class Bounds(NamedTuple):
         """Raise UsageError for bounds that are wrong whatever the tip height is."""
         given = [self.start, self.end, self.since, self.until]
         if self.last is not None and any(bound is not None for bound in given):
-            raise UsageError(Phrase("{last} cannot be combined with {start}, {end}, {since} or {until}"))
+            raise UsageError("--last cannot be combined with --start, --end, --since or --until")
         for height, time in (("start", "since"), ("end", "until")):
             if getattr(self, height) is not None and getattr(self, time) is not None:
-                raise UsageError(Phrase(f"{{{height}}} cannot be combined with {{{time}}}"))
+                raise UsageError(f"--{height} cannot be combined with --{time}")
         start, end = self.start, self.end
         if start is not None and end is not None and start > end and (start < 0) == (end < 0):
-            raise UsageError(Phrase("{start} is greater than {end}", start=start, end=end))
+            raise UsageError(f"--start {start} is greater than --end {end}")
         if self.since is not None and self.until is not None and self.since > self.until:
-            raise UsageError(Phrase("{since} is later than {until}"))
+            raise UsageError("--since is later than --until")
 
     def through(self, height: int) -> "Bounds":
         """Return the bounds; if they have no end, they end with a height, negative from the tip, and the last blocks

@@ -17,8 +17,6 @@ from chainq.errors import (
     ChainqError,
     IncompleteError,
     LackingError,
-    OutputError,
-    Phrase,
     Shortfall,
     UnreachableError,
     UsageError,
@@ -39,8 +37,7 @@ from chainq.lake.table import SCHEMAS
 from chainq.planning.chunking import refuse_whole
 from chainq.stored import data_set, index, last_run
 from chainq.stored.data_set import DataSet, Origin, Wanted
-from chainq.stored.inventory import Inventory, Key, gaps
-from chainq.stored.manifest import Keeper, Seen, look
+from chainq.stored.inventory import Inventory, Key, gaps, look
 from chainq.stored.open import is_same_service
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -85,8 +82,8 @@ class Target(NamedTuple):
 
 class ExportPlan(NamedTuple):
     """The work of an export. `found`: the data set, None for a new one. `todo`: the partitions to write; `tasks`: the
-    same, grouped by read. `kept`: partitions that are already complete. `seen`: the previous contents. `registered`:
-    commands that have a Delta table, including those of other exports."""
+    same, grouped by read. `kept`: partitions that are already complete. `inventory`: the previous contents.
+    `registered`: commands that have a Delta table, including those of other exports."""
 
     target: Target
     found: DataSet | None
@@ -94,7 +91,7 @@ class ExportPlan(NamedTuple):
     todo: list[Todo]
     tasks: list[Task]
     kept: int
-    seen: Seen
+    inventory: Inventory
     registered: frozenset[str]
 
     @property
@@ -122,9 +119,7 @@ class Export:
 
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
         if is_same_service(service.url, store.address("")):
-            raise UsageError(
-                f"{store.label} would be exported into itself", Phrase("pass the URL of the service with {url}")
-            )
+            raise UsageError(f"{store.label} would be exported into itself", "pass the URL of the service with --url")
         self._reads = reads_of(query.commands, full_blocks=query.full_blocks)
         self._tables = tuple(table for read in self._reads for table in read.tables)
         self._service, self._store, self._query, self._warn = service, store, query, warn
@@ -138,16 +133,14 @@ class Export:
         self._wanted = Wanted(None, query.partition, {table: SCHEMAS[table] for table in self._tables})
         self._new: Target | None = None
 
-    def plan(self, *, listed: bool = False) -> ExportPlan | None:
-        """Return the plan; None if the range has no blocks. Writes nothing. With `listed`, the manifest never
-        replaces a listing.
+    def plan(self) -> ExportPlan | None:
+        """Return the plan; None if the range has no blocks. Writes nothing.
 
         Raises UsageError if the data set is of another chain, dialect, grid or schema."""
         found = data_set.read(self._store)
         if found is not None:
             data_set.check(self._store, found, self._wanted)
-        seen = look(self._store, listed=listed or self._query.repair)
-        inventory = seen.inventory
+        inventory = look(self._store)
         found = found or self._described(inventory)
         target = self._target(found, inventory)
         if target is None:
@@ -158,8 +151,7 @@ class Export:
         specs = [spec for table in self._tables for spec in partitions(table, heights, size)]
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
-        before = seen.manifest.registered if seen.manifest and not seen.listed else delta.commands_in(inventory.others)
-        tables = before | {*self._tables} if self._query.delta else before
+        tables = delta.commands_in(inventory.others) | ({*self._tables} if self._query.delta else set())
         if self._query.places is not None:
             specs = self._named(specs, size, self._query.places)
         if self._query.repair:
@@ -171,7 +163,7 @@ class Export:
         # Lowest heights first, so that all commands become complete evenly.
         todo = sorted(todo, key=lambda one: (one.spec.start, self._tables.index(one.spec.command)))
         tasks = tasks_of(todo, self._reads)
-        return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), seen, tables)
+        return ExportPlan(target, found, size, todo, tasks, len(specs) - len(todo), inventory, tables)
 
     def _described(self, inventory: Inventory) -> DataSet | None:
         """Return the data set; None for a new one. Raises UsageError if it lost `chainq.json`, as a new one could name
@@ -224,13 +216,15 @@ class Export:
     def _begin(self, made: ExportPlan) -> None:
         """Record that a plan is about to be carried out, with the heights of tables without partitions; in a new data
         set before `chainq.json`."""
-        inventory = made.seen.inventory
+        inventory = made.inventory
         if made.found is None and any(not name.startswith("_chainq/") for name in inventory.others):
             self._warn(f"{self._store.label} has other files; the data set is written beside them")
         fresh = made.found is None or not {*self._tables} <= {table for table, _ in inventory.valid}
         if fresh or made.todo:
             last_run.begin(self._store, self._tables, made.heights, fresh=fresh, new=made.found is None)
         data_set.save(self._store, made.target.wanted, made.target.origin, made.found)
+        if data_set.EARLIER in inventory.others:
+            self._store.delete([data_set.EARLIER])
 
     def _tell_of_gaps(self, specs: Sequence[PartitionSpec], inventory: Inventory) -> None:
         """Say which heights lie between this range and what the data set has: nobody can query beyond them."""
@@ -245,7 +239,7 @@ class Export:
                     apart[str(gap)] = gap
         for words, gap in apart.items():
             rest = f"missing between this range and the rest of {self._store.label}"
-            self._warn(Shortfall("{}: {}; export {}:{}, too", words, rest, gap.start, gap.end))
+            self._warn(Shortfall(f"{words}: {rest}; export {gap.start}:{gap.end}, too"))
 
     def run(
         self,
@@ -265,7 +259,7 @@ class Export:
             stack.enter_context(self._noted(todo, entries))
             engine.check()
             # All that may be refused comes before the lock creates a folder.
-            if data_set.read(self._store) is None and self._described(look(self._store, listed=True).inventory) is None:
+            if data_set.read(self._store) is None and self._described(look(self._store)) is None:
                 self._new = self._target(None, Inventory({}, {}, []))
                 if self._new is None:
                     return None
@@ -273,7 +267,7 @@ class Export:
             stack.enter_context(last_run.recorded(self._store, self._tables, self._service.blocks.tip_height))
             self._store.clean()
             stack.callback(self._store.clean)  # after the workers are gone
-            made = self.plan(listed=not lock)
+            made = self.plan()
             if made is None:
                 return None
             todo += made.todo
@@ -288,21 +282,17 @@ class Export:
             tip = self._service.blocks.tip()
             job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
             totals: Counter[str] = Counter(kept=made.kept)
-            hashes: dict[Key, str] = {}  # of the same files
-            stack.enter_context(self._manifest(made, entries, hashes, locked=lock))
             for command, table in tables.items():
                 table.withdraw(one.spec for one in todo if one.spec.command == command)
             for done in engine.run(job, made.tasks, check) if made.tasks else ():
                 written = [entry for name in done.receipts if (entry := parse_entry(name))]
-                keys = [(entry.spec.command, entry.spec.start) for entry in written]
-                entries.update(zip(keys, written, strict=True))
-                hashes.update(zip(keys, done.hashes, strict=True))
+                entries.update({(entry.spec.command, entry.spec.start): entry for entry in written})
                 totals.update(written=len(done.receipts), rows=done.rows, size=done.size, calls=done.calls)
                 for heights in done.believed:
                     self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
                 self.unhashed.update(done.unhashed)
                 wrote(done)
-            before = (entry for key, entry in made.seen.inventory.valid.items() if key not in entries)
+            before = (entry for key, entry in made.inventory.valid.items() if key not in entries)
             inside = [entry for entry in chain(before, entries.values()) if entry.spec.start < made.heights.end]
             self._check_links(inside)
             # Partitions below the range have not been compared with the chain.
@@ -319,26 +309,6 @@ class Export:
                     if command in index.INDEXED:
                         index.keep(self._store, command, [one for one in inside if one.spec.command == command])
             return Totals(**totals, committed=added)
-
-    @contextmanager
-    def _manifest(
-        self, made: ExportPlan, entries: Mapping[Key, Entry], hashes: Mapping[Key, str], *, locked: bool
-    ) -> Iterator[None]:
-        """Update the manifest around the writing of partitions; `entries` and `hashes` grow meanwhile.
-
-        After a failure a listing shows what was written, because only some tables of a read may be.
-        """
-        keeper, places = Keeper(self._store, locked=locked), {(one.spec.command, one.spec.start) for one in made.todo}
-        keeper.begin(made.seen, places, made.registered)
-        try:
-            yield
-        except ChainqError:
-            with suppress(OutputError):
-                valid = look(self._store, listed=True).inventory.valid
-                keeper.end({key: valid[key] for key in places if key in valid}, hashes)
-            raise
-        if places:
-            keeper.end(entries, hashes)
 
     def _hash_at(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist, with one request at most."""

@@ -85,15 +85,14 @@ class Advance(msgspec.Struct, frozen=True):
 
 class Done(msgspec.Struct, frozen=True):
     """A written partition of a read. `rows`, `size`: rows and bytes of its files; `receipts`: the names of their
-    receipts; `hashes`: the SHA-256 of each file; `known`: what it learned; `believed`: the unproved heights;
-    `unhashed`: what `--hashes` could not check, counted."""
+    receipts; `known`: what it learned; `believed`: the unproved heights; `unhashed`: what `--hashes` could not check,
+    counted."""
 
     spec: PartitionSpec
     rows: int
     size: int
     calls: int
     receipts: tuple[str, ...]
-    hashes: tuple[str, ...]
     known: Known = NOTHING_KNOWN
     believed: tuple[HeightRange, ...] = ()
     unhashed: Mapping[str, int] = {}

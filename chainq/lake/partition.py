@@ -14,7 +14,7 @@ from msgspec import Raw, structs
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import BehindError, IncompleteError, OutputError, Phrase, Shortfall
+from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.hashed import TIERS
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from chainq.stored.store import Store, Upload
 
 ATTEMPTS = 3  # if a reorg happens between the first and the last request
-LESS_MEMORY = Phrase("lower {workers} or {concurrency}, or export with a smaller {partition}")
+LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
 
 Say = Callable[[str], None]
 
@@ -100,7 +100,7 @@ class Worker(Closing):
                     if isinstance(error, BehindError) and spec.start < error.height and left:
                         spec = spec._replace(end=error.height)  # the next run writes what is missing now
                         task = structs.replace(task, spec=spec)
-                        self._warn(Shortfall("{}: this run ends before that height", error.message))
+                        self._warn(Shortfall(f"{error.message}: this run ends before that height"))
                     elif not isinstance(error, _ReorgError) or not left:
                         raise
             sealed = {
@@ -112,8 +112,8 @@ class Worker(Closing):
         believed = tuple(self._service.believed.get(read.name, ()))
         rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
         unhashed = dict(self._service.unhashed)
-        names, digests = tuple(entry.name for entry in entries), tuple(receipt.file for receipt in sealed.values())
-        return Done(spec, rows, size, self._calls - calls, names, digests, known, believed, unhashed)
+        names = tuple(entry.name for entry in entries)
+        return Done(spec, rows, size, self._calls - calls, names, known, believed, unhashed)
 
     def _hashed(self, read: Method) -> bool:
         """Return whether the hashes of blocks are recomputed."""

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.catalog.tables import COMMANDS, TABLES
-from chainq.errors import ChainqError, IncompleteError, Phrase, UsageError, needed
+from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
 from chainq.formats.registry import EXTENSIONS
@@ -33,8 +33,7 @@ from chainq.rows.fields import Key
 from chainq.rows.transaction import NAMES_PROGRAM
 from chainq.stored import data_set, last_run
 from chainq.stored.data_set import DataSet
-from chainq.stored.inventory import Inventory, export_command, gaps, listed, shorter, span
-from chainq.stored.manifest import look
+from chainq.stored.inventory import Inventory, export_command, gaps, listed, look, shorter, span
 from chainq.stored.receipt import Entry
 from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
@@ -85,10 +84,9 @@ class Database(Closing):
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
         """Add a view of each command's partitions that have a receipt.
 
-        With `partial`, only of those in a listing, and queries that need heights between them get the rest. Raises
-        UsageError.
+        With `partial`, queries that need heights between them get the rest. Raises UsageError.
         """
-        description, inventory = _opened(store, listed=partial)
+        description, inventory = _opened(store)
         every = list(inventory.partitions(description.partition))
         self._label, last = store.label, last_run.read(store)
         for command, some, heights, lacked in _tables(store, description, inventory):
@@ -294,7 +292,7 @@ class Database(Closing):
             if kind == "MULTI":
                 values = "name the values: pivot TABLE on COLUMN in ('a', 'b') using count(*)"
                 raise UsageError("invalid query: DuckDB makes several statements of a PIVOT without values", values)
-            hint = Phrase("{output} FILE writes the result of a SELECT") if kind == "COPY" else ""
+            hint = "-o FILE writes the result of a SELECT" if kind == "COPY" else ""
             raise UsageError(f"invalid query: {kind}, expected a SELECT", hint)
         return statements[0]
 
@@ -308,7 +306,7 @@ class Database(Closing):
                 for files in self._files
                 if files.command in named and files.gaps and files.needed != []
             }
-            return _incomplete(lacking, self._label, "{partial}, or a filter on height, leaves them out")
+            return _incomplete(lacking, self._label, "--partial, or a filter on height, leaves them out")
         return failure or invalid(error, query)
 
     def lacking(self) -> list[str]:
@@ -354,7 +352,7 @@ def statements(store: Store, *, partial: bool) -> tuple[str, str]:
     Raises UsageError without a data set, and IncompleteError for heights that are lacking, unless `partial`: DuckDB
     would leave them out and say nothing.
     """
-    description, inventory = _opened(store, listed=True)
+    description, inventory = _opened(store)
     made, lacking = ["SET TimeZone = 'UTC';"], {}
     for command, entries, heights, lacked in _tables(store, description, inventory):
         if lacked:
@@ -363,7 +361,7 @@ def statements(store: Store, *, partial: bool) -> tuple[str, str]:
         read = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'{PARTITION_COLUMN}': BIGINT}})"
         made.append(f"-- {heights}\nCREATE VIEW {view_name(command)} AS SELECT {_columns(command)} FROM {read};")  # noqa: S608  # all of it is quoted
     if lacking and not partial:
-        raise _incomplete(lacking, store.label, "{partial} leaves them out")
+        raise _incomplete(lacking, store.label, "--partial leaves them out")
     return "\n".join(made) + "\n", _lacking(lacking)
 
 
@@ -373,12 +371,12 @@ def _literal(path: str) -> str:
     return f"'{quoted_path}'"
 
 
-def _opened(store: Store, *, listed: bool) -> tuple[DataSet, Inventory]:
+def _opened(store: Store) -> tuple[DataSet, Inventory]:
     """Return what a data set has. Raises UsageError without one."""
     description = data_set.read(store)
     if description is None:
         raise data_set.missing(store, "chainq export writes one")
-    return description, look(store, listed=listed).inventory
+    return description, look(store)
 
 
 def _tables(
@@ -396,11 +394,11 @@ def _tables(
 
 
 def _incomplete(lacking: Mapping[str, Sequence[HeightRange]], label: str, otherwise: str) -> IncompleteError:
-    """Return the error of heights that tables lack; `otherwise`: what else than writing them helps, as a phrase."""
+    """Return the error of heights that tables lack; `otherwise`: what else than writing them helps."""
     every = [gap for some in lacking.values() for gap in some]
     heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
     writes = export_command(lacking, heights, label)
-    return IncompleteError(_lacking(lacking), Phrase(f"{{}} writes them; {otherwise}", writes, partial=True))
+    return IncompleteError(_lacking(lacking), f"{writes} writes them; {otherwise}")
 
 
 def _lacking(gaps: Mapping[str, Sequence[HeightRange]]) -> str:

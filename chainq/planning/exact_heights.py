@@ -1,13 +1,13 @@
 """Requests blocks: every height up to the tip has exactly one, so a missing block is noticed."""
 
 from chainq import tuning
-from chainq.errors import IncompleteError, Phrase, sentences
+from chainq.errors import IncompleteError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
 from chainq.planning.facts import Facts
 from chainq.rows.sorting import Page
 
-NO_VERIFY = Phrase("{blocks()} and {full_blocks()} read such rows unchecked with {verify}", verify=False)
+NO_VERIFY = "chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"
 
 
 def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[None]:

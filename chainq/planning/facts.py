@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import Phrase, TooHeavyError
+from chainq.errors import TooHeavyError
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
@@ -14,7 +14,7 @@ from chainq.rows.sorting import Page
 NO_HEIGHTS = HeightRange(0, 0)
 
 
-def below_tip(blocks: int, bounds: Bounds | None, *, above: bool) -> Phrase:
+def below_tip(blocks: int, bounds: Bounds | None, *, above: bool) -> str:
     """Return a hint for lagging servers: request the heights that all of them have, so many blocks below the tip.
 
     A range that is counted from the tip moves down. `bounds`: None without a range. `above`: whether the whole range is
@@ -22,11 +22,11 @@ def below_tip(blocks: int, bounds: Bounds | None, *, above: bool) -> Phrase:
     """
     last = 0 if bounds is None else bounds.counted
     if above and not last:
-        return Phrase("request lower heights, or run the command again later")
-    example = Phrase("{start} {end}" if last else "{end}", start=-last - blocks, end=-blocks)
+        return "request lower heights, or run the command again later"
+    example = (f"--start {-last - blocks} " if last else "") + f"--end {-blocks}"
     if bounds is not None and bounds.one_word:
-        example = Phrase("{}:{}", -last - blocks if last else bounds.start or 0, -blocks)
-    return Phrase("end the range below the tip, such as {}", example)
+        example = f"{-last - blocks if last else bounds.start or 0}:{-blocks}"
+    return f"end the range below the tip, such as {example}"
 
 
 def behind(first: int, top: int, start: int, bounds: Bounds | None, *, incremental: bool) -> list[str]:
@@ -38,7 +38,7 @@ def behind(first: int, top: int, start: int, bounds: Bounds | None, *, increment
     if top - first > tuning.NEAR_TIP:
         return []
     blocks = max(tuning.BELOW_TIP, top - first)
-    lag = Phrase("stay below the tip with {lag}", lag=blocks)
+    lag = f"stay below the tip with --lag {blocks}"
     below = lag if incremental else below_tip(blocks, bounds, above=start >= top - blocks)
     return ["if a server is behind, " + below]
 
@@ -178,11 +178,11 @@ def settle(facts: Facts) -> Asking[None]:
 def weigh(height: int, size: int, error: Exception) -> Asking[None]:
     """Request one row of a height whose pages of `size` rows are too heavy, and raise their error: if one row is too
     heavy as well, the service sorts all rows of the height for each page."""
-    hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", size)
+    hint = f"a page of {size} rows was too heavy: try a smaller --page-size"
     try:
         yield RowsRequest(HeightRange(height, height + 1), 1)
     except DIVISIBLE:
-        hint = Phrase("the height itself is too heavy for the service: {}: goes on behind it", height + 1)
+        hint = f"the height itself is too heavy for the service: {height + 1}: goes on behind it"
     if isinstance(error, TooHeavyError):
         error.hint = error.hint or hint
     raise error

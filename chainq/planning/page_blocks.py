@@ -73,7 +73,7 @@ class Block:
         self.together = not self.rows
         self.rows += rows
         self.times += times
-        self._show(rows)
+        self.show(rows)
         if not self.together and len(self.rows) > tuning.MOST_TRANSITIONS * len(self._distinct):
             raise IncompleteError(
                 f"row {self.position}: {len(self.rows)} rows repeat {len(self._distinct)}",
@@ -84,11 +84,12 @@ class Block:
         """Record the rows with the block's times from another response for these positions."""
         times = {*self.times}
         inside = [row for row, time in zip(page, times_of(page), strict=True) if time in times]
-        self._show(inside)
+        self.show(inside)
         if len(inside) == len(self.rows):
             self.rows, self.together = inside, True
 
-    def _show(self, rows: Sequence[Raw]) -> None:
+    def show(self, rows: Sequence[Raw]) -> None:
+        """Record rows of the block, from one response."""
         self._distinct |= Counter(map(bytes, rows))
 
     def _weights(self) -> Counter[bytes]:

@@ -6,6 +6,8 @@ one rule decides everything here: a block is complete if known rows before and a
 
 - If page 0 shows a row of a later block, it holds all blocks before that (rule 1 of `evidence`). The rest is belief:
 - a block fills all positions between the blocks before and after it; `page_blocks` collects its rows;
+- a block whose pages are too heavy has the rows of its full block if the service shows some of these at both of its
+  ends, and another block behind them;
 - page numbers are right if a page of another size shows known rows at the expected positions;
 - the list ends after its last rows if a page of another size shows them and none after them, and later pages are
   empty. Else a short page was truncated or misses rows: it is requested again, then with a smaller size.
@@ -21,12 +23,13 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Role
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError
 from chainq.planning.exchange import Grade, Proof
 from chainq.planning.page_blocks import Block, Time, blocks_of, in_order, times_of, whole_block
-from chainq.planning.page_requests import PageAsking, PageFacts, PageRequest, PageResult, PageSteps
+from chainq.planning.page_requests import BlockRequest, PageAsking, PageFacts, PageRequest, PageResult, PageSteps
 from chainq.query import Query
 from chainq.rows.sorting import in_place
+from chainq.rows.transaction import times_called
 
 
 class PagePlan:
@@ -97,7 +100,7 @@ class PagePlan:
         if self._strict:
             raise IncompleteError(
                 f"row {positions.start}: nothing proves that from there on these are all rows",
-                Phrase("leave out {strict} to get them"),
+                "leave out --strict to get them",
             )
         self.believed = range(self.believed.start if self.believed else positions.start, positions.stop)
 
@@ -137,10 +140,14 @@ class PagePlan:
         in total; and whether it is full. Raises IncompleteError if a full page does not continue the block's rows.
         """
         facts, position, sent = self.facts, block.end, None
+        heavy = facts.narrowed and len(block.rows) >= facts.size and block.times[-1] not in facts.tried
         while sent is None:
+            if heavy and (rows := (yield from self._of_full_block(block))):
+                return rows, times_of(rows), len(rows), True
             size = facts.size
             number, known = divmod(position, size)
             sent = yield from facts.ask(PageRequest(number, size, facts.ahead))
+            heavy = sent is None
         times, full = times_of(sent), len(sent) >= size
         last, here = block.times[-1:], times[max(0, known - 1) :][:1]
         misplaced = bool(last and here) and (here != last if known else not in_order([*last, *here]))
@@ -153,6 +160,34 @@ class PagePlan:
             facts.worked((number + 1) * size)
         known = len(sent) if misplaced else known
         return sent[known:], times[known:], len(sent), full
+
+    def _of_full_block(self, block: Block) -> PageAsking[list[Raw]]:
+        """Return the rows from the position after a block's rows to the end of the block there, from its full block.
+
+        None if pages are too heavy for another reason, or if the service does not show the same rows at the first and
+        the last position, and a row of another block or none behind these.
+        """
+        facts, position = self.facts, block.end
+        first = yield from facts.ask(PageRequest(position, 1))
+        if not first or facts.fixed or (time := times_of(first)[0]) is None or time in facts.tried:
+            return []
+        facts.tried.add(time)
+        height, transactions = yield BlockRequest(time)
+        begun = block.rows if block.times[-1:] == [time] else []
+        start = position - len(begun)
+        calls = [(row, times_called(bytes(row), *self._listed)) for row in transactions]
+        by_transition = [row for row, count in calls for _ in range(count)]
+        for rows in (by_transition, [row for row, count in calls if count]):
+            last = (yield from facts.ask(PageRequest(start + len(rows) - 1, 1))) if rows else None
+            behind = yield from facts.ask(PageRequest(start + len(rows), 1))
+            shown = {bytes(row) for row in (*begun, *first, *(last or ()))}
+            if last and behind is not None and times_of(behind)[:1] != [time] and shown <= {*map(bytes, rows)}:
+                facts.note_heavy(height, "chainq takes rows from full blocks")
+                facts.passed(start + len(rows))
+                block.show(rows if begun else ())
+                return rows[len(begun) :]
+        facts.note_heavy(height, "rows come a few at a time, because its full block does not have the same rows")
+        return []
 
     def _check_numbers(self, times: Sequence[Time]) -> PageAsking[None]:
         """Check that page 1 of a smaller size begins with the last row of a block in page 0: a shift would show."""

@@ -23,6 +23,15 @@ class PageRequest(NamedTuple):
     ahead: int = 0
 
 
+class BlockRequest(NamedTuple):
+    """The transactions of the block of a time, from its full block, in the form of rows; and its height.
+
+    No transaction if it does not come.
+    """
+
+    time: int
+
+
 class PageResult(NamedTuple):
     """Rows of complete blocks in the order of the output, and the grade of their proof."""
 
@@ -31,9 +40,9 @@ class PageResult(NamedTuple):
 
 
 T = TypeVar("T")
-PageAsking = Generator[PageRequest, Any, T]
+PageAsking = Generator[PageRequest | BlockRequest, Any, T]
 """A generator that yields requests, receives their rows (failures are thrown in) and returns a T."""
-PageSteps = Generator[PageRequest | PageResult, Any, None]
+PageSteps = Generator[PageRequest | BlockRequest | PageResult, Any, None]
 """The same for a whole run, with results in between."""
 
 
@@ -43,7 +52,7 @@ class PageFacts:
     `size`: the current page size in rows. `largest`: the largest allowed page size. `window`: the most pages to
     request ahead. `fixed`: whether the service ignores the page size, `by_transition`: whether it returns a
     transaction once for each transition that calls the function; both None while unknown. `responses`: the number so
-    far, for a proof. `notes`: notes for the user.
+    far, for a proof. `notes`: notes for the user. `tried`: times of blocks whose full blocks were requested.
     """
 
     def __init__(self, size: int, largest: int, window: int, responses: int = 0) -> None:
@@ -53,6 +62,7 @@ class PageFacts:
         self.by_transition: bool | None = None
         self.responses = responses
         self.notes: list[str] = []
+        self.tried: set[int | None] = set()
         self._alone = False  # one page at a time, until pages have grown back
         self._full, self._needed = 0, tuning.GROW_AFTER  # full pages since the last change, and before they grow
 
@@ -82,6 +92,21 @@ class PageFacts:
             self.size, self._full = larger, 0
         if not self._alone:
             self.ahead = min(self.window, 2 * self.ahead + 1)  # page 0 alone: most lists have no more
+
+    def note_heavy(self, height: int, course: str) -> None:
+        """Record a note on the first block where pages were too heavy, and on what chainq does about that."""
+        if not any(note.endswith(course) for note in self.notes):
+            self.notes.append(f"pages are too heavy from block {height} on, so {course}")
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether pages have fewer rows than at first, because one was too heavy."""
+        return self.size < self._most and not self.fixed
+
+    def passed(self, position: int) -> None:
+        """Record that a heavy block ends before `position`: pages begin close to there, and soon grow again."""
+        self.size = min(range(self.size, self.size // 2, -1), key=lambda size: position % size)
+        self._full, self._needed = 0, tuning.GROW_AFTER
 
     def failed(self, failure: ChainqError | None = None) -> bool:
         """Record that a page was too heavy or too slow; return whether a smaller one or fewer at once may succeed."""

@@ -25,7 +25,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method
-from chainq.errors import BehindError, IncompleteError, Phrase, TooHeavyError, sentences
+from chainq.errors import BehindError, IncompleteError, TooHeavyError, sentences
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk_line import Chunk, ChunkLine
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
@@ -336,7 +336,7 @@ class RangePlan:
         if proved.grade is Grade.BELIEF and self.facts.strict:
             raise IncompleteError(
                 f"{proved.heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
-                sentences(*self.facts.behind(proved.heights.start), Phrase("leave out {strict} to get them")),
+                sentences(*self.facts.behind(proved.heights.start), "leave out --strict to get them"),
             )
         proof = Proof(proved.grade, max(1, chunk.responses))
         result = ChunkResult(*proved[:3], proof, self._chain.given(proved))
@@ -386,7 +386,7 @@ class RangePlan:
             # Rows that do not come where others contradict each other: not those of a server that is behind.
             chunk.steps, chunk.error = None, (chunk.contradiction if isinstance(error, BehindError) else None) or error
             if isinstance(error, TooHeavyError) and isinstance(request, RowsRequest) and (request.page_size or 0) > 1:
-                hint = Phrase("a page of {} rows was too heavy: try a smaller {page_size}", request.page_size)
+                hint = f"a page of {request.page_size} rows was too heavy: try a smaller --page-size"
                 error.hint = error.hint or hint
             return
         else:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError
 from chainq.process import Closing, worker
 from chainq.process.worker import Say
 
@@ -48,7 +48,7 @@ class WorkerDiedError(IncompleteError):
 
     def __init__(self, number: int, code: int) -> None:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        super().__init__(f"a worker process {how}", Phrase("run again; {workers} uses none", workers=1))
+        super().__init__(f"a worker process {how}", "run again; -w 1 uses none")
         self.number, self.code = number, code
 
 

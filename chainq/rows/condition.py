@@ -18,7 +18,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import Kind
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.rows.comparison import NUMBER, ORDERS, Compare, compares, equals, is_null, matches
 from chainq.text.sanitize import quoted
 
@@ -231,4 +231,4 @@ def _not(test: Test) -> Test:
 
 
 def _wrong(what: str) -> UsageError:
-    return UsageError(Phrase("invalid {where}: {}", what, where=None))
+    return UsageError(f"invalid --where: {what}")

@@ -10,6 +10,7 @@ of a rejected transaction are in its outer part, under `rejected`, and did not h
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
@@ -62,6 +63,14 @@ def read_full_block(row: Raw) -> FullBlock:
             if RECORDS.isdisjoint(inputs):
                 found.listed[name,] = kinds_of(text_of(members.get("program")), inputs, fee=fee)
     return found
+
+
+def looked_up(row: Raw) -> list[Raw]:
+    """Return the transactions of a full block in the form of lookups: with the time of the block."""
+    block = object_of(row)
+    metadata = object_of(object_of(block.get("header")).get("metadata"))
+    time = b',"finalizedAt":' + msgspec.json.encode(text_of(metadata.get("timestamp"))) + b"}"
+    return [Raw(bytes(one)[:-1] + time) for one in array_of(block.get("transactions"))]
 
 
 def transitions_of(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:

@@ -10,7 +10,7 @@ from msgspec import Raw
 from chainq.catalog.columns import column_by_end, instead, known_column
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.nested import AMOUNT, INTEGER, SHAPES
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.rows.comparison import equals
 from chainq.rows.condition import Field, Read, Test, Values, parse
 from chainq.rows.fields import Picker
@@ -98,7 +98,7 @@ class Where:
             column = column_by_end(name, self._method.sent)
         if column is None and (self._check or not name.isprintable()):
             unknown = f"unknown field {quoted(name)} at character {place}{instead(name, self._method.sent)}"
-            raise UsageError(Phrase("invalid {where}: {}", unknown, where=None))
+            raise UsageError(f"invalid --where: {unknown}")
         path = column.path if column else name
         if column is None or not self._check:
             return Field(path, self._reader(path), None)

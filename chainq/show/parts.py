@@ -7,14 +7,13 @@ they look like is in `screens`.
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Raw
 
 from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, NotFoundError, Phrase, UsageError
-from chainq.fetching.known_rows import fetch_known, read_known
+from chainq.errors import IncompleteError, LackingError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
@@ -26,6 +25,8 @@ from chainq.text.sanitize import abridged, mask_url
 if TYPE_CHECKING:
     from chainq.catalog.dialects import Value
 
+T = TypeVar("T")
+
 NEWEST = 10  # transactions of an address or of a function
 ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
 RECORD_BLOCKS = 1000  # newest blocks in which a record or a block hash is looked for
@@ -34,12 +35,12 @@ PROGRAM_BLOCKS = 100
 
 
 class BlockParts(NamedTuple):
-    """A block: its summary, its full content, and its records."""
+    """A block: its summary, its full content, and its records, None if the service is an export without them."""
 
     height: int
     summary: Raw
     block: Raw
-    records: list[Raw]
+    records: list[Raw] | None
 
 
 class TransactionParts(NamedTuple):
@@ -141,7 +142,7 @@ def _rows(service: Service, command: str, heights: HeightRange) -> Job:
     """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
     query = Query(BY_COMMAND[command])
     service.dialect.of(query.method)
-    return partial(_all, fetch_known(service, query, heights))
+    return partial(_all, service.fetch_range(query, heights))
 
 
 def _lookup(service: Service, command: str, *keys: int | str) -> Job:
@@ -155,8 +156,18 @@ def _all(batches: Iterator[Batch]) -> list[Raw]:
     return [row for batch in batches for row in batch.rows]
 
 
-def _side_by_side(*jobs: Job) -> list[list[Raw]]:
+def _side_by_side(*jobs: Callable[[], T]) -> list[T]:
     return list(in_order(len(jobs), iter(jobs), len(jobs)))
+
+
+def _if_there(rows: Job) -> list[Raw] | None:
+    """Return the rows of a job, None if the service is an export that has no table of them."""
+    try:
+        return rows()
+    except (IncompleteError, LackingError) as error:
+        if not error.table:
+            raise
+        return None
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
@@ -166,12 +177,12 @@ def _block(service: Service, height: int | None) -> BlockParts:
     summaries, blocks, records = _side_by_side(
         _lookup(service, "block", at) if summary is None else lambda: [summary],
         _rows(service, "full-blocks", heights),
-        _rows(service, "records", heights),
+        partial(_if_there, _rows(service, "records", heights)),
     )
     if not summaries or not blocks:
         raise NotFoundError(f"block {at} not found")
     pick = Picker(["block_hash"])
-    hashes = {text_of(pick(row)[0]) for row in (*summaries, *blocks, *records)} - {""}
+    hashes = {text_of(pick(row)[0]) for row in (*summaries, *blocks, *(records or ()))} - {""}
     if len(hashes) > 1:
         raise IncompleteError(
             f"block {at}: its summary, its content and its records have different hashes",
@@ -204,41 +215,38 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
+    from chainq.rows.where import Where
+
     heights = _newest_heights(service, last)
-    found = _seen(service, program, heights)
-    if len(heights) and not found.records and not found.transitions:
+    commands = ("records", "transitions")
+    read = _side_by_side(*(_rows(service, command, heights) for command in commands))
+    records, transitions = (
+        Where(BY_COMMAND[command], programs=[program]).rows(rows) for command, rows in zip(commands, read, strict=True)
+    )
+    if len(heights) and not records and not transitions:
         raise _unseen(
             service, f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION"
         )
-    return found
-
-
-def _seen(service: Service, program: str, heights: HeightRange) -> ProgramParts:
-    """Return what a range has of a program."""
-    from chainq.rows.where import Where
-
-    commands = ("records", "transitions")
-    records, transitions = read_known(service, commands, heights)
-    made, called = (Where(BY_COMMAND[command], programs=[program]) for command in commands)
-    return ProgramParts(program, heights, made.rows(records), called.rows(transitions))
+    return ProgramParts(program, heights, records, transitions)
 
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
     """Return what lists have of a transition; its transaction, if they have none and a data set knows better."""
-    condition, transaction_id = f"transition_id = '{transition_id}'", None
+    condition = f"transition_id = '{transition_id}'"
     if service.has_index("calls"):
         row = _found(service, "calls", "transition_id", transition_id, f"transition {transition_id}")
-        sent, transaction_id = Picker(["height", "transaction_id"])(row)
-        height = integer_of(sent) or 0
-        heights = HeightRange(height, height + 1)
+        height, transaction_id = Picker(["height", "transaction_id"])(row)
+        heights = HeightRange(integer_of(height) or 0, (integer_of(height) or 0) + 1)
+        records = _if_there(partial(_newest, service, "records", condition, heights)) or []
+        transitions = _if_there(partial(_newest, service, "transitions", condition, heights)) or []
+        if not records and not transitions:
+            return _transaction(service, text_of(transaction_id))
     else:
         heights = _newest_heights(service, last)
-    records = _newest(service, "records", condition, heights)
-    transitions = [] if records else _newest(service, "transitions", condition, heights)
+        records = _newest(service, "records", condition, heights)
+        transitions = [] if records else _newest(service, "transitions", condition, heights)
     if records or transitions:
         return TransitionParts(transition_id, records, transitions)
-    if transaction_id is not None:
-        return _transaction(service, text_of(transaction_id))
     where = f"no records of it, and {_OPEN} have its ID"
     at = f"chainq transitions H --where 'transition_id = {transition_id}', or the same with records"
     raise _unseen(service, f"transition {transition_id}", heights, where, at=at)
@@ -254,14 +262,13 @@ def _spent(service: Service, tag: str) -> TransactionParts:
 
 def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
     """Return the block with a hash. The error names the query that finds its height in an export of blocks."""
-    heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", Phrase("")
+    heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", ""
     if found := _newest(service, "blocks", condition, heights):
         return _block(service, integer_of(Picker(["height"])(found[0])[0]))
     if service.has_index("blocks") and wider(heights, service.blocks.first):
         from shlex import quote
 
-        query = "select height from blocks where {}"
-        check = Phrase(f'chainq sql {{}} "{query}"', quote(mask_url(service.url)), condition)
+        check = f'chainq sql {quote(mask_url(service.url))} "select height from blocks where {condition}"'  # noqa: S608  # is shown, not run
     raise _unseen(service, f"block {block_hash}", heights, check=check)
 
 
@@ -288,7 +295,7 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
 
     where = Where(BY_COMMAND[command], [condition])
     query = Query(BY_COMMAND[command], reverse=True, where=where)
-    found = matching(fetch_known(service, query, heights), where)
+    found = matching(service.fetch_range(query, heights), where)
     return next((batch.rows for batch in found if batch.rows), [])
 
 
@@ -316,8 +323,7 @@ def _unseen(
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
     more = _look_at_more(service, heights)
-    hints = [hint for hint in (check, more) if hint]
-    hint = Phrase(", or ".join(["{}"] * len(hints)), *hints)
+    hint = ", or ".join(filter(None, (check, more)))
     if at and more:
         hint += f"; if you know its height H: {at}"
     return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
@@ -331,7 +337,7 @@ def wider(heights: HeightRange, first: int) -> int:
 
 def _look_at_more(service: Service, heights: HeightRange) -> str:
     last = wider(heights, service.blocks.first)
-    return Phrase("look at more blocks with {last}", last=last) if last else ""
+    return f"look at more blocks with --last {last}" if last else ""
 
 
 def _function(service: Service, program: str, function: str, last: int) -> FunctionParts:
@@ -348,13 +354,8 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
         found = service.fetch_pages(query, start)
     transactions = _all(limited(found, NEWEST))
     if not transactions:
-        from chainq.show.summary import calls_by_function, functions_in
-
-        seen = _seen(service, program, _newest_heights(service, PROGRAM_BLOCKS))
-        calls = calls_by_function([*seen.records, *seen.transitions], functions_in(seen.transitions))
-        listed = f"chainq show {program} lists functions" if calls else "check the names of the program and function"
-        hint = Phrase("{}, or {}", more, listed) if more else listed
         since = f" from height {start}" if start else ""
+        hint = more or "check the names of the program and function"
         raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
     return FunctionParts(program, function, start, transactions)
 

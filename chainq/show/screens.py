@@ -16,7 +16,6 @@ from rich.text import Text
 from rich.tree import Tree
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import Phrase
 from chainq.formats.cells import ID_WIDTH, brief_fee, credits_cell, id_cell, number_cell, status_cell, time_cell
 from chainq.formats.drawing import ENDLESS, render
 from chainq.formats.protocol import OutputSpec
@@ -55,6 +54,7 @@ _WORDS = {
     "sender_ciphertext": "sender",
 }
 """What a screen calls the fields of a transaction; unknown ones keep their names."""
+_MORE = "--last N looks at more blocks."
 
 
 def draw(parts: Parts, spec: OutputSpec, first: int) -> bytes:
@@ -90,7 +90,7 @@ def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[RenderableType]:
         ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
         *_rewards(values["coinbase_reward"], parts.block),
     )
-    by_transition = summary.records_by_transition(parts.records)
+    by_transition = summary.records_by_transition(parts.records or ())
     members = object_of(parts.block)
     found = [summary.transaction_of(row, by_transition) for row in array_of(members.get("transactions"))]
     yield ""
@@ -100,8 +100,9 @@ def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[RenderableType]:
         yield _title("aborted", counted(len(aborted), "transaction"))
         for item in aborted:
             yield Text(f"  {_id(text_of(item), spec.width - 2)}")
-    yield ""
-    yield _title("records", f"{len(parts.records):,}")
+    if parts.records is not None:
+        yield ""
+        yield _title("records", f"{len(parts.records):,}")
     if parts.records:
         grid = _grid()
         for name, count in summary.records_by_function(parts.records).items():
@@ -170,7 +171,7 @@ def _program(parts: ProgramParts, spec: OutputSpec, room: int, first: int) -> It
     yield _sentence(
         "These are the calls that made a record or had none as input, as far as the service lists them: some list"
         " neither fees nor calls such as transfer_public. chainq program-transactions lists all calls of one function."
-        f"{f' {_more(spec)}' if parts.heights.start > first else ''}",
+        f"{f' {_MORE}' if parts.heights.start > first else ''}",
         room,
     )
 
@@ -201,11 +202,7 @@ def _function(parts: FunctionParts, spec: OutputSpec, room: int, first: int) -> 
     some = len(parts.transactions) < NEWEST  # else older ones do not matter
     yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec)
     if some and parts.start > first:
-        yield _sentence(_more(spec), room)
-
-
-def _more(spec: OutputSpec) -> str:
-    return f"{spec.spelled(Phrase('{last}', last='N'))} looks at more blocks."
+        yield _sentence(_MORE, room)
 
 
 def _made(parts: TransitionParts | RecordParts, spec: OutputSpec) -> Iterator[RenderableType]:

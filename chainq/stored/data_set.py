@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from chainq.catalog.tables import TABLES
-from chainq.errors import OutputError, Phrase, UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.stored.narrow import HIGHEST, UNFIT, Dialect, Height, Table, damaged
 from chainq.stored.receipt import parse_entry
 from chainq.stored.store import Store
@@ -18,6 +18,8 @@ from chainq.text.sanitize import excerpt
 NAME = "chainq.json"
 VERSION = 1  # of this layout
 PARTITION = 10_000  # heights
+EARLIER = "_chainq/manifest.json"
+"""Of earlier versions, which read it in place of a listing: gone before the data set grows."""
 RESTORE = f"restore {NAME}, or export to a new folder"
 
 
@@ -110,7 +112,7 @@ def check(store: Store, found: DataSet, wanted: Wanted) -> None:
         if None not in (then, now) and then != now:
             raise UsageError(
                 f"{store.label} was exported with {what} {then}, not {now}",
-                Phrase(f"pass {{{what}}}, or another {{to}}", **{what: then}),
+                f"pass --{what} {then}, or another --to",
             )
     for command, schema in wanted.schemas.items():
         if found.schemas.get(command, schema) != schema:
@@ -126,7 +128,7 @@ def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
         raise UsageError(
             f"{store.label} holds another chain: its block {found.chain.height} is {excerpt(found.chain.hash, 80)},"
             f" the service has {excerpt(block_hash or 'no such block', 80)}",
-            Phrase("pass another {to}, or the {url} of that chain"),
+            "pass another --to, or the --url of that chain",
         )
 
 

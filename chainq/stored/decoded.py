@@ -8,7 +8,6 @@ What is taken on trust are the sizes of pages in the footer (docs/completeness.m
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from chainq.errors import Phrase
 from chainq.stored.narrow import damaged
 from chainq.stored.store import Listed, Store
 from chainq.text.humanize import in_bytes
@@ -33,7 +32,7 @@ def check_decoded(store: Store, file: Listed, footer: Any, columns: Sequence[str
                 store.label,
                 file.name,
                 f"row group {number} takes {in_bytes(need)} of memory",
-                Phrase("raise {max_memory}, if you trust whoever made it"),
+                "raise --max-memory, if you trust whoever made it",
             )
 
 

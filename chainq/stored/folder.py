@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import BusyError, OutputError, Phrase
+from chainq.errors import BusyError, OutputError
 from chainq.sinks.base import full_disk_hint
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.stored.narrow import OWN, check_size, lacking
-from chainq.stored.store import SMALL, Change, Listed, Only
+from chainq.stored.store import SMALL, Listed, Only
 from chainq.text.sanitize import printable
 
 T = TypeVar("T")
@@ -37,8 +37,6 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # errors o
 
 class FolderStore:
     """The data set in a folder, which is made when the first file is written."""
-
-    lists_slowly = False
 
     def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
         self.memory = memory
@@ -64,13 +62,6 @@ class FolderStore:
         except _AbsentError:
             return None
 
-    def has(self, name: str, size: int | None = None) -> bool:
-        """Return whether there is a file, of that size if it is given, or a folder."""
-        try:
-            return self._path(name).stat().st_size == size or size is None
-        except OSError:
-            return False
-
     def source(self, listed: Listed) -> str:
         """Return the path of a file."""
         return str(self._guarded("read", lambda: self._path(listed.name)))
@@ -90,23 +81,6 @@ class FolderStore:
         with self.upload() as upload:
             self._guarded("write", lambda: upload.file.write(data))
             return upload.link(name)
-
-    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
-        """Change a small file while holding a kernel lock on its folder (waits for it); return False without locks.
-
-        Rejected: a lock file, which would stay in every data set.
-        """
-        descriptor = self._guarded("write", lambda: os.open(self._made(name).parent, os.O_RDONLY | _FLAGS))
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            except OSError:
-                return False
-            if (made := change(self.read(name, most))) is not None:
-                self.write(name, made)
-        finally:
-            os.close(descriptor)
-        return True
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove files, but not their folders: another run may be about to write there."""
@@ -136,7 +110,7 @@ class FolderStore:
                 if not locks(descriptor):
                     raise BusyError(f"another export is writing to {self.label}")
             except OSError as error:
-                advice = Phrase("{lock} does without", lock=False)
+                advice = "--no-lock does without"
                 raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
             yield lambda: None  # a kernel lock cannot be lost
         finally:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from chainq.catalog.tables import CHAIN
 from chainq.errors import IncompleteError
-from chainq.heights.grid import PartitionSpec, on_grid
+from chainq.heights.grid import PartitionSpec, file_in, on_grid
 from chainq.heights.range import HeightRange
 from chainq.stored.narrow import partition_of
 from chainq.stored.receipt import Entry, parse_entry
-from chainq.stored.store import Listed
+from chainq.stored.store import Listed, Store
 from chainq.text.humanize import counted
 
 REMOVES = "rm -rf"
@@ -57,6 +57,11 @@ class Inventory(NamedTuple):
                 raise IncompleteError(
                     f"the partitions of {label} have {grid} heights, but {spec.name} has {spec.heights}", _which(label)
                 )
+
+
+def look(store: Store) -> Inventory:
+    """Return the contents of a data set. Raises OutputError."""
+    return take_inventory(store.listing(file_in))
 
 
 def take_inventory(listing: Iterable[Listed]) -> Inventory:
@@ -178,8 +183,8 @@ def export_command(
 def remove_command(names: Iterable[str], label: str) -> str | None:
     """Return the command that removes files and folders of a data set; None in an object store, whose tools differ.
 
-    >>> remove_command(["records/start=000000250", "_chainq/manifest.json"], "lake")
-    'rm -rf lake/records/start=000000250 lake/_chainq/manifest.json'
+    >>> remove_command(["records/start=000000250", "records/x"], "my lake")
+    "rm -rf 'my lake/records/start=000000250' 'my lake/records/x'"
     """
     paths = (shlex.quote(f"{label}/{name}") for name in names)
     return None if "://" in label else f"{REMOVES} {' '.join(paths)}"

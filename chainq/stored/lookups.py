@@ -12,8 +12,9 @@ from msgspec import Raw
 from chainq.catalog.tables import SOURCE
 from chainq.heights.range import HeightRange
 from chainq.query import Batch
-from chainq.rows.fields import array_of, object_of, text_of
-from chainq.rows.full_block import transitions_of
+from chainq.rows.fields import object_of, text_of
+from chainq.rows.full_block import looked_up
+from chainq.rows.transaction import times_called
 from chainq.stored.index import key_of
 from chainq.stored.narrow import lacking
 from chainq.stored.opened import no_table
@@ -76,7 +77,9 @@ def program_transactions(
 def calls_in(blocks: Iterator[Batch], program: str, function: str) -> Iterator[Batch]:
     """Yield the transactions of full blocks that call a function, once per call."""
     for batch in _transactions(blocks):
-        yield batch._replace(rows=[row for row in batch.rows for _ in range(_calls(row, program, function))])
+        yield batch._replace(
+            rows=[row for row in batch.rows for _ in range(times_called(bytes(row), program, function))]
+        )
 
 
 def address_transactions(
@@ -112,21 +115,9 @@ def _heights(reader: Reader, table: str, text: str, start: int = 0) -> Iterator[
 
 
 def _transactions(blocks: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield the transactions of full blocks in the form of lookups: with the time of the block."""
+    """Yield the transactions of full blocks in the form of lookups."""
     for batch in blocks:
-        rows = []
-        for block in map(object_of, batch.rows):
-            metadata = object_of(object_of(block.get("header")).get("metadata"))
-            time = b',"finalizedAt":' + msgspec.json.encode(text_of(metadata.get("timestamp"))) + b"}"
-            rows += [Raw(bytes(row)[:-1] + time) for row in array_of(block.get("transactions"))]
-        yield batch._replace(rows=rows)
-
-
-def _calls(row: Raw, program: str, function: str) -> int:
-    """Return how often a transaction calls a function."""
-    inner = object_of(object_of(row).get("transaction"))
-    called = (object_of(transition) for transition, _ in transitions_of(inner))
-    return sum((text_of(one.get("program")), text_of(one.get("function"))) == (program, function) for one in called)
+        yield batch._replace(rows=[one for row in batch.rows for one in looked_up(row)])
 
 
 def _near(heights: Sequence[int], *, reverse: bool) -> list[HeightRange]:

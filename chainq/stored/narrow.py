@@ -1,6 +1,6 @@
 """The values that a store may hold. Anybody may host an export, so all of it is foreign.
 
-Whatever is read of `chainq.json`, the manifest, receipts, the last run and names is decoded into these types, and paths
+Whatever is read of `chainq.json`, receipts, the last run and names is decoded into these types, and paths
 and messages are made of such values only. What does not fit is damage, an error with the name of the file.
 """
 

@@ -8,10 +8,8 @@ machines from the machine, and for `AWS_PROFILE` from boto3.
 
 import io
 import os
-import random
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -20,27 +18,23 @@ from typing import Any, BinaryIO, TypeVar, cast
 from uuid import uuid4
 
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import OutputError, Phrase, UsageError, needed
+from chainq.errors import OutputError, UsageError, needed
 from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
 from chainq.stored.narrow import check_size
 from chainq.stored.object_errors import cause, endpoint
-from chainq.stored.store import SMALL, Change, Listed, Only
+from chainq.stored.store import SMALL, Listed, Only
 from chainq.text.sanitize import excerpt, printable, quoted
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
 ATTEMPTS = 3  # of a conditional write that times out
-CHANGES = 20  # attempts to change an object that others change, too
-PAUSE = 0.5  # seconds at most between two of them
 PROBE = "_chainq/probe"
 
 
 class ObjectStore:
     """The data set below a URL such as `s3://bucket/prefix`. Raises UsageError without obstore and for invalid URLs."""
-
-    lists_slowly = True
 
     def __init__(self, url: str, memory: int = MAX_MEMORY) -> None:
         self.memory = memory
@@ -79,10 +73,6 @@ class ObjectStore:
         found = self.content(name, most)
         return found.data if found else None
 
-    def has(self, name: str, size: int | None = None) -> bool:  # noqa: ARG002
-        """Return True, because a check would take a request: reading an object shows that it is gone."""
-        return True
-
     def source(self, listed: Listed) -> BinaryIO:
         """Return an object as a file that requests only the parts that are read."""
         return cast("BinaryIO", _ObjectFile(self, listed))
@@ -108,18 +98,6 @@ class ObjectStore:
         """Write an object with a conditional write, unless its name exists."""
         return self.put(name, data, "create") is not None
 
-    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
-        """Change an object with conditional writes; return False for a store that ignores them."""
-        if not self._has_conditions:
-            return False
-        for _ in range(CHANGES):
-            found = self.content(name, most)
-            made = change(found.data if found else None)
-            if made is None or self.put(name, made, found.version if found else "create") is not None:
-                return True
-            time.sleep(random.uniform(0, PAUSE))  # noqa: S311
-        raise OutputError(f"cannot write {name} of {self.label}: others write it all the time", "run the command again")
-
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects."""
         found = list(names)
@@ -138,7 +116,7 @@ class ObjectStore:
         if not self._has_conditions:
             raise UsageError(
                 f"{self.label} ignores conditional writes, so exports cannot keep each other out",
-                Phrase("{lock} does without; then see to it that no two exports run at once", lock=False),
+                "--no-lock does without; then see to it that no two exports run at once",
             )
         with Lease(self) as lease:
             yield lease.check

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from chainq.catalog.identifiers import OVER_HTTP
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.stored.store import Store
 from chainq.text.sanitize import mask_url, printable
 
@@ -39,7 +39,7 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
         raise UsageError(
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
             f" {', '.join(f'{name}://' for name in SCHEMES)} or file:",
-            Phrase("{}, for {url}", OVER_HTTP) if web else "",
+            f"{OVER_HTTP}, for --url" if web else "",
         )
     from chainq.stored.objects import ObjectStore
 

@@ -4,7 +4,7 @@ Nothing is proved again: a receipt records that a partition is complete, and how
 of the data set that are missing from all complete partitions cause an error, never an empty result.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from itertools import compress, groupby, pairwise
 from operator import itemgetter
@@ -16,7 +16,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import CHAIN, DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import IncompleteError, Phrase, needed
+from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
@@ -26,8 +26,7 @@ from chainq.rows.full_block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of
-from chainq.stored.inventory import Key, gaps, listed, span
-from chainq.stored.manifest import look, tables
+from chainq.stored.inventory import gaps, listed, look, span
 from chainq.stored.narrow import lacking
 from chainq.stored.open import open_store
 from chainq.stored.opened import checked, heights_in, no_table, opened, read_group
@@ -49,16 +48,14 @@ class _Part(NamedTuple):
 
 
 class Reader:
-    """One data set, from its manifest or one listing. Threads may share it. `quick`: do not list if the manifest has
-    everything that is read. `is_service`: it is the service of the run. `memory`: as in `Store`. Raises UsageError if
-    there is no data set.
+    """One data set, as one listing has it. Threads may share it. `is_service`: it is the service of the run. `memory`:
+    as in `Store`. Raises UsageError if there is no data set.
 
-    `first`: the lowest height of the blocks in it, 0 for none. `partition`: heights in each partition.
+    `first`: the lowest height of the blocks in it, 0 for none; `tip`: the highest, -1 for none. `partition`: heights in
+    each partition.
     """
 
-    def __init__(
-        self, destination: str, *, quick: bool = True, is_service: bool = False, memory: int = MAX_MEMORY
-    ) -> None:
+    def __init__(self, destination: str, *, is_service: bool = False, memory: int = MAX_MEMORY) -> None:
         extra = "export" if "://" in destination else "parquet"  # which object stores need, too
         with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
@@ -69,39 +66,14 @@ class Reader:
             raise data_set.missing(self._store, "chainq export writes one")
         self.origin, self.partition = found.chain, found.partition
         self._seen = self._store.read(last_run.NAME)
-        self._look(listed=not (quick or self._store.lists_slowly))
-
-    def _look(self, *, listed: bool) -> None:
-        """Record the partitions, from the manifest if possible; `listed`: from a listing."""
-        known: Mapping[str, list[Entry]] | None = None if listed else tables(self._store)
-        is_listed = known is None or self._store.lists_slowly
-        damaged: Mapping[Key, tuple[str, ...]] = {}
-        if known is None:
-            inventory = look(self._store, listed=True).inventory
-            known, damaged = inventory.tables(self.label), inventory.damaged
+        inventory = look(self._store)
+        self._entries = known = inventory.tables(self.label)
         some = [table for table in BLOCKS if table in known] or list(known)
         ends = [known[table][-1].spec.end for table in some]
-        for (table, _), names in damaged.items():  # it extends past its last complete partition
+        for (table, _), names in inventory.damaged.items():  # it extends past its last complete partition
             ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
-        self._entries: Mapping[str, list[Entry]] = known
         self.first = min((known[table][0].spec.start for table in some), default=0)
-        self._tip = max(ends, default=0) - 1
-        self._listed = is_listed  # last: other threads read it before the entries
-
-    @property
-    def tip(self) -> int:
-        """The highest height in the data set, -1 for none."""
-        if not self._listed:
-            self._look(listed=True)
-        return self._tip
-
-    @tip.setter
-    def tip(self, height: int) -> None:
-        self._tip = height
-
-    def _is_there(self, entry: Entry) -> bool:
-        """Return whether a partition has its file and its receipt, which the manifest alone does not show."""
-        return self._listed or (self._store.has(entry.spec.name, entry.size) and self._store.has(entry.name))
+        self.tip = max(ends, default=0) - 1
 
     def is_stale(self) -> bool:
         """Return whether an export has ended since the listing."""
@@ -109,17 +81,7 @@ class Reader:
 
     def has(self, table: str, *, own: bool = False) -> bool:
         """Return whether there are partitions of a table or, unless `own`, of the full blocks that contain its rows."""
-        name = table if own else self._source(table)
-        if not self._listed and name not in self._entries and self._store.has(name):
-            self._look(listed=True)
         return (table if own else self._source(table)) in self._entries
-
-    def can_find(self, table: str) -> bool:
-        """Return whether there is a table for `occurrences`."""
-        entries = self._entries.get(table)
-        if entries and not self._is_there(entries[0]):
-            self._look(listed=True)
-        return self.has(table, own=True)
 
     def check(self, table: str, heights: HeightRange) -> None:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
@@ -136,7 +98,7 @@ class Reader:
     def lacking_before(self, message: str, hint: str) -> IncompleteError:
         """Return the error that it has no blocks before its first height; the hint also says what writes them."""
         written = self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before")
-        return lacking(message, Phrase("{}, or {}", hint, written))
+        return lacking(message, f"{hint}, or {written}")
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.
@@ -210,9 +172,7 @@ class Reader:
 
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
-        tip = self._tip if heights.end <= self._tip + 1 else self.tip
-        is_listed = self._listed
-        heights = HeightRange(min(heights.start, tip + 1), min(heights.end, tip + 1))
+        heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
         found, at = [], heights.start
         for entry in self._entries.get(self._source(table), ()):
             inside = HeightRange(max(at, entry.spec.start), min(heights.end, entry.spec.end))
@@ -220,9 +180,6 @@ class Reader:
                 found.append((entry, inside))
                 at = inside.end
         missing = gaps((entry.spec for entry, _ in found), heights)
-        if not is_listed and (missing or not all(self._is_there(entry) for entry, _ in found) or self._listed):
-            self._look(listed=True)
-            return self._places(table, heights)
         if missing:
             own = span(entry.spec for entries in self._entries.values() for entry in entries)
             if own is not None and heights.start < own.start:
@@ -253,7 +210,7 @@ class Reader:
             some = (entry.spec for entries in self._entries.values() for entry in entries)
             heights = span(some) or last_run.begun(self._store)
         if heights is not None:
-            end = min(-heights.end // self.partition * -self.partition, max(self._tip + 1, heights.end))
+            end = min(-heights.end // self.partition * -self.partition, max(self.tip + 1, heights.end))
             heights = HeightRange(heights.start - heights.start % self.partition, end)
         return last_run.what_writes(self._store, tables.split(), heights, does, needs_url=self._is_service)
 

@@ -10,8 +10,8 @@ One listing of the data set therefore shows, without reading any object, which p
 size in the name), their heights, whether they are settled, and whether they link to each other. Hashes are the first 16
 digits of their SHA-256, because a hash from the service may contain any character.
 
-Rejected: a manifest alone, because the tasks of a cluster would overwrite each other's entries (`manifest.py` repeats
-these facts for readers); and object metadata, because a listing does not return it.
+Rejected: one file for all partitions, because the tasks of a cluster would overwrite each other's entries; and object
+metadata, because a listing does not return it.
 """
 
 import hashlib

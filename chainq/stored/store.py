@@ -20,11 +20,6 @@ class Listed(NamedTuple):
 SMALL = 1 << 20
 """Bytes of a file that is read whole, unless its reader says otherwise."""
 
-Change = Callable[[bytes | None], bytes | None]
-"""Returns the new content of a file, or None if the file stays as it is. It is given the present content, None if there
-is not any file."""
-
-
 Only = Callable[[str], str | None]
 """Returns the name of the only file in a folder that matters, None if all do. It is given the name of the folder."""
 
@@ -34,12 +29,11 @@ class Store(Protocol):
     and IncompleteError for a name that is neither a file nor a folder: what lies in a store may be of anybody, and none
     of it is followed out of it.
 
-    `label`: its name in messages, without secrets. `lists_slowly`: whether a listing takes a request per 1,000 files.
-    `memory`: bytes that rows of a file may take up at a time, once they are decoded.
+    `label`: its name in messages, without secrets. `memory`: bytes that rows of a file may take up at a time, once they
+    are decoded.
     """
 
     label: str
-    lists_slowly: bool
     memory: int
 
     def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
@@ -52,9 +46,6 @@ class Store(Protocol):
     def read(self, name: str, most: int = SMALL) -> bytes | None:
         """Return the content of a file, None if there is none. Raises IncompleteError for one of more bytes."""
 
-    def has(self, name: str, size: int | None = None) -> bool:
-        """Return whether there is a file, of that size if it is given, or a folder; True if that takes a request."""
-
     def source(self, listed: Listed) -> "str | BinaryIO":
         """Return a source that Arrow can read: a path of this machine, or a random-access file."""
 
@@ -66,12 +57,6 @@ class Store(Protocol):
 
     def create(self, name: str, data: bytes) -> bool:
         """Write a small file if there is none of that name; return whether it was written."""
-
-    def change(self, name: str, change: Change, most: int = SMALL) -> bool:
-        """Change a file of at most so many bytes atomically; `change` may be called again if another writer is first.
-
-        Return False, without a change, if the store cannot.
-        """
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove files; missing files are not an error."""

@@ -86,4 +86,4 @@ def chain_end(tip: int) -> str:
 
 def end_above(end: int, tip: int) -> Shortfall:
     """Return that the end of a range is above a chain with that tip height."""
-    return Shortfall("the end {} is not reached: {}", end, chain_end(tip))
+    return Shortfall(f"the end {end} is not reached: {chain_end(tip)}")

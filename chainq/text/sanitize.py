@@ -65,10 +65,8 @@ def excerpt(text: str, length: int = 200) -> str:
 
 
 def recordable(message: str) -> str:
-    """Return the message of an error for a file that `chainq status` reads: an excerpt without keys, with options."""
-    from chainq.text.spelling import spelled
-
-    return excerpt(printable(mask_keys(spelled(message))), 400)
+    """Return the message of an error for a file that `chainq status` reads: an excerpt without keys."""
+    return excerpt(printable(mask_keys(message)), 400)
 
 
 def abridged(text: str, length: int) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from chainq.catalog.dialects import Names
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
-from chainq.errors import Phrase, TooHeavyError
+from chainq.errors import TooHeavyError
 from chainq.text.sanitize import mask_url
 
 ROW_BYTES = 80  # that a row takes up beside its text
@@ -60,9 +60,7 @@ class Transport(Protocol):
 def check_size(size: int, most: int) -> None:
     """Raise TooHeavyError if a body of `size` bytes exceeds `most`: fewer heights may have a smaller one."""
     if size > most:
-        raise TooHeavyError(
-            f"response is larger than {most / 2**20:.4g} MiB", Phrase("raise {max_memory} or lower {concurrency}")
-        )
+        raise TooHeavyError(f"response is larger than {most / 2**20:.4g} MiB", "raise --max-memory or lower -j")
 
 
 class ExchangeError(Exception):

@@ -18,7 +18,6 @@ from chainq.errors import (
     BrokenBodyError,
     ChainqError,
     OverdueError,
-    Phrase,
     ResponseError,
     ServiceError,
     TooHeavyError,
@@ -206,9 +205,7 @@ class Connection(Closing):
             raise
         except MemoryError:
             outcome = "out of memory"
-            raise TooHeavyError(
-                "not enough memory for the response", Phrase("lower {concurrency} or {max_memory}")
-            ) from None
+            raise TooHeavyError("not enough memory for the response", "lower -j or --max-memory") from None
         finally:
             seconds = self._clock.monotonic() - began
             made = retries.attempts

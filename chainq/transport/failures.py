@@ -24,7 +24,6 @@ from chainq.errors import (
     GatewayError,
     LackingError,
     OutputError,
-    Phrase,
     ResponseError,
     ServiceError,
     TooHeavyError,
@@ -69,7 +68,7 @@ _NO_CODE = ("0", "-32603", "")  # with which servers send errors that have none
 _PROTOCOL_CODES = ("-32700", "-32600", "-32601", "-32602")  # JSON-RPC 2.0, section 5.1: another attempt says the same
 _SQL = r"(?is)\s*(select|with|insert|update|delete)\b.* - "
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
-_CREDENTIALS = Phrase("pass credentials with {headers}, or with headers in a profile")
+_CREDENTIALS = "pass credentials with --header, or with headers in a profile"
 _PATH = "check the URL and its path"
 IS_URL_RIGHT = "is the URL right?"
 _PORT = "check the scheme and the port of the URL"
@@ -78,12 +77,12 @@ _LOG = "check the log of the server, or of a proxy before it"
 _PROXY = "check the proxy and its login"
 _LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
 """In the URLs of login pages."""
-_HIDDEN_PATH = Phrase("*** hides what may be an API key in {url}, CHAINQ_URL or the profile")
+_HIDDEN_PATH = "*** hides what may be an API key in --url, CHAINQ_URL or the profile"
 _HINTS = {
     404: _PATH,
     405: _PATH,
     407: _PROXY,
-    431: Phrase("the request headers are too large: check {headers}, and headers in the profile"),
+    431: "the request headers are too large: check --header, and headers in the profile",
 }
 _TLS = (
     ("mismatch", "the certificate is for another host name", "check the host in the URL"),
@@ -227,7 +226,7 @@ def of_body(error: BrokenBodyError | ServiceError, status: int, divisible: bool)
 
 def _rate_limited(message: str, wait: float | None) -> TransientFailure:
     """Return the failure of a call that the service refused because there were too many; `wait`: as `retry_after`."""
-    return TransientFailure(UnreachableError(message, Phrase("lower {rate} or {concurrency}")), wait, rate_limited=True)
+    return TransientFailure(UnreachableError(message, "lower --rate or -j"), wait, rate_limited=True)
 
 
 def _without_sql(message: str) -> str:
@@ -262,7 +261,7 @@ def of_exchange(error: ExchangeError, options: ServiceOptions, *, first: bool) -
     if isinstance(error, DeadlineError):
         slow = GatewayError(
             f"no complete response within {options.seconds:g} s",
-            Phrase("raise {timeout} or lower {concurrency}"),
+            "raise --timeout or lower -j",
         )
         return TransientFailure(slow, timed_out=True, hung=True)
     return _of_no_connection(reason, unconnected=isinstance(error, UnconnectedError), first=first)
@@ -279,7 +278,7 @@ def _of_no_connection(reason: str, *, unconnected: bool, first: bool) -> ChainqE
         hint = _PORT_OR_LOG
     failure = UnreachableError(f"could not reach the server: {said}", hint)
     if any(os.strerror(number) in reason for number in (errno.EMFILE, errno.ENFILE)):  # others may be closed meanwhile
-        limit = OutputError("too many open files", Phrase("lower {concurrency}, or raise the limit (ulimit -n)"))
+        limit = OutputError("too many open files", "lower -j, or raise the limit (ulimit -n)")
         return TransientFailure(limit)
     if not unconnected:
         return TransientFailure(failure)
@@ -322,7 +321,7 @@ def _of_refusal(message: str, response: Response, options: ServiceOptions) -> Ch
     if response.forwarded and status == 407:  # by the proxy, as for a tunnel
         return UnreachableError(message, hint)
     if response.forwarded and status == 403:
-        hint = Phrase("{}; if the proxy refused, check its rules", hint)
+        hint = f"{hint}; if the proxy refused, check its rules"
     return ServiceError(message, hint, code=f"HTTP {status}")
 
 
@@ -334,10 +333,12 @@ def hint_for(url: str, hint: str) -> str:
 def _credentials(options: ServiceOptions) -> str:
     """Return what to do about credentials that were refused, or that the requests lack."""
     named = any(re.search(r"(?i)auth|key|token|cookie|secret|pass", name) for name in options.headers)
-    places = [Phrase("{headers}")] * named + [f"profile {options.profile!r}"] * (named and options.profile is not None)
+    places = ["--header"] * named + [f"profile {options.profile!r}"] * (named and options.profile is not None)
     places += ["the URL"] * ("@" in urlsplit(options.url).netloc)
-    refused = "the service refused the credentials in {}: they may be wrong or expired, or lack a permission"
-    return Phrase(refused, Phrase(" or ".join("{}" for _ in places), *places)) if places else _CREDENTIALS
+    if not places:
+        return _CREDENTIALS
+    where = " or ".join(places)
+    return f"the service refused the credentials in {where}: they may be wrong or expired, or lack a permission"
 
 
 def _of_redirect(message: str, location: str, options: ServiceOptions) -> ResponseError:

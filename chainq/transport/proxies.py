@@ -6,12 +6,13 @@ import ssl
 from importlib.util import find_spec
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
+from shlex import quote
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from chainq.errors import Phrase, UsageError, missing_package
+from chainq.errors import UsageError, missing_package
 from chainq.text.sanitize import excerpt, keep_secret, quoted
 
 
@@ -65,7 +66,7 @@ def tls_context(used: bool, cert: str | None) -> ssl.SSLContext:
     FILE:KEY. Raises UsageError if it cannot be used, or the certificates that the environment names."""
     if not used:  # loading certificates takes a fifth of a short run
         if cert:
-            raise UsageError(Phrase("{cert} needs an https:// URL"))
+            raise UsageError("--cert needs an https:// URL")
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         context = httpx.create_ssl_context()
@@ -90,14 +91,12 @@ def _load(context: ssl.SSLContext, cert: str) -> None:
         file, key = cert, ""
 
     def no_password() -> str:
-        raise UsageError(
-            Phrase("{cert}: the key has a password", cert=cert), "openssl pkey writes a key file without one"
-        )
+        raise UsageError(f"--cert {quote(cert)}: the key has a password", "openssl pkey writes a key file without one")
 
     try:
         context.load_cert_chain(Path(file).expanduser(), Path(key).expanduser() if key else None, no_password)
     except (OSError, ssl.SSLError) as error:
         raise UsageError(
-            Phrase("{cert} cannot be used: {}", excerpt(error.strerror or str(error)), cert=cert),
+            f"--cert {quote(cert)} cannot be used: {excerpt(error.strerror or str(error))}",
             "expected a PEM file with a certificate and its key, or FILE:KEY",
         ) from None

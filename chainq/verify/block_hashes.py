@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.check import Checked, check_summary
@@ -60,7 +60,7 @@ class BlockHashes(Closing):
         """Start at the block at `start`. Raises UsageError if the anchor is below it and so proves nothing."""
         if self.anchor is not None and self.anchor.height < start:
             raise UsageError(
-                Phrase("{anchor} proves no block from height {} on", start, anchor=self.anchor.height),
+                f"--anchor {self.anchor.height} proves no block from height {start} on",
                 "pass the height and hash of a block in the range or above it",
             )
 
@@ -122,7 +122,7 @@ class BlockHashes(Closing):
             self._unbound.setdefault(name, []).append(part.heights)
         if finding is None:
             if not damaged:
-                raise UsageError(Phrase("{hashes} needs the rows of blocks or of full-blocks", hashes=True))
+                raise UsageError("--hashes needs the rows of blocks or of full-blocks")
             self._wrong = True  # no rows, so nothing agrees
             return
         yield from self._ended(finding)

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import Phrase, needed
+from chainq.errors import needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.grid import PartitionSpec, partition_name
@@ -27,7 +27,7 @@ from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
-from chainq.stored import last_run, manifest
+from chainq.stored import last_run
 from chainq.stored.decoded import check_decoded
 from chainq.stored.open import open_store
 from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, digest, entry_of
@@ -107,23 +107,20 @@ class DataSetCheck:
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
 
     def warnings(self) -> Iterator[str]:
-        """Yield which tables are shorter than others, and that the manifest is damaged or an export unfinished."""
+        """Yield which tables are shorter than others, and that an export is unfinished."""
         for words in self.partitions.uneven() if len(self.heights) else ():
             yield f"{words}; the data set spans {self.heights}"
-        if self.partitions.manifest_damaged:
-            yield f"{manifest.NAME} cannot be read, and was not compared; the next chainq export writes it again"
         if unfinished := last_run.read(self._store).warning(self._store.label):
             yield unfinished
 
     @property
-    def hint(self) -> Phrase | str:
+    def hint(self) -> str:
         """Return what to do about a data set that was copied without its receipts; empty for others."""
         if any(partition.entry for partition in self.partitions.found):
             return ""
-        return Phrase(
-            "its receipts are missing: copy the folder _chainq, too, or check the blocks with {hashes} and {anchor}",
-            hashes=True,
-            anchor="HEIGHT:HASH",
+        return (
+            "its receipts are missing: copy the folder _chainq, too, or check the blocks with --hashes and "
+            "--anchor HEIGHT:HASH"
         )
 
     def compared(self, url: str) -> str:
@@ -148,15 +145,14 @@ class DataSetCheck:
         return words + (f"; not proved: that the service sent all {rest} ({asks})" if rest else "")
 
     @property
-    def unseen(self) -> Phrase | str:
+    def unseen(self) -> str:
         """Return what was not checked, although its receipts show which rows are due; empty for no rows. Known after
         `steps`."""
         if not self.partitions.found:
             return ""
         linked = any(TABLES[partition.spec.command].linked for partition in self.partitions.found)
-        hashes = "block hashes ({hashes}), " if linked and not self._hashed else ""
-        compares = "{full} compares them with the service"
-        return Phrase(f"not checked: {hashes}the values in the tables ({compares})", hashes=True, full=True)
+        hashes = "block hashes (--hashes), " if linked and not self._hashed else ""
+        return f"not checked: {hashes}the values in the tables (--full compares them with the service)"
 
     @property
     def hashed(self) -> str:

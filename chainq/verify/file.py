@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import BY_COMMAND, Method, height_of
 from chainq.catalog.tables import TABLES
-from chainq.errors import IncompleteError, OutputError, Phrase, UsageError
+from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
 from chainq.text.humanize import counted
@@ -103,7 +103,7 @@ class RowsCheck:
         self._progress.begin(file.length() if self._progress.shown else None, "rows")
         for table in file.tables(names, damages.append):
             if placed and not (check.rows or method.listed) and is_reversed(table[height]):
-                raise UsageError(f"{self._path} begins with the highest height", Phrase("write it without {reverse}"))
+                raise UsageError(f"{self._path} begins with the highest height", "write it without --reverse")
             self._progress.wrote(0, table.num_rows)
             yield step(check.take(table), table.num_rows)
         if file.unreadable:  # each row after the damage would be a missing one
@@ -138,7 +138,7 @@ class RowsCheck:
         found: list[Located] = [(None, one) for one in file.altered()]
         self.differs = bool(found)
         whole = f"the rows are as the receipt in the file says (content hash, {counted(sealed.rows, 'row')})"
-        self.unseen = Phrase("{full} shows which rows are wrong", full=True) if found else whole
+        self.unseen = "--full shows which rows are wrong" if found else whole
         return found
 
     def _say(self, method: Method, check: "TableCheck", *, placed: bool) -> None:
@@ -168,7 +168,7 @@ class RowsCheck:
         if self._rows is None:
             return
         if not len(self.heights):
-            raise UsageError(f"{self._path}: the heights of its rows are not known", Phrase("pass {start} and {end}"))
+            raise UsageError(f"{self._path}: the heights of its rows are not known", "pass --start and --end")
         yield self._rows
 
     def spans(self) -> list[HeightRange]:
@@ -220,9 +220,7 @@ def _method_of(path: Path, file: RowsFile, command: str | None) -> Method:
     most = max(shared.values())
     best = [command for command, number in shared.items() if number == most]
     if not names:
-        raise UsageError(
-            f"{path} has no rows, which would show their command", Phrase("name it: {commands}", commands="COMMAND")
-        )
+        raise UsageError(f"{path} has no rows, which would show their command", "name it: --commands COMMAND")
     if {*names} == {column.path for column in FINDINGS.columns}:
         raise UsageError(f"{path} contains findings of chainq verify, not rows to verify")
     if not most:
@@ -232,5 +230,5 @@ def _method_of(path: Path, file: RowsFile, command: str | None) -> Method:
     if command is not None and command not in best:
         raise UsageError(f"{theirs}, not of {command}")
     if command is None and len(best) > 1:
-        raise UsageError(theirs, Phrase("name one: {commands}", commands=best[0]))
+        raise UsageError(theirs, f"name one: --commands {best[0]}")
     return BY_COMMAND[command or best[0]]

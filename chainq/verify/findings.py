@@ -103,7 +103,7 @@ CHECKS = {
     "invalid": "a file or row cannot be read, or a file was changed after it was written",
     "unproved": "the rows of a height cannot be proved complete",
     "differs": "the service of --witness has another row",
-    "receipt": "a receipt is missing, or does not match its file, its name, the rows or the manifest",
+    "receipt": "a receipt is missing, or does not match its file, its name or the rows",
     "content": "the rows of a file are not the rows of its receipt",
     "grid": "a partition does not start at a multiple of the partition size, or overlaps another",
     "foreign": "a file that chainq export did not write, but that readers of the folder take for data",

@@ -10,9 +10,8 @@ from chainq.heights.bounds import HIGHEST
 from chainq.heights.grid import PartitionSpec, on_grid, parse_name
 from chainq.heights.range import HeightRange
 from chainq.lake.plan import broken
-from chainq.stored import data_set, last_run, manifest
+from chainq.stored import data_set, last_run
 from chainq.stored.inventory import export_command, gaps, remove_command, shorter, span
-from chainq.stored.manifest import Manifest
 from chainq.stored.narrow import partition_of
 from chainq.stored.receipt import Entry, parse_entry
 from chainq.stored.store import Store
@@ -53,9 +52,9 @@ class PartitionRepair(NamedTuple):
         return Finding(first, ",".join(commands), *contradiction[:3], repair, end)
 
     def removal(self, partition: Partition, contradiction: Contradiction) -> Finding:
-        """Return a finding about a partition that should not be there. With its receipt it is in the manifest, too."""
+        """Return a finding about a partition that should not be there."""
         spec, entry, *_ = partition
-        names = [spec.name.rpartition("/")[0], *([entry.name, manifest.NAME] if entry else ())]
+        names = [spec.name.rpartition("/")[0], *([entry.name] if entry else ())]
         return self.finding(spec, None, contradiction)._replace(repair=remove_command(names, self.label))
 
     def gap(self, heights: HeightRange, commands: Sequence[str]) -> Finding:
@@ -71,8 +70,7 @@ class Partitions:
     """The partitions of a data set. Raises UsageError if there is none, IncompleteError if no export has written any.
 
     `grid`: heights in a partition. `repair`: makes findings. `found`: partitions with a file or a receipt, sorted by
-    command and height. `findings`: what is wrong in the listing, by height. `manifest_damaged`: whether
-    nothing was compared with the manifest, because it cannot be read.
+    command and height. `findings`: what is wrong in the listing, by height.
     """
 
     def __init__(self, store: Store) -> None:
@@ -101,9 +99,7 @@ class Partitions:
                 odd.append(
                     self.repair.finding(spec, None, Contradiction("receipt", "one receipt", f"{len(same)} receipts"))
                 )
-        known = manifest.read(store)
-        self.manifest_damaged = known is None and store.read(manifest.NAME) is not None
-        due = self._due(known)
+        due = self._due()
         strays = dict.fromkeys(self._strays(due, last_run.read(store).spans))
         self.found = [one for one in self.found if one not in strays]
         odd += [
@@ -111,7 +107,7 @@ class Partitions:
         ]
         self.found = list(self._marked())
         wrong = [*odd, *foreign, *self._off_the_grid(), *self._not_linked(), *self._missing(due)]
-        self.findings = sorted([*wrong, *self._not_in_manifest(known)], key=by_height)
+        self.findings = sorted(wrong, key=by_height)
         self.heights = _spanned(partition.spec for partition in self.found)
         if not self.found and not self.findings:
             writes = last_run.what_writes(store, self._commands, last_run.begun(store))
@@ -129,16 +125,14 @@ class Partitions:
                 due = f"at most {self.grid} heights from a multiple of it"
                 yield self.repair.removal(partition, Contradiction("grid", due, f"{spec.heights} in {spec.name}"))
 
-    def _due(self, known: Manifest | None) -> dict[str, list[PartitionSpec]]:
-        """Return the partitions that a receipt or the manifest names, by command. Files without a receipt, which may
+    def _due(self) -> dict[str, list[PartitionSpec]]:
+        """Return the partitions that a receipt names, by command. Files without a receipt, which may
         have been copied there, do not show that any heights are due, unless all receipts are lost."""
         received = any(entry for _, entry, *_ in self.found)
         due: dict[str, list[PartitionSpec]] = {}
         for spec, entry, *_ in self.found:
             if spec.start % self.grid == 0 and (entry or not received):
                 due.setdefault(spec.command, []).append(spec)
-        for (command, _), named in known.entries.items() if known else ():
-            due.setdefault(command, []).append(named.spec)
         return due
 
     def _there(self) -> dict[str, list[PartitionSpec]]:
@@ -171,7 +165,7 @@ class Partitions:
                 yield one
 
     def _missing(self, due: Mapping[str, list[PartitionSpec]]) -> Iterator[Finding]:
-        """Yield the heights that no file has: between partitions, or in those of a receipt or the manifest alone.
+        """Yield the heights that no file has: between partitions, or in those of a receipt alone.
         Heights that several tables lack are one finding."""
         there = self._there()
         lacking: dict[HeightRange, list[str]] = {}
@@ -179,17 +173,6 @@ class Partitions:
             for gap in gaps(there.get(command, ()), _spanned(specs)):
                 lacking.setdefault(gap, []).append(command)
         yield from (self.repair.gap(gap, sorted(commands)) for gap, commands in lacking.items())
-
-    def _not_in_manifest(self, known: Manifest | None) -> Iterator[Finding]:
-        """Yield the contradictions of the manifest to receipts. It may lag behind the receipts while an export writes,
-        or after it was killed."""
-        if known is None or known.writing:
-            return
-        for spec, entry, size, apart in self.found:
-            said = known.entries.get((spec.command, spec.start))
-            if entry is not None and entry.size == size and said != entry and not apart:
-                other = said.name if said else None
-                yield self.repair.finding(spec, None, Contradiction("receipt", entry.name, f"in the manifest: {other}"))
 
     def _adjoining(self) -> Iterator[tuple[Partition, Partition]]:
         """Yield each partition on the grid with the one before it. Others are not compared with their neighbors."""

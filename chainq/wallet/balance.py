@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import BehindError, IncompleteError, Phrase, Shortfall, UsageError
+from chainq.errors import BehindError, IncompleteError, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import none_below
@@ -32,7 +32,7 @@ from chainq.wallet.spends import Tags, announce
 
 WINDOW = 1_000  # heights between two recordings of the book
 FIRST_WINDOW = 125  # the same at first, doubled each time: runs that are stopped after a few seconds must get on, too
-FEWER = Phrase("{end} reads fewer", end="HEIGHT")
+FEWER = "--end HEIGHT reads fewer"
 SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
 _OWNERSHIP = BY_COMMAND["ownership"]
@@ -91,14 +91,14 @@ class Bookkeeper(Closing):
         if end is not None and end > stop:
             self._warn(end_above(end, tip.height))
         if book.as_of is not None and tip.height < book.as_of.height and book.may_follow(tip.height, hash_of):
-            before = "the tip is {}: the server may be behind block {}, read before"
-            self._warn(Shortfall(before, tip.height, book.as_of.height))
+            before = f"the tip is {tip.height}: the server may be behind block {book.as_of.height}, read before"
+            self._warn(Shortfall(before))
             return
         if forgotten := book.go_back(hash_of):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         start = self._first(book, stop)
         self._progress.begin(max(0, stop - start), "full blocks")
-        announce(Phrase("{balance()}"), HeightRange(start, max(start, stop)), self._service, self._warn, self._ways)
+        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, self._ways)
         size = FIRST_WINDOW
         while start < stop:
             window = HeightRange(start, min(start + min(size, WINDOW), stop))
@@ -108,7 +108,7 @@ class Bookkeeper(Closing):
             except IncompleteError as error:
                 if book.as_of is None:
                     raise
-                ends = Phrase("{}; the balance ends at block {}", error.message, book.as_of.height)
+                ends = f"{error.message}; the balance ends at block {book.as_of.height}"
                 raise IncompleteError(ends, error.hint) from error
             book.thin()
             self._recorded(book)
@@ -222,4 +222,4 @@ class Bookkeeper(Closing):
     def _say_behind(self, height: int, tip: Tip) -> None:
         if height < tip.height - SETTLED:
             raise IncompleteError(f"{fewer(height)}; the balance ends at block {height - 1}", advice(height))
-        self._warn(Shortfall("{}, as it may be indexing; the balance is as of block {}", fewer(height), height - 1))
+        self._warn(Shortfall(f"{fewer(height)}, as it may be indexing; the balance is as of block {height - 1}"))

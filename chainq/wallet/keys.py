@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chainq.catalog.kinds import TextKind, kind_of
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.hashes.sdk import load
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
@@ -19,7 +19,7 @@ from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
 VARIABLE = "CHAINQ_VIEW_KEY"
 _ONE_A_LINE = f"expected one a line, such as {VIEW_KEY}..."
 _ALONE = f"expected the view key alone, which begins with {VIEW_KEY}"
-_FILE = Phrase("pass a file of view keys as {view_key_file}", view_key_file="FILE")
+_FILE = "pass a file of view keys as --view-key-file FILE"
 _NO_KEY = "an address, which decrypts nothing"
 STDIN = "-"
 _TIMES = 3  # that a key is asked for at the terminal
@@ -96,7 +96,7 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
             if mode & _OTHERS and not device and not insecure:
                 raise UsageError(
                     f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o})",
-                    Phrase("chmod 600 it, or pass {insecure_key_file}"),
+                    "chmod 600 it, or pass --insecure-key-file",
                 )
             sent = opened.read(_MOST_BYTES + 1)
     except OSError as error:
@@ -144,8 +144,7 @@ def _prompt(before: str) -> str:
     `before`: what is printed before the prompt.
     """
     if not (os.isatty(0) and os.isatty(2)):
-        advice = "pass {view_key_file}, set {}, or run in a terminal to type it"
-        raise UsageError("no view key", Phrase(advice, VARIABLE, view_key_file="FILE"))
+        raise UsageError("no view key", f"pass --view-key-file FILE, set {VARIABLE}, or run in a terminal to type it")
     from getpass import getpass
 
     try:

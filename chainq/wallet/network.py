@@ -1,6 +1,6 @@
 """Checks the network of a service, by the network number in its blocks."""
 
-from chainq.errors import Phrase, UsageError
+from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.rows import fields
 
@@ -13,9 +13,7 @@ def check_network(service: Service, name: str) -> None:
     (latest,) = service.blocks.fetch_latest()
     number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
     if number not in NETWORKS[name]:
-        raise UsageError(
-            Phrase("{network}: the service is on {} (network ID {})", _name_of(number), number, network=name)
-        )
+        raise UsageError(f"--network {name}: the service is on {_name_of(number)} (network ID {number})")
 
 
 def _name_of(number: int | None) -> str:

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import COMMAND, OWNER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
-from chainq.errors import IncompleteError, Phrase, UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
@@ -74,9 +74,9 @@ class Wanted(NamedTuple):
             return
         tip, last = service.blocks.tip_height(), self.last(service)
         if last > tip:
-            raise UsageError(Phrase("{as_of} is above the tip, {}", tip, as_of=self.as_of))
+            raise UsageError(f"--as-of {self.as_of} is above the tip, {tip}")
         if last + 1 < heights.end:
-            message = Phrase("{as_of} is below the end of the range, height {}", heights.end - 1, as_of=self.as_of)
+            message = f"--as-of {self.as_of} is below the end of the range, height {heights.end - 1}"
             raise UsageError(message, f"end the range before height {last + 1}")
 
 
@@ -84,7 +84,7 @@ def block_of(as_of: int | None, *, spends: bool) -> int:
     """Return the block as of which records are spent, by default the tip. Raises UsageError if spends are not needed,
     because the block then has no effect."""
     if as_of is not None and not spends:
-        raise UsageError(Phrase("{as_of} needs {spent} or {unspent}", spent=True, unspent=True))
+        raise UsageError("--as-of needs --spent or --unspent")
     return -1 if as_of is None else as_of
 
 
@@ -120,7 +120,7 @@ class Wallet(Closing):
         return [key.address for number, key in enumerate(self._keys) if number not in self._owners]
 
     @property
-    def none_owned(self) -> Phrase | str:
+    def none_owned(self) -> str:
         """Which keys own none of the rows so far, and what else to look at; empty if each key owns one."""
         without = self.unowned
         if not without or self.read is None:
@@ -128,7 +128,7 @@ class Wallet(Closing):
         more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
         heights, named = heights_in_words(self.read), f"{', '.join(without[:NAMED])}{more}"
         hint = "" if self._owners else f"; {MISTYPED}"
-        return Phrase("compared {} of {}: none is of {}{}", counted(self.compared, "row"), heights, named, hint)
+        return f"compared {counted(self.compared, 'row')} of {heights}: none is of {named}{hint}"
 
     def owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
         """Yield each batch, reduced to the wanted rows that the wallet owns.
@@ -178,11 +178,10 @@ class Wallet(Closing):
         first = min((batch.heights.start for batch in found if batch.rows and batch.heights), default=None)
         if first is not None:
             heights = HeightRange(first, max(first, self.wanted.last(service) + 1))
-            wanted_of = {name: True for name in ("unspent", "spent") if getattr(self.wanted, name)}
-            reader = Phrase(" with ".join(f"{{{name}}}" for name in wanted_of), **wanted_of)
-            announce(reader, heights, service, warn, Phrase("{as_of} reads fewer", as_of="HEIGHT"))
+            reader = " with ".join(f"--{name}" for name in ("unspent", "spent") if getattr(self.wanted, name))
+            announce(reader, heights, service, warn, "--as-of HEIGHT reads fewer")
             self._progress.begin(len(heights), "full blocks")
-            lower = Phrase("run the command again later, or with a lower {as_of}", as_of="HEIGHT")
+            lower = "run the command again later, or with a lower --as-of HEIGHT"
             for blocks in full_blocks(service, heights, lower):
                 for block in map(read_block_records, blocks.rows):
                     spends.read(block)
@@ -269,9 +268,9 @@ class Wallet(Closing):
         return _with(row, joined, first)
 
 
-def heights_in_words(read: HeightRange) -> Phrase:
+def heights_in_words(read: HeightRange) -> str:
     """Return which heights were read, and how to read those before."""
-    return Phrase("{} ({start} reads those before)" if read.start else "{}", str(read), start=0)
+    return f"{read} (--start 0 reads those before)" if read.start else str(read)
 
 
 def _with(row: Raw, more: Mapping[str, Raw], first: Mapping[str, Raw] = MappingProxyType({})) -> Raw:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, Phrase
+from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.hashes.sdk import load
 from chainq.heights.range import HeightRange
@@ -31,8 +31,8 @@ def announce(reader: str, heights: HeightRange, service: Service, warn: Callable
     """
     calls = sum(1 for _ in first_requests(Query(BY_COMMAND["full-blocks"]), heights))
     if calls > MANY and not is_data_set(service.url):
-        less = Phrase("{}{lake} requests fewer", Phrase("{}, ", ways) if ways else "", lake="DEST")
-        warn(Phrase("{} reads the full blocks of {}, up to {}; {}", reader, heights, counted(calls, "call"), less))
+        less = f"{f'{ways}, ' if ways else ''}--lake DEST requests fewer"
+        warn(f"{reader} reads the full blocks of {heights}, up to {counted(calls, 'call')}; {less}")
 
 
 class Spend(NamedTuple):

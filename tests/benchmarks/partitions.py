@@ -27,7 +27,6 @@ from chainq.rows.tables import table_rows
 from chainq.stored import data_set
 from chainq.stored.folder import FolderStore
 from chainq.stored.index import INDEXED, keep
-from chainq.stored.manifest import Keeper, look
 from chainq.stored.receipt import VERSION, Entry, Receipt, entry_of
 
 
@@ -44,7 +43,7 @@ def main() -> None:
 
 
 def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",), step: int = 1) -> None:
-    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipts; a manifest and indexes."""
+    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipts, and indexes."""
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
@@ -64,7 +63,6 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
     store = FolderStore(root)
     for table in INDEXED.keys() & entries.keys():
         keep(store, table, entries[table])
-    Keeper(store, locked=True).begin(look(store, listed=True), (), frozenset())
 
 
 def full_block(chain: Chain, height: int) -> bytes:

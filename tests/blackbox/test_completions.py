@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from chainq._docgen import root
 from chainq.cli.commands import COMMANDS
+from harness.program import ROOT
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the shells")
 
@@ -64,7 +64,7 @@ class Shell:
             path, arguments, env=environment, cwd=str(home), dimensions=(500, 160), timeout=LONGEST, encoding="utf-8"
         )
         script = home / f"setup.{name}"
-        script.write_text(setup.format(completions=root() / "completions"))
+        script.write_text(setup.format(completions=ROOT / "completions"))
         self._process.sendline(f"source {script}; echo rea''dy")
         self._process.expect("ready\r?\n")
 

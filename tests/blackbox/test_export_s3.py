@@ -131,6 +131,23 @@ def test_two_exports_at_once(chainq: Program, bucket: Bucket) -> None:
     assert len(bucket.partitions("records")) == 2
 
 
+def test_exports_without_the_lock_at_once(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
+    """Each one of other heights: all partitions are there, whichever ended first."""
+    url, env, starts = server(), bucket.environment(), range(FIRST, FIRST + 80, 20)
+    runs = [
+        chainq.start(
+            *("export", "records", f"{start}:{start + 20}", "--partition", "20"),
+            *("--to", bucket.url, "--no-lock", "-w", "1", "-q"),
+            url=url,
+            env=env,
+        )
+        for start in starts
+    ]
+    for ran in map(finish, runs):
+        assert ran.code == 0, ran.err
+    assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 80))
+
+
 def test_a_store_that_ignores_conditional_writes(chainq: Program, bucket: Bucket, server: Servers) -> None:
     """It is found out and refused before anything is written; --no-lock does without the lock."""
 

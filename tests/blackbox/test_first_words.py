@@ -1,8 +1,5 @@
 """What people type first: help, version, completion."""
 
-import re
-import subprocess
-
 import pytest
 
 from chainq import __version__
@@ -45,17 +42,3 @@ def test_version(chainq: Program) -> None:
     """Three ways, one line."""
     for words in (["version"], ["--version"], ["-V"]):
         assert chainq(*words) == (0, f"chainq {__version__}\n".encode(), "")
-
-
-@pytest.mark.parametrize(("command", "text"), [("sql", "select program_id, count"), ("rpc", '{"start": 0')])
-def test_a_narrow_example_is_the_same_for_the_shell(command: str, text: str, chainq: Program) -> None:
-    """It is folded where the shell joins the lines again, which it does not within single quotes."""
-    wide, narrow = (
-        re.search(
-            rf"^  (chainq {command} [^\n]*(?:\\\n[^\n]*)*{re.escape(text)}[^\n]*(?:\n    [^\n]*)*)", said, re.MULTILINE
-        )
-        for said in (chainq(command, "--help", env={"COLUMNS": width}).out.decode() for width in ("200", "40"))
-    )
-    assert wide and narrow
-    words = [subprocess.check_output(["/bin/sh", "-c", f"printf '%s\\n' {one[1]}"]) for one in (wide, narrow)]
-    assert words[0] == words[1]

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("deltalake")
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-MANIFEST, LAST_RUN = "_chainq/manifest.json", "_chainq/last_run.json"
+LAST_RUN = "_chainq/last_run.json"
 RUNS = {
     "status": ("status", "lake"),
     "verify": ("verify", "lake", "-w", "1"),
@@ -46,23 +45,10 @@ def lake(chainq: Program, made: Path) -> Lake:
 
 
 def forge(lake: Lake, name: str, change: Callable[[Any], object]) -> None:
-    """Change the JSON in a file, and the hash in it."""
+    """Change the JSON in a file."""
     found = json.loads(lake.read(name))
     change(found)
-    if name == MANIFEST:
-        tables = json.dumps(found.pop("tables"), separators=(",", ":"))
-        found["sha256"] = sha256(tables.encode()).hexdigest()
-        (lake.root / name).write_text(json.dumps(found)[:-1] + f',"tables":{tables}}}')
-        return
     (lake.root / name).write_text(json.dumps(found))
-
-
-def part(**values: object) -> Callable[[Any], object]:
-    """Change the last partition of blocks in a manifest."""
-    return lambda found: found["tables"]["blocks"][-1].update(values)
-
-
-OUT = "b/../../../../../precious"
 
 
 @pytest.mark.parametrize(
@@ -75,15 +61,6 @@ OUT = "b/../../../../../precious"
         ("chainq.json", lambda found: found.update(partition=0), {"status": 0}),
         ("chainq.json", lambda found: found.update(dialect="\x1b[2J"), {"status": 0}),
         ("chainq.json", lambda found: found["chain"].update(height=2**32), {"status": 0}),
-        (MANIFEST, part(last=OUT), {}),
-        (MANIFEST, part(previous="0\n"), {}),
-        (MANIFEST, part(end=10**30), {}),
-        (MANIFEST, part(end=2**33), {}),
-        (MANIFEST, part(start=150, end=150), {}),
-        (MANIFEST, part(rows=None), {}),
-        (MANIFEST, part(sha256=OUT), {}),
-        (MANIFEST, lambda found: found["tables"]["blocks"][-1].pop("size"), {}),
-        (MANIFEST, lambda found: found["tables"].update({"../x": []}), dict.fromkeys(RUNS, 0)),
         (LAST_RUN, lambda found: found.update(pending=["\x1b[2J"]), dict.fromkeys(RUNS, 0)),
         (LAST_RUN, lambda found: found.update(spans={"blocks": [0, 10**30]}), dict.fromkeys(RUNS, 0)),
         (LAST_RUN, lambda found: found.update(tip=10**30), dict.fromkeys(RUNS, 0)),
@@ -92,23 +69,19 @@ OUT = "b/../../../../../precious"
 def test_what_a_file_says_is_of_narrow_types(
     chainq: Program, lake: Lake, name: str, change: Callable[[Any], object], codes: dict[str, int]
 ) -> None:
-    """Else it is damaged, in words, or as if it were not there; names are not shown, and no path is made of them."""
-    precious = chainq.home.parent / "precious.json"
-    precious.write_text("{}")
-    (lake.root / "_chainq/receipts/blocks/000000100-000000200-003000000-100-5-1-a-b").mkdir()  # so that OUT resolves
+    """Else it is damaged, in words, or as if it were not there; names are not shown."""
     forge(lake, name, change)
     for run, words in RUNS.items():
         ran = chainq(*words)
         assert ran.code == codes.get(run, 6), (run, ran.err)
         assert ran.code == 0 or f"{name} of " in ran.err
         assert "\x1b" not in ran.err + ran.out.decode()
-    assert precious.exists()
 
 
 def rewrite(
     root: Path, table: str, change: Callable[[Any], Any], *, sealed: bool = True, group: int | None = None
 ) -> None:
-    """Write the last partition of a table anew, with receipts that fit it, and without a manifest."""
+    """Write the last partition of a table anew, with receipts that fit it."""
     path = max((root / table).glob("*/data.parquet"))
     seal = parquet.read_metadata(path).metadata[b"chainq"]
     made = change(parquet.read_table(path, partitioning=None))
@@ -124,7 +97,6 @@ def rewrite(
     parts = beside.name.split("-")
     parts[3:5] = [str(made.num_rows), str(path.stat().st_size)]
     beside.rename(beside.with_name("-".join(parts)))
-    (root / MANIFEST).unlink()
 
 
 def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable[[Any], Any]:
@@ -222,7 +194,6 @@ PARTITION = "blocks/start=000000100"
         ("_chainq/new", RUNS["export"]),
         ("_chainq/lock", RUNS["export"]),
         (LAST_RUN, RUNS["status"]),
-        (MANIFEST, RUNS["url"]),
         ("_chainq/receipts", RUNS["verify"]),
         ("_chainq/receipts/blocks", RUNS["export"]),
         ("_chainq", RUNS["export"]),
@@ -268,7 +239,7 @@ def test_the_folder_itself_may_be_a_link(chainq: Program, lake: Lake) -> None:
         assert chainq(*words).code == 0
 
 
-@pytest.mark.parametrize("name", ["chainq.json", LAST_RUN, MANIFEST])
+@pytest.mark.parametrize("name", ["chainq.json", LAST_RUN])
 def test_files_without_end_are_not_read(chainq: Program, lake: Lake, name: str) -> None:
     """Too many bytes for what it is: their number is looked at first."""
     with (lake.root / name).open("r+b") as file:

@@ -8,10 +8,11 @@ import pytest
 from chainq.demo.faults import Faults
 from chainq.demo.planted import PUBLISHED as RECORDS
 from chainq.demo.planted import Planted
+from harness.account import fresh_records
 from harness.program import Program, Servers, one_line
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
+from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, fresh_key, key_file, transitions
 
 pytest.importorskip("aleo")
 
@@ -51,10 +52,10 @@ def test_fresh_keys_find_theirs_and_nothing_else(chainq: Program, workers: str) 
     assert len(found) == 16
 
 
-def test_serve_plants_records_of_any_owner(chainq: Program, server: Servers) -> None:
-    """`--owner` replaces the published records; the SDK that made them decrypts them."""
+def test_records_of_another_owner_are_decrypted(chainq: Program) -> None:
+    """A chain with the records of a fresh key: the SDK that made them decrypts them, and another key finds none."""
     key = fresh_key()
-    with server.own("--owner", key.address) as (url, _):
+    with serving(Holding(fresh_records(key.address, 2), 1_250)) as url:
         ran = chainq("owned", *RANGE, "--decrypt", "--view-key-file", key_file(chainq.home, key), url=url)
         none = chainq("owned", *FEW, url=url, env={VARIABLE: PUBLISHED.text})
     assert (ran.code, ran.err, none.code, none.out) == (0, "", 0, b"")

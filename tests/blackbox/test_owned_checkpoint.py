@@ -13,11 +13,12 @@ import threading
 import pytest
 
 from chainq.demo.fork import Fork
+from harness.account import fresh_records
 from harness.jobs import FIRST, Job, said
 from harness.program import Program, finish
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PLAIN, VARIABLE, Holding, fresh_key, fresh_records, key_file, transitions
+from harness.wallet import PLAIN, VARIABLE, Holding, fresh_key, key_file, transitions
 
 pytest.importorskip("aleo")
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from chainq.demo.planted import SENDER, Planted
+from harness.account import fresh_records
 from harness.program import Program
 from harness.services import serving
-from harness.wallet import Holding, fresh_key, fresh_records, key_file
+from harness.wallet import Holding, fresh_key, key_file
 
 pytest.importorskip("aleo")
 

@@ -14,11 +14,12 @@ import pytest
 
 from chainq.demo.faults import Faults
 from chainq.installer import install_command
+from harness.account import fresh_records
 from harness.kills import children
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, transitions
+from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, Key, fresh_key, key_file, transitions
 
 pytest.importorskip("aleo")
 pexpect = pytest.importorskip("pexpect", reason="pexpect types at the prompt")

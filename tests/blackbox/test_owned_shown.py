@@ -7,10 +7,11 @@ import re
 
 import pytest
 
+from harness.account import fresh_records
 from harness.program import Program
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, fresh_records, key_file, tagged
+from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, key_file, tagged
 
 pytest.importorskip("aleo")
 

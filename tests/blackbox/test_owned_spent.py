@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from chainq.demo.bodies import Bodies
+from harness.account import fresh_records
 from harness.program import Program, Servers, one_line
 from harness.search import some
 from harness.services import serving
-from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, fresh_records, key_file, tagged
+from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, key_file, tagged
 
 pytest.importorskip("aleo")
 

@@ -135,6 +135,16 @@ def test_a_pool_without_connections_is_asked_less(chainq: Program, server: Serve
     assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
 
 
+def test_a_block_that_is_too_heavy_for_pages_comes_from_its_full_block(
+    chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Where no page with more than two of its 60 rows comes, a fifth of the calls that single rows would take."""
+    ran = chainq(*HELLO, "-v", url=server("--fault", "heavy-block:30"))
+    assert (ran.code, ran.err.count("takes rows from full blocks")) == (0, 1), ran.err
+    assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
+    assert ran.err.count("chainTransactionsForProgram page") < 140
+
+
 def test_null_for_an_empty_page_proves_nothing_and_loses_nothing(
     chainq: Program, server: Servers, truth: Truth
 ) -> None:

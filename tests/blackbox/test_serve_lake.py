@@ -304,10 +304,10 @@ def test_an_export_of_what_is_served(program: Program, url: str) -> None:
 
 
 def test_show_of_an_export_without_records(chainq: Program, chain: Path) -> None:
-    """`show` has the rows of full blocks, as from the folder itself; `records` fails."""
+    """`show` has what there is, as from the folder itself; `records` fails."""
     shutil.copytree(chain, chainq.home / "lake")
     shown = chainq("show", "2440", "--json", "--url", "lake")
-    assert json.loads(shown.out)["records"], shown.err
+    assert json.loads(shown.out)["records"] is None, shown.err
     with mirror(chainq, chainq.home / "lake") as url:
         assert chainq("show", "2440", "--json", *CHAIN, url=url).out == shown.out
         assert "has no table records" in one_line(chainq("records", "2440", *CHAIN, url=url), 6)
@@ -321,26 +321,16 @@ def test_show_of_an_export_without_records(chainq: Program, chain: Path) -> None
         assert chainq("verify", "2440:2442", "--commands", "blocks", *CHAIN, url=url).code == 0
         block_hash = json.loads(shown.out)["summary"]["block_hash"]
         said(chainq("show", "17", *CHAIN, url=url), 6, "; pass heights that it has, or have the others exported there")
-        made = json.loads(shown.out)["records"][0]
-        program = chainq("show", "credits.aleo", "--json", url="lake").out
-        takes_none = json.loads(program)["transitions"][-1]
-        ids = (made["record_ciphertext"], made["transition_id"], takes_none["transition_id"])
-        names = ("credits.aleo/split", "credits.aleo", *ids)
-        assert chainq("show", *names, "--json", *CHAIN, url=url).out == chainq("show", *names, "--json", url="lake").out
+        said(chainq("show", "credits.aleo", *CHAIN, url=url), 6, "has no table records")
         screens = [chainq("show", "credits.aleo/transfer_public", "--url", at).out for at in (url, "lake")]
         assert all(b"\ncalls  the newest 10\n" in screen for screen in screens)  # from wherever
-        ran = chainq("show", "credits.aleo", "--json", "-v", "--url", url)
-        assert (ran.out, ran.err.count("getChainBlocks heights 2400")) == (program, 2), ran.err  # read, and proved
         few = ("show", "credits.aleo/transfer_public", "--last", "3", *CHAIN)
         assert b"from height 2447\n" in (some := chainq(*few, url=url).out)
         assert b"\n--last N looks at more blocks.\n" in some
         line = one_line(chainq("show", "credits.aleo/none", "--last", "30", *CHAIN, url=url), 1)
-        assert "from height 2420 calls credits.aleo/none; look at more blocks with --last 50, or" in line
+        assert line.endswith("from height 2420 calls credits.aleo/none; look at more blocks with --last 50\n")
         # Not from the newest 1,000 blocks on, but from the first height, which an error tells.
         assert chainq("show", block_hash, "--json", *CHAIN, url=url).out == shown.out
-        shutil.rmtree(chainq.home / "lake" / "full-blocks")
-        advice = "exported there, or read the export itself with --url FOLDER: other tables may show it"
-        said(chainq("show", "credits.aleo", *CHAIN, url=url), 6, advice)
 
 
 def test_columns_that_full_blocks_lack(chainq: Program, chain: Path) -> None:

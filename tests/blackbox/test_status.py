@@ -247,7 +247,7 @@ def test_an_export(chainq: Program, server: Servers) -> None:
     assert seen(chainq, "lake")["missing"] == []
     (chainq.home / "lake/records/start=000000000/data.parquet").unlink()
     [_, first] = json.loads(chainq("status", "lake", "--json").out)
-    assert (first["next"], first["missing"]) == (0, [[0, 100]])  # the manifest names it
+    assert (first["next"], first["missing"]) == (0, [[0, 100]])  # its receipt names it
     assert chainq("status", "lake", "--max-age", "1h").code == 6
 
 

@@ -116,7 +116,12 @@ def test_a_block_hash(chainq: Program, made: Path) -> None:
 def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Servers) -> None:
     """A search looks through all that the export has, and says so. Its folder is no secret."""
     url, made = server(*TIP), "lake2"
-    assert chainq("export", "chain", "180:200", "--partition", "20", "--to", made, "-q", url=url).code == 0
+    assert (
+        chainq(
+            "export", "chain", "records", "transitions", "180:200", "--partition", "20", "--to", made, "-q", url=url
+        ).code
+        == 0
+    )
     record, called = (json.loads(chainq(name, "185:200", url=url).rows[0]) for name in ("records", "transitions"))
     names = [record["record_ciphertext"], called["transition_id"], record["block_hash"], "credits.aleo", CALLED]
     ran = chainq("show", *names, "--url", made, url=None)

@@ -21,18 +21,15 @@ def shown(program: Program, width: int, *words: str, tier: str = "--help") -> st
 @pytest.mark.parametrize("width", [60, 200])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_fits_the_terminal(program: Program, command: str, width: int) -> None:
-    """No line is wider than the terminal, or than 100 characters; columns and examples are whole.
-
-    The ID of an example, which a user can paste, has more characters than 60 columns: it has a line of its own.
-    """
+    """No line but those of examples is wider than the terminal, or than 100 characters; columns are whole."""
     text = shown(program, width, *command.split(), tier="--help-all" if command else "--help")
-    breakable = [line for line in text.splitlines() if not re.fullmatch(r" {4}(at|aleo)1[a-z0-9]{58}", line)]
+    breakable = [line for line in text.splitlines() if not line.startswith("    chainq ")]
     assert max(map(len, breakable)) <= min(width, 100)
     assert "x>=" not in text
     assert "x<=" not in text
     if method := BY_COMMAND.get(command):
         assert {column.path for column in method.columns} <= {word.rstrip("*") for word in text.split()}
-        assert method.example in re.sub(r" \\\n +", " ", text)
+        assert method.example in text
 
 
 @pytest.mark.parametrize("command", BY_COMMAND)

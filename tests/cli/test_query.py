@@ -95,7 +95,7 @@ def test_resume_settings() -> None:
             {"max_age": "1h"},
             "--max-age needs --checkpoint or --follow; for the age of the tip alone use chainq latest --max-age 1h",
         ),
-        ({"max_age": "soon", "follow": True}, "invalid max_age 'soon'"),
+        ({"max_age": "soon", "follow": True}, "invalid --max-age 'soon'"),
         ({"interval": 1e9, "follow": True}, "invalid --interval"),
         ({"checkpoint": Path("c"), "last": "5"}, "--checkpoint cannot be combined with --last; use --start -5"),
         ({"checkpoint": Path("c"), "limit": 5}, "--checkpoint cannot be combined with --limit"),

@@ -471,7 +471,10 @@ def test_the_environment_and_profiles_name_the_service(tmp_path: Path, monkeypat
 
 def test_a_key_in_the_url_or_a_header_is_not_sent() -> None:
     """The error says where it is, and does not repeat it."""
-    for url, headers, place in ((f"http://127.0.0.1:9/{VIEW_KEY}", {}, "url"), ("demo:", {"X": VIEW_KEY}, "headers")):
+    for url, headers, place in (
+        (f"http://127.0.0.1:9/{VIEW_KEY}", {}, "--url"),
+        ("demo:", {"X": VIEW_KEY}, "--header"),
+    ):
         with pytest.raises(UsageError, match=rf"contains a private or view key; .* from {place}\b") as refused:
             Client(url, headers=headers)
         assert VIEW_KEY[9:] not in str(refused.value)

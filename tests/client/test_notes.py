@@ -17,9 +17,7 @@ from harness.services import Blockless, Canned, canned, serving
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
 TIP = 300
-UNPROVED = (
-    'nothing proves that these are all rows{} (docs/completeness.md, "Belief"); Client(strict=True) makes this an error'
-)
+UNPROVED = 'nothing proves that these are all rows{} (docs/completeness.md, "Belief"); --strict makes this an error'
 
 
 def test_a_function_that_nothing_calls_is_noted(caplog: pytest.LogCaptureFixture) -> None:
@@ -137,8 +135,8 @@ UNREACHED = "the end 4000000 is not reached: the tip is 3000000"
         (
             lambda client: client.blocks(since=date(2023, 6, 1), until=date(2023, 6, 1)),
             0,
-            "no times from 2023-06-01 00:00:00Z to 2023-06-01 00:00:00Z: until is exclusive; "
-            "for that day use until='2023-06-02'",
+            "no times from 2023-06-01 00:00:00Z to 2023-06-01 00:00:00Z: --until is exclusive; "
+            "for that day use --until 2023-06-02",
         ),
         (lambda client: client.blocks(2_999_999, 4_000_000), 2, UNREACHED),
         (lambda client: client.blocks(2_999_999, 4_000_000, limit=3), 2, UNREACHED),

@@ -6,7 +6,6 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 import pytest
 
 from chainq import Client
-from chainq._docgen.row_types import name_of
 from chainq.catalog.methods import METHODS, Method
 from chainq.client import client, row_types
 
@@ -17,6 +16,11 @@ EXAMPLES: dict[str, Any] = {
     "transactions": (672,),
     "block": (672,),
 }
+
+
+def name_of(method: Method) -> str:
+    """The name of the type of a method's rows."""
+    return "".join(word.capitalize() for word in method.command.split("-")) + "Row"
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)

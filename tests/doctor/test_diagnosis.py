@@ -76,7 +76,7 @@ def test_a_rate_limit_is_respected() -> None:
     limit = found(diagnosis, "rate limit")
     assert limit.ok
     assert limit.finding.startswith("reached by latest/block (retry after 7), records/all")
-    assert re.search(r"rate='0\.2[0-9]?' avoids it", limit.meaning)  # two calls in seven seconds
+    assert re.search(r"--rate 0\.2[0-9]? avoids it", limit.meaning)  # two calls in seven seconds
     called = [request["method"] for request in service.seen]
     assert max(called.count(name) for name in called) == 3
     assert found(diagnosis, "page size").ok
@@ -104,7 +104,7 @@ def test_a_rate_without_a_time_to_wait_is_not_certain() -> None:
     """Without Retry-After the window is unknown, so no rate is said to avoid the limit."""
     limit = found(examined(Odd(faults=Faults(rate_limit=2))), "rate limit")
     assert "(retry after" not in limit.finding
-    assert re.search(r"rate='[0-9.]+' may avoid it: the server does not say how long to wait$", limit.meaning)
+    assert re.search(r"--rate [0-9.]+ may avoid it: the server does not say how long to wait$", limit.meaning)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_safe_rate_follows_from_the_refusal(refusal: Refusal, rate: str) -> No
 
 def test_a_safe_rate_is_named_where_no_limit_was_met() -> None:
     """It is that of the servers that are known."""
-    assert "rate='3' " in found(examined(Odd()), "rate limit").meaning
+    assert "--rate 3 " in found(examined(Odd()), "rate limit").meaning
 
 
 def test_a_chain_without_a_block_is_no_fault() -> None:

@@ -26,7 +26,14 @@ class Job:
         """The arguments of a run; `out` "" writes to standard output."""
         file = str(self.out) if out is None else out
         place = ["--checkpoint", str(self.kept), *(["-o", file] if file else [])]
-        return [*self.words, *more, *place, *([] if "--lag" in more or self.words[0] == "verify" else ["--lag", "0"]), "--url", self.url]
+        return [
+            *self.words,
+            *more,
+            *place,
+            *([] if "--lag" in more or self.words[0] == "verify" else ["--lag", "0"]),
+            "--url",
+            self.url,
+        ]
 
     def start(self, *more: str, out: str | None = None, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a run."""

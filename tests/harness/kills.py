@@ -3,13 +3,12 @@
 `CHAINQ_EXPORT_KILLS` says how many processes are killed for each kind of store (2).
 """
 
-import json
 import os
 import random
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -123,17 +122,6 @@ def kill_and_resume(
         assert found.rows(command) == exported.due(truth, command, START, END)
         receipts = found.names(f"_chainq/receipts/{command}/")
         assert len(found.names(f"{command}/")) == len(receipts) == 8
-        assert sorted(receipts) == sorted(_in_manifest(found, command))
-
-
-def _in_manifest(found: DataSet, command: str) -> Iterator[str]:
-    """The names of the receipts of a table, by a manifest to which no export is writing."""
-    manifest = json.loads(found.read("_chainq/manifest.json"))
-    assert manifest["writing"] == []
-    for part in manifest["tables"][command]:
-        heights = "-".join(f"{part[name]:09d}" for name in ("start", "end", "tip"))
-        rest = "-".join(str(part[name]) for name in ("rows", "size", "calls", "previous", "last"))
-        yield f"_chainq/receipts/{command}/{heights}-{rest}.json"
 
 
 def _opened(process: int) -> list[int]:

@@ -93,12 +93,10 @@ def load() -> None:
     from chainq.cli.commands import COMMANDS
     from chainq.demo.chain import Chain
     from chainq.text.sanitize import keys_in, mask_url
-    from chainq.text.spelling import spelled
 
     mask_url("http://h/")
     keys_in("")
     kind_of("-")
-    spelled("")
     for _, _, make in COMMANDS.values():
         make()
     Chain().planted_tag((0, 0, 0, 0))

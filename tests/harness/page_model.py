@@ -14,7 +14,7 @@ from chainq.demo.faulty_lists import POOL_EMPTY, Asked, FaultyLists, Item, PoolE
 from chainq.demo.list_faults import ListFault
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
 from chainq.planning.page_plan import NewestPlan, PagePlan
-from chainq.planning.page_requests import PageRequest, PageResult
+from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
 from chainq.query import Query
 from harness.wrong import wrong
 
@@ -64,6 +64,7 @@ class PageFaults:
     this are too heavy. `flaky`: share of failures. `swapped`: share of pages that are not in order. `doubled`: share
     of rows that come twice. `grow`: share of calls after which a block comes. `stable`: rows of a block keep their
     order. `once`: a transaction comes once, whatever it calls. `lists`: as of `chainq serve --fault`.
+    `full`: what full blocks have: the rows, fewer of them (`lacking`), others (`other`), or nothing.
     """
 
     row_cap: int = 0
@@ -84,6 +85,7 @@ class PageFaults:
     stable: bool = False
     once: bool = False
     lists: tuple[ListFault, ...] = ()
+    full: str = ""
 
 
 KINDS: dict[str, Callable[[random.Random], PageFaults]] = {
@@ -120,6 +122,11 @@ that ends its list early for all pages alike, and one that repeats a transaction
 WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
     "heavy is empty": lambda rng: PageFaults(lists=wrong(f"heavy-empty:{rng.choice([3, 10, 40])}")),
     "pool": lambda rng: PageFaults(lists=wrong(f"busy-pool:{rng.choice([3, 10, 40])}")),
+    "heavy block": lambda rng: PageFaults(
+        lists=wrong(f"heavy-block:{rng.choice([1, 3, 10, 40])}"),
+        full=rng.choice(["", "rows", "lacking", "other"]),
+        once=rng.random() < 0.5,
+    ),
     "nothing after a long row": lambda _: PageFaults(lists=wrong("long-row-ends:800")),
     "no long row": lambda _: PageFaults(lists=wrong("long-row-hides:800")),
     "short pages": lambda _: PageFaults(lists=wrong("short-pages")),
@@ -172,6 +179,17 @@ class PageServer:
             fitting = sum(size <= faults.byte_cap for size in accumulate(map(len, rows)))
             rows = rows[: max(1, fitting)]
         return list(map(Raw, rows))
+
+    def full_block(self, time: int) -> tuple[int, list[Raw]]:
+        """The number of the block of a time, and its transactions, as far as its full block has them."""
+        for height, block in enumerate(self.blocks if self.faults.full else []):
+            rows = list(dict.fromkeys(block))
+            if json.loads(rows[0])["finalizedAt"] == str(time):
+                rows = rows[1:] if self.faults.full == "lacking" else rows
+                return height, [
+                    Raw(row.replace(b"pad", b"gap") if self.faults.full == "other" else row) for row in rows
+                ]
+        return -1, []
 
     def _listed(self, request: PageRequest, offset: int, given: int) -> list[bytes]:
         """A page of a server whose lists have faults. Raises GatewayError, as the transport does."""
@@ -232,6 +250,9 @@ def results(plan: PagePlan | NewestPlan, server: PageServer) -> Iterator[PageRes
                 step = next(steps)
                 continue
             assert len(server.requests) < MOST_REQUESTS
+            if isinstance(step, BlockRequest):
+                step = steps.send(server.full_block(step.time))
+                continue
             try:
                 rows = server.page(step)
             except ChainqError as error:

@@ -163,7 +163,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 """What is drawn for each field of `Faults` but `stable` and `lists`."""
 
-NAMES = tuple(name for name in KINDS if name not in ("busy-pool", "null-lists"))
+NAMES = tuple(name for name in KINDS if name not in ("busy-pool", "heavy-block", "null-lists"))
 """The faults of lists that model servers of ranges can have."""
 
 

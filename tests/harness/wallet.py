@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chainq.demo import curve
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.planted import ADDRESS, SENDER, VIEW_KEY, Planted
+from chainq.demo.planted import ADDRESS, VIEW_KEY, Planted
 from chainq.demo.service import Reply, Service
 from harness.program import DIALECT
 
@@ -36,17 +35,6 @@ def fresh_key() -> Key:
 
 
 PUBLISHED = Key(VIEW_KEY, ADDRESS, "")
-
-
-def fresh_records(address: str, count: int) -> list[Planted]:
-    """Records of an address, every eighth with a public owner."""
-    from chainq.wallet.sample import sample_records
-
-    made = []
-    for one in sample_records(address, count, SENDER):
-        x, y = ("", "") if one.scalar is None else map(str, curve.multiple(one.scalar))
-        made.append(Planted(one.ciphertext, x, y, one.owner_x, one.output_id, one.sender_ciphertext))
-    return made
 
 
 def tagged(key: Key, record: Planted) -> Planted:

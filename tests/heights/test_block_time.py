@@ -70,11 +70,11 @@ def test_times_and_ages(text: str, seconds: float) -> None:
 def test_no_times(text: str) -> None:
     """What is neither a time nor an age is a usage error with examples."""
     with pytest.raises(
-        UsageError, match=r"invalid since '.*': expected a date \(2024-06-02\), a time .*, today or now"
+        UsageError, match=r"invalid --since '.*': expected a date \(2024-06-02\), a time .*, today or now"
     ):
         parse_time(text, NOW, "since")
     with pytest.raises(UsageError, match="such as"):
-        parse_age(text, "max_age")
+        parse_age(text, "max-age")
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=60), st.integers(-5, 10**9 + 5), st.integers(0, 59))
@@ -132,7 +132,7 @@ def test_no_dates_of_the_calendar(text: str, reason: str) -> None:
     """What is written as a date, but does not exist, says which part is wrong."""
     with pytest.raises(UsageError) as caught:
         parse_time(text, 0, "since")
-    assert str(caught.value) == f"invalid since '{text}': {reason}"
+    assert str(caught.value) == f"invalid --since '{text}': {reason}"
 
 
 def test_a_time_is_exact_beyond_the_sixth_digit() -> None:

@@ -213,6 +213,29 @@ def test_a_pool_without_connections_slows_the_run_down() -> None:
     assert {request.ahead for request in server.requests[first:]} == {0}
 
 
+@pytest.mark.parametrize("calls", [1, 5])
+@pytest.mark.parametrize("once", [False, True])
+def test_a_heavy_block_comes_from_its_full_block(calls: int, once: bool) -> None:
+    """Few pages fail, whatever number of rows the block has, and the others are in pages of many rows again."""
+    heavy = [row for n in range(500, 900) for row in [transaction(n, n, 5000, calls)] * calls]
+    after = [[transaction(n, 0, 6000 + n, 1)] for n in range(1000, 2000)]
+    faults = PageFaults(lists=wrong("heavy-block:10"), full="rows", once=once)
+    server, made = PageServer([*singles(200), heavy, *after], faults, 0), plan()
+    assert [row for result in results(made, server) for row in map(bytes, result.rows)] == server.due
+    assert len(server.requests) < 80
+    assert sum("takes rows from full blocks" in note for note in made.facts.notes) == 1
+
+
+@pytest.mark.parametrize("full", ["", "lacking", "other"])
+def test_a_full_block_with_other_rows_is_not_used(full: str) -> None:
+    """The rows come a few at a time, and a note names the block."""
+    heavy = [transaction(n, n, 5000, 1) for n in range(500, 540)]
+    server = PageServer([*singles(30), heavy], PageFaults(lists=wrong("heavy-block:10"), full=full), 0)
+    made = plan()
+    assert [row for result in results(made, server) for row in map(bytes, result.rows)] == server.due
+    assert any("rows come a few at a time" in note for note in made.facts.notes)
+
+
 def test_a_walk_proves_nothing_where_transitions_do_not_add_up() -> None:
     """A server that returns each transaction once: nothing but as many distinct rows as positions is a proof."""
     made = [[transaction(index, index, 10, 2) for index in range(2000)]]
@@ -266,7 +289,7 @@ class Slipping(PageServer):
     """A row slips in among those that were read."""
 
     def page(self, request: PageRequest) -> list[Raw]:
-        if len(self.requests) == 4:
+        if len(self.blocks) == 200 and request.number * request.size > 40:
             self.blocks.insert(3, [transaction(9999, 0, 35, 1)])
         return super().page(request)
 

@@ -101,7 +101,7 @@ def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: Fak
     """No connection and no response in time are transient; in the end the service is unreachable (exit 4)."""
     assert call(connect(FakeTransport(NoConnectionError("refused"), DeadlineError()), retries=2)) == []
     assert len(clock.waits) == 2
-    with pytest.raises(GatewayError, match=r"no complete response within 12 s.*raise timeout"):
+    with pytest.raises(GatewayError, match=r"no complete response within 12 s.*raise --timeout"):
         call(connect(FakeTransport(DeadlineError()), retries=0, timeout=12))
 
 

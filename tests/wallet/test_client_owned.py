@@ -11,8 +11,9 @@ from chainq import Client, IncompleteError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.wallet.owned import Wallet, Wanted
 from chainq.wallet.shown import Style, shown_plaintext
+from harness.account import fresh_records
 from harness.services import serving
-from harness.wallet import PUBLISHED, Holding, fresh_key, fresh_records
+from harness.wallet import PUBLISHED, Holding, fresh_key
 
 pytest.importorskip("aleo")
 

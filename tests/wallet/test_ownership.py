@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.wallet import PUBLISHED, fresh_key, fresh_records
+from harness.account import fresh_records
+from harness.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
 

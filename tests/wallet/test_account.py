@@ -1,9 +1,9 @@
-"""Records that are put together for `chainq serve --owner` are such as the SDK decrypts."""
+"""Records that tests put together are such as the SDK decrypts."""
 
 import pytest
 
-from chainq.errors import UsageError
-from harness.wallet import PUBLISHED, fresh_key, fresh_records
+from harness.account import fresh_records
+from harness.wallet import PUBLISHED, fresh_key
 
 sdk = pytest.importorskip("aleo").mainnet
 
@@ -34,9 +34,3 @@ def test_the_planted_records_are_those_of_the_published_key() -> None:
         sdk.RecordCiphertext.from_string(record.record_ciphertext).decrypt(view_key).microcredits for record in RECORDS
     ]
     assert amounts == [number * 1_000_000 for number in range(1, len(RECORDS) + 1)]
-
-
-def test_an_address_must_be_one() -> None:
-    """Its checksum is checked."""
-    with pytest.raises(UsageError, match="invalid owner 'aleo1x'"):
-        fresh_records("aleo1x", 1)

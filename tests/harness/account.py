@@ -1,12 +1,13 @@
-"""Makes records of an address, for `chainq serve --owner`: real ciphertexts, which its view key decrypts.
+"""Makes records of an address: real ciphertexts, which its view key decrypts.
 
 The SDK cannot encrypt a record, so this module builds the ciphertext with the SDK's arithmetic, in the byte format of
 snarkVM: version and kind of owner, owner, number of entries, entries, nonce. Integers are little-endian.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from chainq.errors import Phrase, UsageError
+from chainq.demo import curve
+from chainq.demo.planted import SENDER, Planted
 from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
 from chainq.wallet.genuine import SENDER_HASH
@@ -18,36 +19,18 @@ _PUBLIC, _PRIVATE = b"\0\2", b"\1\3"  # of version 0, of version 1
 _ENTRY_PRIVATE = b"\2"
 
 
-class SampleRecord(NamedTuple):
-    """A record of credits.aleo: its ciphertext, the scalar that its nonce is a multiple of the generator by (None if
-    its owner is public, so that its row shows no nonce), and its `owner_x`. Of its output: the `id`, which is its
-    commitment, and the `sender_ciphertext`, empty for version 0."""
-
-    ciphertext: str
-    scalar: int | None
-    owner_x: str
-    output_id: str
-    sender_ciphertext: str
-
-
-def sample_records(address: str, count: int, sender: str) -> list[SampleRecord]:
-    """Return that many new records of an address, created by another (valid) address, `sender`.
-
-    Raises UsageError for an invalid address, or without the SDK.
-    """
+def fresh_records(address: str, count: int) -> list[Planted]:
+    """Return that many new records of an address, of 1, 2, 3 ... credits, each eighth with a public owner."""
     sdk = load()
-    try:
-        owner = sdk.Address.from_string(address)
-    except RuntimeError:
-        raise UsageError(Phrase("invalid {owner} {}: expected an address such as aleo1...", repr(address))) from None
-    sender_x = sdk.Address.from_string(sender).to_group().to_x_coordinate()
+    owner = sdk.Address.from_string(address)
+    sender_x = sdk.Address.from_string(SENDER).to_group().to_x_coordinate()
     return [
         _record(sdk, owner, 1_000_000 * number, sender_x, number % HIDING_EVERY == 0, public=number % PUBLIC_EVERY == 0)
         for number in range(1, count + 1)
     ]
 
 
-def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int, *, public: bool) -> SampleRecord:
+def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int, *, public: bool) -> Planted:
     scalar = sdk.Scalar.random()
     # The SDK does not bind the generator of accounts, but its multiples are the addresses of view keys.
     nonce = sdk.ViewKey.from_bytes(bytes(scalar.to_bytes_le())).address.to_group()
@@ -69,9 +52,11 @@ def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int
     plaintext = sdk.RecordCiphertext.from_string(text).decrypt_with_record_view_key(record_view_key)
     program, record = sdk.ProgramID.from_string("credits.aleo"), sdk.Identifier.from_string("credits")
     mask = sdk.Poseidon4.setup(SENDER_HASH).hash([domain, record_view_key, sdk.Field.one()])
-    return SampleRecord(
+    x, y = ("", "") if public else map(str, curve.multiple(int(str(scalar).removesuffix("scalar"))))
+    return Planted(
         text,
-        None if public else int(str(scalar).removesuffix("scalar")),
+        x,
+        y,
         str(owner_x).removesuffix("field"),
         str(plaintext.commitment(program, record, record_view_key)),
         str(sender_x + mask) if version else "",
