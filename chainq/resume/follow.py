@@ -83,7 +83,7 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
     if settings.checkpoint is not None:
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-            raise UsageError(f"--output and --checkpoint are the same file {output}")
+            raise UsageError(f"-o and --checkpoint are the same file {output}")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
     try:
         return Journal(stack.enter_context(open_sink(file, append=True)), checkpoint, output)
@@ -162,19 +162,24 @@ class _Polls:
         journal = self.rounds.journal
         try:
             self.tip = tip = self.rounds.service.blocks.tip(refresh=True)
-            self.rounds.run(self._ready(begin, tip), tip)
+        except (ServiceError, UnreachableError, ResponseError) as error:
+            self._failed(error)
+            return
+        writer = self._ready(begin, tip)  # a file that was changed is no failure of the service
+        try:
+            self.rounds.run(writer, tip)
         except (ServiceError, UnreachableError, ResponseError, IncompleteError) as error:
             self._failed(error)
-        else:
-            if self.failures:
-                self.rounds.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
-            self.failures = self.refusals = 0
-            # Else the service is behind, and nothing can be new.
-            if tip.height + 1 >= journal.reached.next:
-                journal.succeeded(tip.height, tip.time)
-                if self.rounds.settings.follow:
-                    journal.note_state()
-            self.check_age(tip)
+            return
+        if self.failures:
+            self.rounds.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
+        self.failures = self.refusals = 0
+        # Else the service is behind, and nothing can be new.
+        if tip.height + 1 >= journal.reached.next:
+            journal.succeeded(tip.height, tip.time)
+            if self.rounds.settings.follow:
+                journal.note_state()
+        self.check_age(tip)
 
     def check_age(self, tip: Tip) -> None:
         """Raise StaleError if the tip is older than `--max-age`, or has no time."""
@@ -257,7 +262,7 @@ class _Polls:
         rounds, journal = self.rounds, self.rounds.journal
         if isinstance(error, Interrupted | OverdueError):
             rounds.service.connection.allow_last(tuning.LAST_SECONDS)
-            rounds.record_rest()
+            rounds.record_rest(ending=True)
         if isinstance(error, OutputError) or (isinstance(error, Interrupted) and error.mid_write):
             journal.remove_rest()  # part of a row
         height = journal.position.next
@@ -266,7 +271,7 @@ class _Polls:
             if rounds.settings.header and rounds.settings.output is None:
                 more += " --no-header"
             if journal.sink.appends:
-                more += " and another --output FILE"
+                more += " and another -o FILE"
             error.add_note(f"resume with --start {height} --follow{more}")
         elif not isinstance(error, ReorgError) and journal.sink.intact:  # else the next run fails in the same way
             error.add_note(f"the next run resumes at height {height}")

@@ -142,9 +142,14 @@ class Journal:
         return self._open(open_writer, warn, continued=True)
 
     def _reopen(self) -> None:
-        self._writing = self._writing or (self.last is not None and self.sink.length > self.position.length)
+        self._writing = self.last is not None and self.sink.length > self.position.length
         self.sink.reopen()
-        self._check_file()
+        try:
+            self._check_file()
+        except IncompleteError:
+            if self.checkpoint:  # else the next run removes what another program wrote, as the rest of this one
+                self.checkpoint.save(self.positions, self._output, self._end_hash, False, self.believed)
+            raise
 
     def _open(
         self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None], *, continued: bool
@@ -152,7 +157,8 @@ class Journal:
         """Return the writer for the output, which may be a new one and begin with a header."""
         last = self.position
         if continued and not self.sink.length and (self._elsewhere or last.length):
-            self._warn_moved(warn)
+            if last.length or len(self.positions) > 1:
+                self._warn_moved(warn)
             self.positions = [replace(last, length=0, rows=0)]  # the earlier ones are of another output
             self.save()
         elif self._elsewhere:  # the same file by another name

@@ -7,7 +7,7 @@ a file are removed if a run fails (docs/completeness.md, "Following the tip").
 """
 
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 
 from chainq import tuning
@@ -152,8 +152,8 @@ class Rounds:
             self.written += len(batch.rows)
             self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(batch.rows))
 
-    def record(self) -> None:
-        """Record that all heights below `journal.reached` are written.
+    def record(self, *, ending: bool = False) -> None:
+        """Record that all heights below `journal.reached` are written. `ending`: a signal has ended the run.
 
         Raises IncompleteError if a reorg came while they were read, ReorgError if their rows cannot be removed.
         """
@@ -168,18 +168,18 @@ class Rounds:
             if reorg := difference(Position(self.end, self.seen), last):
                 self._replaced(reorg)
         position = Position(reached.next, block_hash, reached.length, reached.rows)
-        with signals_deferred():
+        with nullcontext() if ending else signals_deferred():
             self.journal.record(position)
         # Rows on a pipe cannot be taken back, so that the next round checks the block that was seen before them.
         self.known = position if block_hash else Position(self.end, self.seen)
 
-    def record_rest(self) -> None:
+    def record_rest(self, *, ending: bool = False) -> None:
         """Record what is whole before an error ends the round, if the service allows that; else remove it from a file,
         so that it comes again."""
         with suppress(ChainqError):
-            self.record()
+            self.record(ending=ending)
         if self.journal.cuttable:
-            with suppress(ChainqError), signals_deferred():
+            with suppress(ChainqError):
                 self.written -= self.journal.drop_rest()
 
     def _hash_below(self, height: int, hash_of: Callable[[int], str | None] | None = None) -> str:
@@ -203,8 +203,7 @@ class Rounds:
         positions = [position for position in self.journal.positions if position.hash]
         same = next((one for one in reversed(positions) if self._still(one)), None)
         if self.journal.checkpoint is None:
-            first = same.next if same else self.journal.positions[0].next
-            raise ReorgError(reorg, f"discard the rows from height {first} on: they may be of blocks that are gone")
+            raise self._discarded(reorg, same or self.journal.positions[0])
         if same is None:
             over = "start over with a new checkpoint and a new output file"
             raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
@@ -225,8 +224,16 @@ class Rounds:
     def _replaced(self, reorg: str) -> None:
         """Raise the error of a reorg while rows were read."""
         if self.journal.cuttable:
-            with signals_deferred():
-                self.written -= self.journal.drop_rest()
+            self.written -= self.journal.drop_rest()
             raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
-        first = next((one.next for one in reversed(self.journal.positions) if one.hash), self.journal.positions[0].next)
-        raise ReorgError(reorg, f"discard the rows from height {first} on: they may be of blocks that are gone")
+        positions = self.journal.positions
+        raise self._discarded(reorg, next((one for one in reversed(positions) if one.hash), positions[0]))
+
+    def _discarded(self, reorg: str, position: Position) -> ReorgError:
+        """Go back to a position whose block is still there, and return the error of a run that nobody can go back."""
+        self.written -= self.journal.reached.rows - position.rows
+        self.journal.go_back_to(position.next)
+        removed = "are removed" if self.journal.sink.appends else "must be discarded"
+        return ReorgError(
+            reorg, f"the rows from height {position.next} on {removed}: they may be of blocks that are gone"
+        )

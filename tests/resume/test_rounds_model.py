@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from chainq.resume.history import History, Position
+from chainq.resume.settling import UnsteadyError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
@@ -25,11 +27,9 @@ from chainq.planning.exchange import Grade, Proof
 from chainq.process.progress import UNSEEN
 from chainq.query import Batch, Query
 from chainq.resume.checkpoint import VERSION, Content
-from chainq.resume.history import History, Position
 from chainq.resume.journal import Journal
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
-from chainq.resume.settling import UnsteadyError
 
 if TYPE_CHECKING:
     from chainq.fetching.service import Service
