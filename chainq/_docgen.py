@@ -60,6 +60,12 @@ def shared() -> list[Option]:
     return [option for option, count in counts.items() if count > 1 and first[_long(option)] == option]
 
 
+def service() -> set[Option]:
+    """Return the options that every command has which reads a service."""
+    having = [set(options(command)) for command in commands().values()]
+    return set.intersection(*(found for found in having if any("--url" in names for names, _ in found)))
+
+
 def usage(name: str, command: Any) -> str:
     """Return a command with its arguments."""
     return " ".join(("chainq", name, *(argument for argument, _ in options(command, "argument"))))
@@ -67,14 +73,15 @@ def usage(name: str, command: Any) -> str:
 
 def described(name: str, command: Any, common: Collection[Option]) -> dict[str, str]:
     """Return what there is to say of a command, by heading; of the options that it shares with others, the names."""
-    own = (*options(command, "argument"), *(option for option in options(command) if option not in common))
-    names = ", ".join(f"`{_long(option)}`" for option in options(command) if option in common)
-    columns = ", ".join(f"`{one.path}`" for one in BY_COMMAND[name].columns) if name in BY_COMMAND else ""
+    everywhere, found = service(), options(command)
+    own = (*options(command, "argument"), *(option for option in found if option not in common))
+    names = [f"`{_long(option)}`" for option in found if option in common and option not in everywhere]
+    names += ["the service options"] * (everywhere <= set(found))
     parts = {
         "Description": command.help,
         "Options": listed(own),
-        "Shared options": names and f"Shared: {names}.",
-        "Columns": columns,
+        "Shared options": f"Shared: {', '.join(names)}." * bool(names),
+        "Columns": ", ".join(f"`{one.path}`" for one in BY_COMMAND[name].columns) if name in BY_COMMAND else "",
         "Examples": "\n".join(("```sh", *map(str.strip, command.epilog.splitlines()[1:]), "```")),
     }
     return {heading: text for heading, text in parts.items() if text}
@@ -114,7 +121,8 @@ def _columns() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "exit codes": lambda: listed(exit_codes().items()),
-    "shared options": lambda: listed(shared()),
+    "service options": lambda: listed(one for one in shared() if one in service()),
+    "shared options": lambda: listed(one for one in shared() if one not in service()),
     "commands": _reference,
     "columns": _columns,
 }
@@ -197,25 +205,17 @@ def due() -> dict[str, str]:
     return {**pages, **man_pages(), **scripts, "docs/images/show.svg": picture()}
 
 
-def stale(texts: dict[str, str]) -> list[str]:
-    """Return the paths of files that differ from these texts, are missing, or belong to no command any more."""
-    found = {f"{path.parent.name}/{path.name}": path for path in (ROOT / "man").glob("*")}
-    found |= {name: ROOT / name for name in texts if (ROOT / name).exists()}
-    now = {name: path.read_text("utf-8") for name, path in found.items()}
-    return sorted(name for name in {*texts, *now} if texts.get(name) != now.get(name))
-
-
 def main(arguments: list[str]) -> int:
-    """Run, and return the exit code: 1 if `--check` finds a stale file."""
+    """Write what is missing, differs, or belongs to no command any more; with `--check`, list it and return 1."""
     texts = due()
-    names = stale(texts)
-    for name in names:
-        print(f"{name} is stale; {COMMAND} rewrites it" if arguments else f"wrote {name}")  # noqa: T201  # its output
-        if not arguments and name in texts:
-            (ROOT / name).write_text(texts[name], "utf-8")
-        elif not arguments:
-            (ROOT / name).unlink()
-    return 1 if arguments and names else 0
+    for path in {*(ROOT / "man").glob("*"), *(ROOT / name for name in texts)}:
+        name = str(path.relative_to(ROOT))
+        if not path.exists() or path.read_text("utf-8") != texts.get(name):
+            print(f"{name} is stale; {COMMAND} rewrites it" if arguments else f"wrote {name}")  # noqa: T201  # its output
+            if arguments:
+                return 1
+            path.write_text(texts[name], "utf-8") if name in texts else path.unlink()
+    return 0
 
 
 if __name__ == "__main__":

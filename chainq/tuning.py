@@ -35,6 +35,7 @@ NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 
 # Another method names the rows that are due
 NAMED_BLOCKS = 50  # full blocks of one request
+FEW_UNNAMED = 3  # full blocks of a run that do not come, before no other one is requested
 FEW_BLOCKS = 12  # heights of a run whose full blocks are requested at once, and not those of its first and last rows
 UNKNOWN_PROGRAM = 3  # heights without any transition of a program that their full blocks have: the server knows it not
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
@@ -75,7 +76,6 @@ MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger a
 FIRST_BACKOFF = 0.6  # seconds before the first retry, at most; twice as long before each further one
 MAX_BACKOFF = 30.0  # seconds before any retry
 FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest one shows whether the server hangs
-MAX_WAIT = 120.0  # seconds of one call, for all waits that the service requested (Retry-After)
 # Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
 REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
@@ -96,4 +96,3 @@ MAX_REFUSALS = 60  # polls in a row to which a service may return errors; five m
 
 # Additional checks (fetching)
 SAMPLE = 10  # records of a block that show which transactions it has
-DETAILED = 100  # rows of a table whose transactions are looked up: a few screens

@@ -30,7 +30,6 @@ class Kind(Enum):
 
     PLAIN = "plain"  # as it is
     NUMBER = "number"  # right-aligned, digits grouped
-    CREDITS = "credits"  # microcredits: right-aligned, in credits with six decimals
     HEIGHT = "height"  # right-aligned, digits as they are: heights are copied into the next command
     TIME = "time"  # seconds since 1970 (UTC)
     ID = "id"  # long and without meaning to a person: abbreviated in the middle
@@ -62,7 +61,7 @@ class Column(NamedTuple):
     """A field of a row: its dotted path, its type in the published interface, a note, how a person reads it.
 
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
-    if they do not fit; 0: only shown by request. `folds`: narrower than its values before a column is left out. A
+    if they do not fit; 0: only shown by request. `folds`: rows are lines of fields before it is left out. A
     `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
     them. `unit`: of its numbers as they are sent.
     """
@@ -334,17 +333,6 @@ TRANSITION = (
 )
 
 REFERENCE = (Column("transaction_id", "string", "bech32, prefix at", Kind.ID, brief=1),)
-
-DETAILED_REFERENCE = (
-    *REFERENCE,
-    Column("finalizedAt", "string", "time of the block", Kind.TIME, brief=2),
-    Column("type", "string", "such as execute", brief=6),
-    Column("program", "string", "program that was called, or deployed", brief=5),
-    Column("function", "string", "function that was called", Kind.NAME, brief=3, folds=True),
-    Column("credits", "string", "amount of a call of credits.aleo, in credits", Kind.CREDITS, brief=4),
-    Column("status", "string", "such as accepted", Kind.STATUS, brief=7),
-)
-"""A table's columns of transaction IDs, with what a lookup of each tells (`chainq.fetching.details`)."""
 
 _CALLS = "transactions[].transaction.execution.transitions"
 """The calls in a full block that were signed, and those that these made, but for those that pay fees."""

@@ -216,12 +216,12 @@ def _table(book: Book, totals: Sequence[Total], scope: _Scope) -> bytes:
         for number, cells in enumerate(zip(*lines, strict=True), first)
         if tokens or number != _TOKEN
     ]
-    text = draw_texts(columns, scope.width or ENDLESS) if totals else b""
+    drawn = draw_texts(columns, scope.width or ENDLESS) if totals else []
     below = f"; records before block {scope.start} are not counted" if scope.start else ""
     ends = [*_without(totals, scope), f"{_as_of(book.as_of)}{below}"]
     if scope.width:
         ends = [piece for line in ends for piece in wrap(line, max(scope.width, *map(len, line.split())))]
-    return text + "".join(f"{line}\n" for line in ends).encode()
+    return "".join(f"{line}\n" for line in [*drawn, *ends]).encode()
 
 
 def _without(totals: Sequence[Total], scope: _Scope) -> list[str]:

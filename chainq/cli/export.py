@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -10,7 +9,7 @@ import msgspec
 
 from chainq.catalog.identifiers import STORES
 from chainq.catalog.methods import Column, Kind, Method
-from chainq.catalog.tables import DERIVED, TABLES
+from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
 from chainq.cli.export_progress import Progress, without_range
 from chainq.cli.options import OutputOptions
@@ -26,7 +25,6 @@ from chainq.lake.export import Export, ExportQuery
 from chainq.lake.extras import check_installed
 from chainq.lake.local import LocalEngine
 from chainq.lake.reads import EXPORTED, NAME
-from chainq.lake.repair_list import read_findings
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.stored.open import absolute, open_store
@@ -122,7 +120,7 @@ class _OwnCalls:
 def _query(given: ExportCommand) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
     if given.repair not in (None, "all"):
-        return _repair(given)
+        raise UsageError(f"invalid --repair {quoted(given.repair)}: expected all")
     words = given.words or []
     ranges = [word for word in words if _RANGE.match(word)]
     commands = [word for word in words if word not in ranges]
@@ -131,11 +129,6 @@ def _query(given: ExportCommand) -> ExportQuery:
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if not commands:
         only = f", only the range {ranges[0].replace(MINUS, '-')}" if ranges else ""
-        if given.repair == "all":
-            raise UsageError(
-                "--repair all needs a command",
-                "name the commands and a range, or pass a file of findings, which names both",
-            )
         raise UsageError(f"no command to export{only}", f"the commands are {', '.join(EXPORTED)}")
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
@@ -167,17 +160,6 @@ def _with_hashes(query: ExportQuery) -> ExportQuery:
     if not {NAME, *TIERS, *DERIVED} & set(query.commands):  # the others are not read from blocks
         raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
     return query._replace(hashes=True)
-
-
-def _repair(given: ExportCommand) -> ExportQuery:
-    """Return what a file of findings names. Raises UsageError."""
-    others = given.given_bounds() + ["--partition"] * (given.partition is not None)
-    if given.words or others:
-        what = others[0] if others else quoted((given.words or [""])[0])
-        raise UsageError(f"{what} cannot be combined with --repair FILE", "the findings name commands and heights")
-    places = read_findings(Path(given.repair or ""))
-    commands = tuple(command for command in TABLES if any(command == place[0] for place in places))
-    return ExportQuery(commands, Bounds(whole=True), lag=given.lag, delta=given.delta, repair=True, places=places)
 
 
 def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Progress) -> Engine:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from chainq.catalog.columns import members
-from chainq.catalog.methods import BY_COMMAND, DETAILED_REFERENCE, REFERENCE, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 from chainq.catalog.owned import COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
@@ -26,8 +26,6 @@ def list_columns(command: str) -> None:
     if inside:
         options = "--columns and --where" if method.filtered else "--columns"
         text += f"\nin these arrays, also for {options}:\n" + "".join(f"{path}\n" for path in inside)
-    if added := _of_tables(method):
-        text += "\nonly in a table without --columns:\n" + _listed(list(map(_described, added)), room)
     if command == FINDINGS.command:
         text += "\nvalues of check:\n" + aligned(list(CHECKS.items()), [max(map(len, CHECKS))], room)
     # Its table decrypts, so it needs no option for these columns.
@@ -46,11 +44,6 @@ def _inside(column: Column) -> Iterable[str]:
 def _methods() -> dict[str, Method]:
     """Return what describes the rows of each command that has columns."""
     return {**BY_COMMAND, COMMAND: listed(), FINDINGS.command: FINDINGS}
-
-
-def _of_tables(method: Method) -> list[Column]:
-    """Return the columns that lookups add to a table."""
-    return [column for column in DETAILED_REFERENCE if column not in REFERENCE] * (method.selectable == REFERENCE)
 
 
 def _described(column: Column) -> tuple[str, str, str]:

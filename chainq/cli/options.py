@@ -13,7 +13,7 @@ from typing import Any
 from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.methods import Method
 from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
@@ -248,12 +248,6 @@ class FlattenOptions(Group, heading=OUTPUT):
     flatten: bool = switch("jsonl with a key for each column (b.c).")
 
 
-class DetailOptions(Group, of=lambda method: method.param(Role.ADDRESS) is not None, heading=OUTPUT):
-    """What a table adds to the rows."""
-
-    no_details: bool = switch("Do not look up the transactions of a table.")
-
-
 class ServiceFlags(Group, heading=SERVICE):
     """Where the data comes from, and how it is requested.
 
@@ -267,7 +261,7 @@ class ServiceFlags(Group, heading=SERVICE):
     dialect: str | None = option("NAME", "chain, aleo, or auto to detect it.  [default: auto]")
     timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
-    retries: int | None = option("N", f"Retries for failures except HTTP 429.  [default: {RETRIES}]", min=0)
+    retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", min=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", min=1, max=64)
     max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
     rate: float | None = option("N", "Maximum requests per second.")
@@ -323,7 +317,6 @@ class MethodOptions(
     ResumeOptions,
     OutputOptions,
     FlattenOptions,
-    DetailOptions,
     ServiceFlags,
     LakeOptions,
     AgeOptions,

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.catalog.methods import (
-    DETAILED_REFERENCE,
     METHODS,
-    REFERENCE,
     Column,
     Method,
     Shape,
@@ -112,15 +110,13 @@ def settings(
     *,
     appended: bool = False,
     endless: bool = False,
-    details: bool = False,
     no_check: bool | None = None,
     flatten: bool = False,
 ) -> OutputSettings:
     """Return the output settings of a method's command.
 
-    `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `details`: a table
-    has columns of lookups; `no_check`: as in `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the
-    format cannot do that.
+    `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `no_check`: as in
+    `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the format cannot do that.
     """
     requested = ",".join(given.columns or ())
     if given.columns and not requested:
@@ -158,10 +154,9 @@ def settings(
     height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
     if height_only:
         shown = tuple(column for column in shown if column.path == "height")
-    detailed = details and name == "table" and not (requested or appended or endless)
     spec = OutputSpec(
         method.command,
-        DETAILED_REFERENCE if detailed else shown,
+        shown,
         selected=bool(requested) or height_only,
         height=height_of(method),
         header=not given.no_header,
@@ -170,7 +165,6 @@ def settings(
         width=terminal_width(),
         color=use_color(terminal=on_terminal(file)),
         abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
-        detailed=detailed,
     )
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
@@ -316,10 +310,5 @@ def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageE
     """Return the error for columns that the catalogue lacks: with those that there are."""
     from chainq.catalog.columns import instead
 
-    if columns == REFERENCE and names[0] in (column.path for column in DETAILED_REFERENCE):
-        return UsageError(
-            f"column {names[0]} is only in the table without --columns",
-            "for other columns pipe the IDs: chainq address-transactions ADDRESS --jsonl | chainq transaction -",
-        )
     named = f"unknown column{'s' * (len(names) > 1)} {', '.join(map(quoted, names))}"
     return UsageError(named + instead(names[0], columns), hint)

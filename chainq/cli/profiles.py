@@ -39,7 +39,8 @@ def run(given: "ReportOptions") -> None:
             for name, url, dialect, headers, default in found
         ]
         columns = [(texts, False) for texts in zip(keys, *lines, strict=True)]
-        text = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS).decode().rstrip("\n") + "\n"
+        drawn = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS)
+        text = "".join(f"{line}\n" for line in drawn)
     else:
         text = ""
         Reporter().warn(f"no profiles in {settings.path}")

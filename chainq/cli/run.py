@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import is_shared
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.methods import Method
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, read_query, resume_settings
@@ -59,7 +59,6 @@ def run(
         given,
         appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
         endless=resume is not None and resume.follow,
-        details=method.param(Role.ADDRESS) is not None and not given.no_details,
         no_check=given.no_check,
         flatten=given.flatten,
     )

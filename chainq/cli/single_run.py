@@ -143,10 +143,6 @@ class SingleRun:
         shown = query.method.columns if self.settings.can.needs_heights else spec.columns
         if any(column.computed for column in shown) and not verbatim:
             batches = map(with_height, batches)
-        if spec.detailed:
-            from chainq.fetching.details import joined
-
-            batches = joined(self.service, batches, self.reporter.warn)
         if self.settings.format == "table" and 1 < (_number(query) or 0) <= TOGETHER:
             batches = _together(batches)
         return batches

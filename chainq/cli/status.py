@@ -321,7 +321,7 @@ def _table(group: Group) -> str:
         start = str(one.start) if one.next and one.bytes else "-"
         lines.append((one.command, start, through, lag, f"{one.rows:,}", in_bytes(one.bytes or 0), since))
     columns = [(cells, number > 0) for number, cells in enumerate(zip(*lines, strict=True))]
-    rows = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS).decode().rstrip("\n").splitlines()
+    rows = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS)
     notes: list[str] = []
     for one in _alike(found):
         above = f"{counted(one.rows_above, 'more row')} above the first gap, " if one.rows_above else ""

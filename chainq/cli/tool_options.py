@@ -150,7 +150,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     engine: str = option("local|dask", "Worker processes, or a Dask cluster.", "local")
     scheduler: str | None = option("URL", "Dask scheduler, such as tcp://host:8786.  [default: on this machine]")
     delta: bool = switch("Commit full partitions to Delta tables.")
-    repair: str | None = option("FILE|all", "Write partitions again: all, or those in findings of verify (jsonl).")
+    repair: str | None = option("all", "Write the partitions of the range again.")
     hashes: bool = switch(options.HASHES_HELP)
     no_lock: bool = switch("Do not lock DEST; for exports of disjoint partitions.")
     dry_run: bool = switch("List the partitions to write, write none.")

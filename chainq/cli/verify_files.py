@@ -151,16 +151,10 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
         return "; ".join(filter(None, (reached, _FILTERED if filtered else "", repairs, whole)))
     if not verdict.exported:  # no export writes there
         return "run the commands in repair, which remove these files (--jsonl shows them)"
-    kept = str(settings.file) if settings.file and settings.format == "jsonl" else ""
-    anchor = f" --anchor {given.anchor}" if given.anchor is not None else ""
-    hashed, full = f" --hashes{anchor}" if given.hashes else "", f" --full{_url(given)}" if given.full else ""
-    again = f"{shlex.quote(name)}{hashed}{full}"
-    first = "" if kept else f"chainq verify {again} -o findings.jsonl, then "
-    export = f"chainq export --to {shlex.quote(name)} --repair {shlex.quote(kept or 'findings.jsonl')}{_url(given)}"
     found = verdict.findings.keys()
     unnamed = "content" in found and not (given.full or "altered" in found)
     named = "--full shows which rows were altered; " if unnamed else ""
-    return named + f"to write these partitions again: {first}{export}"
+    return f"{named}run the commands in repair, which write these partitions again (--jsonl shows them)"
 
 
 def _url(given: VerifyCommand) -> str:

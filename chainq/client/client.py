@@ -43,7 +43,7 @@ class Client(Opened):
     failures; HTTP 429 is retried for two minutes, or not at all if this is 0. `rate`: maximum requests per second.
     `headers`: HTTP headers of every request. `cert`: a client certificate, `FILE` or `FILE:KEY`. `lake`: the folder or
     URL of an export; rows that it proves are read from there (docs/export.md, "In front of a service"). `concurrency`:
-    parallel requests, up to 64. `max_memory`: bytes that responses may take up, all of them together. `strict`:
+    parallel requests, up to 64. `max_memory`: bytes for responses, of which each may have its share. `strict`:
     IncompleteError before rows whose completeness is not proved (docs/completeness.md, "Belief"). `typed`: rows hold
     heights and other numbers as int and times as datetime (UTC) if the service sends strings; a value that is not of
     its column's kind stays as sent. `progress`: draw a bar by rich for ranges that take long, in a notebook too.

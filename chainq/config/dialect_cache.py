@@ -1,9 +1,10 @@
 """Stores the dialect of each URL in the user's cache folder."""
 
-import json
 from contextlib import suppress
 from hashlib import sha256
 from urllib.parse import urlsplit, urlunsplit
+
+import orjson
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.config.paths import dialects_file
@@ -35,15 +36,15 @@ def _store(names: dict[str, str]) -> None:
             from chainq.sinks.atomic_file import AtomicFileSink
 
             with AtomicFileSink(path) as sink:
-                sink.write(json.dumps(names, indent=0).encode())
+                sink.write(orjson.dumps(names, option=orjson.OPT_INDENT_2))
 
 
 def _stored() -> dict[str, str]:
     """Return the dialect names by key, without unreadable entries and unknown dialects."""
     path = dialects_file()
     try:
-        content = json.loads(path.read_bytes()) if path else {}
-    except (OSError, ValueError, RecursionError):
+        content = orjson.loads(path.read_bytes()) if path else {}
+    except (OSError, ValueError):
         return {}
     known = content.items() if isinstance(content, dict) else ()
     return {key: name for key, name in known if isinstance(name, str) and name in DIALECTS}

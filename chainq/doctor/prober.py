@@ -16,7 +16,7 @@ from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import RateLimitError, is_misunderstood, is_unknown_method, retry_after
+from chainq.transport.failures import PassingError, is_unknown_method, retry_after
 from chainq.transport.jsonrpc import decode_result, items_of
 
 MAX_CALLS = 39
@@ -136,7 +136,7 @@ class Prober(Closing):
                 error.message = f"{method}: {REFUSED}"  # without the URL, which the report begins with
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
-        if isinstance(outcome.error, RateLimitError):  # with HTTP 200
+        if isinstance(outcome.error, PassingError) and outcome.error.meaning.rate_limited:  # with HTTP 200
             self._refused("", None)
             return Outcome(error=UnreachableError(f"{method}: {REFUSED}"), skipped=True)
         if outcome.error is not None:
@@ -165,7 +165,7 @@ class Prober(Closing):
         if encoding := response.headers.get("content-encoding", ""):
             self.encodings.add(encoding)
         if response.status == 429:
-            self._refused(response.headers.get("retry-after", ""), retry_after(response, time.time()))
+            self._refused(response.headers.get("retry-after", ""), retry_after(response))
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
             raise UnreachableError(REFUSED, "lower --rate or -j")
         self._sent.setdefault(self._method, []).append(time.monotonic())
@@ -186,7 +186,5 @@ def _decode(text: memoryview, request_id: int) -> Outcome:
     try:
         return Outcome(bytes(decode_result(text, request_id)))
     except ServiceError as error:
-        if is_misunderstood(error.code, error.message):
-            error.hint = ""  # which is to run doctor
         sent = fields.Picker(["error.code"])(bytes(text))[0]
         return Outcome(error=error, code="" if sent is None else bytes(sent).decode())

@@ -15,9 +15,10 @@ from chainq.rows.fields import array_of, count_of, text_of
 from chainq.rows.transaction import CREDITS, Call, program_of
 from chainq.text.humanize import counted, in_credits, utc
 from chainq.text.sanitize import printable
+from chainq.text.style import DIM, RED, YELLOW
 from chainq.text.width import BOTH_ENDS, ELLIPSIS, truncate, width_of
 
-RIGHT = {Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.DATA}
+RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
 """The kinds that are aligned to the right."""
 ID_WIDTH = 15  # of an abbreviated ID: the same text for the same ID, wherever it is shown
 _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is never abbreviated
@@ -26,23 +27,25 @@ _TEXT = 240  # characters of a text of several words
 _LINES = 12  # lines of a text
 _DIGITS = 4000  # Python refuses to turn more than 4,300 into a number
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_IN_WORD = r"""[^\s,:"'\[\]{}=]"""
-_AMOUNT = r"-?[0-9]+(?:[iu][0-9]+)?(?:\.(?:constant|private|public))?"
-_NAME = r"(?:[A-Za-z]{1,31}|(?=[A-Za-z0-9]*_)[A-Za-z]\w{0,30})(?!\w)"  # an ID has digits but no `_`
-_WHOLE = re.compile(rf"{_AMOUNT}|{_NAME}(?:\.aleo)?(?:/{_NAME})?")  # of words: a part of one reads as another one
-_LONG = re.compile(rf"(?<!{_IN_WORD})(?!(?:{_WHOLE.pattern})(?!{_IN_WORD})){_IN_WORD}{{25,}}")
+# What an ID looks like, of which both ends are enough: bech32, or a field element. All else may be a name or an amount.
+_ID = re.compile(r"(?<!\w)(?:[a-z]{2,10}1[a-z0-9]{20,}|[0-9]{25,}(?:field|group|scalar))(?!\w)")
 
 
 class Cell(NamedTuple):
     """A value without control characters: `short` as a narrow column shows it, `whole` where the line has room.
 
-    `style` is one of rich's. `items`: of an array, each abbreviated.
+    `style`: as in `text.style`. `items`: of an array, each abbreviated.
     """
 
     short: str
     whole: str
     style: str = ""
     items: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> int:
+        """Return the character cells that it needs to be whole, or to have all items."""
+        return width_of(", ".join(self.items) if self.items else self.whole)
 
     def text(self, room: float) -> str:
         """Return the whole text if it fits in `room` character cells, else as many items as fit, or the short one."""
@@ -59,19 +62,13 @@ def _first_of(items: Sequence[str], room: float) -> str:
     >>> _first_of(["abc", "de", "f", "g"], 12)
     'abc, … 3 more'
     """
-    if width_of(every := ", ".join(items)) <= room or len(items) == 1:
-        return every
-    shown, width = 0, 0
-    for item in items[:-1]:
-        width += width_of(item) + len(", ")
-        if shown and width + width_of(_more(items, shown + 1)) > room:
-            break
-        shown += 1
-    return ", ".join([*items[:shown], _more(items, shown)])
-
-
-def _more(items: Sequence[str], shown: int) -> str:
-    return f"{ELLIPSIS} {len(items) - shown:,} more"
+    text = ", ".join(items)
+    if width_of(text) > room:
+        for shown in range(min(len(items) - 1, int(room) // len("a, ") + 1), 0, -1):
+            text = f"{', '.join(items[:shown])}, {ELLIPSIS} {len(items) - shown:,} more"
+            if width_of(text) <= room:
+                break
+    return text
 
 
 class Pieces(Cell):
@@ -82,25 +79,14 @@ class Pieces(Cell):
     def text(self, room: float) -> str:
         """Return the texts, from the first one on whole if there is room."""
         shown = list(self.items[::2])
-        spare = room - width_of("  ".join(shown))
         for at, whole in enumerate(self.items[1::2]):
-            if (more := width_of(whole) - width_of(shown[at])) <= spare:
-                shown[at], spare = whole, spare - more
+            if width_of("  ".join([*shown[:at], whole, *shown[at + 1 :]])) <= room:
+                shown[at] = whole
         return "  ".join(shown)
 
 
-class Name(Cell):
-    """A name, which is abbreviated in the middle only if its column is narrower than it."""
-
-    __slots__ = ()
-
-    def text(self, room: float) -> str:
-        """Return the name, in at most `room` character cells."""
-        return truncate(self.whole, int(room), BOTH_ENDS)
-
-
 BLANK = Cell("", "")
-NULL = Cell("-", "-", "dim")
+NULL = Cell("-", "-", DIM)
 
 
 def plain(text: str, style: str = "") -> Cell:
@@ -154,7 +140,7 @@ def iso_cell(text: str) -> Cell:
 
 def status_cell(text: str) -> Cell:
     """Return a transaction's status; all but `accepted` have a sign and a color."""
-    sign, style = {"accepted": ("", ""), "": ("", ""), "rejected": ("✗ ", "red")}.get(text.lower(), ("! ", "yellow"))
+    sign, style = {"accepted": ("", ""), "": ("", ""), "rejected": ("✗ ", RED)}.get(text.lower(), ("! ", YELLOW))
     return id_cell(sign + text, style, _WORD)
 
 
@@ -178,29 +164,25 @@ def block_cell(text: str) -> Cell:
 
 
 def unknown_cell(text: str) -> Cell:
-    """Return a text of unknown meaning on one line; one long word is abbreviated, but for names and amounts.
+    """Return a text of unknown meaning on one line, its IDs abbreviated.
 
     What is left out at the end are whole words: a part of a number reads as another number.
     """
-    shown = printable(" ".join(text.split()))
-    if " " not in shown:
-        return plain(shown) if len(shown) <= _NUMBER and _WHOLE.fullmatch(shown) else id_cell(shown)
-    cut = truncate(shown, _TEXT)
-    return Cell(cut if cut == shown else f"{cut.rpartition(' ')[0]} {ELLIPSIS}", shown)
+    whole = printable(" ".join(text.split()))
+    short = short_ids(whole)
+    if width_of(short) > _TEXT:
+        cut = truncate(short, _TEXT, 0 if " " in short else BOTH_ENDS)
+        short = f"{cut.rpartition(' ')[0]} {ELLIPSIS}" if " " in short else cut
+    return Cell(short, whole)
 
 
-def short_words(text: str) -> str:
-    """Return a text with its long words abbreviated, but for names and amounts, with or without their type.
+def short_ids(text: str) -> str:
+    """Return a text with its IDs abbreviated; names and amounts are whole, with or without their type.
 
-    >>> short_words("{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }")
+    >>> short_ids("{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }")
     '{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }'
     """
-    return _LONG.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
-
-
-def name_cell(text: str) -> Cell:
-    """Return a name of a program's source, whole if there is room."""
-    return Name(*id_cell(text, width=_WORD))
+    return _ID.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
 
 
 def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
@@ -231,9 +213,7 @@ def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
 _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
     Kind.ID: id_cell,
     Kind.NUMBER: number_cell,
-    Kind.CREDITS: credits_cell,
     Kind.STATUS: status_cell,
-    Kind.NAME: name_cell,
     Kind.HEIGHT: partial(id_cell, width=_NUMBER),
     Kind.TEXT: text_cell,
 }

@@ -1,8 +1,9 @@
 """`json`: one array of all rows, or the one object where a command returns one; bytes as the server sent them.
 
-On a terminal it is indented, and colored by rich; the digits of its numbers stay as they were sent.
+On a terminal it is indented and colored; the digits of its numbers stay as they were sent.
 """
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -12,7 +13,7 @@ from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Flattener
 from chainq.text.sanitize import printable_json
 
-_LINES = 400  # that rich colors at a time
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(:?)|-?[0-9][-+.eE0-9]*|true|false|null')
 
 
 class Json:
@@ -47,25 +48,21 @@ class Json:
 
 
 def indented(value: bytes, color: bool, depth: int = 0) -> bytes:
-    """Return a JSON value for a terminal: sanitized, on lines that are indented by two blanks a level."""
+    """Return a JSON value for a terminal: sanitized, on lines that are indented by two blanks a level.
+
+    Rejected: rich.json.JSON, which decodes the text: 1.10 would become 1.1.
+    """
     try:
         text = msgspec.json.format(value, indent=2)
     except msgspec.DecodeError:  # a lone surrogate
         text = value
     text = printable_json(text)
     if color:
-        text = _colored(text)
+        text = _TOKEN.sub(_painted, text)
     return b"  " * depth + text.replace(b"\n", b"\n" + b"  " * depth)
 
 
-def _colored(text: bytes) -> bytes:
-    # Rejected: rich.json.JSON, which decodes the text: 1.10 would become 1.1. The colors are the same.
-    from rich.highlighter import JSONHighlighter
-    from rich.text import Text
-
-    from chainq.formats.drawing import ENDLESS, render
-
-    lines = text.decode(errors="replace").split("\n")
-    blocks = (Text("\n".join(lines[start : start + _LINES])) for start in range(0, len(lines), _LINES))
-    highlighter = JSONHighlighter()
-    return render((highlighter(block) for block in blocks), ENDLESS, color=True)[:-1]
+def _painted(token: re.Match[bytes]) -> bytes:
+    style = b"1;34" if token[1] else b"32" if token[0][:1] == b'"' else b"1;36"
+    colon = token[1] or b""
+    return b"\x1b[%bm%b\x1b[0m%b" % (style, token[0].removesuffix(colon), colon)

@@ -45,12 +45,11 @@ class OutputSpec(NamedTuple):
     rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins with one.
     `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output goes to a
     terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI styles may be
-    used. `abbreviate`: long values may be abbreviated. `detailed`: rows have columns that lookups added, which
-    `--columns` cannot select. `counted`: a table ends with the number of its rows, and with the lines that
-    `totals` returns. `warn`: writes a line to stderr, unless `--quiet` was given; `remark`: only for somebody who
-    watches. `heights`: returns the height range (start, end excluded) that the rows written so far complete; None if
-    they are not all rows of a range. `read`: returns the height range that was read for them, also if a filter dropped
-    some; None if rows were not selected by a range, or a limit may have ended it.
+    used. `abbreviate`: long values may be abbreviated. `counted`: a table ends with the number of its rows, and with
+    the lines that `totals` returns. `warn`: writes a line to stderr, unless `--quiet` was given; `remark`: only for
+    somebody who watches. `heights`: returns the height range (start, end excluded) that the rows written so far
+    complete; None if they are not all rows of a range. `read`: returns the height range that was read for them, also
+    if a filter dropped some; None if rows were not selected by a range, or a limit may have ended it.
     """
 
     command: str
@@ -65,7 +64,6 @@ class OutputSpec(NamedTuple):
     width: int = 80
     color: bool = False
     abbreviate: bool = True
-    detailed: bool = False
     counted: bool = True
     totals: Callable[[], Sequence[str]] = tuple
     warn: Callable[[str], None] = lambda _: None

@@ -1,4 +1,4 @@
-"""One row for a person: its fields as lines, and what is nested in it as rich's trees (`view_of`).
+"""One row for a person: its fields as lines, and what is nested in it as trees (`view_of`).
 
 Older blocks and other servers have unknown fields, null, or arrays where objects are expected: what has another shape
 is shown as it is, and nothing here fails for it.
@@ -8,20 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Raw
-from rich.console import RenderableType
-from rich.text import Text
-from rich.tree import Tree
 
 from chainq.catalog.methods import Kind
 from chainq.formats import cells
 from chainq.formats.cells import BLANK, NULL, Cell, plain
-from chainq.formats.drawing import Line
+from chainq.formats.drawing import ENDLESS, Node
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
 from chainq.rows.transaction import fee_of, functions_of, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.text.width import BOTH_ENDS, truncate, width_of
+from chainq.text.style import BOLD, DIM, RED, paint
+from chainq.text.width import BOTH_ENDS, NARROWEST, truncate, width_of
 
 _ITEMS = 20  # items of an array of unknown meaning, where long values may be abbreviated
 _LABEL = 40  # character cells of a name
@@ -35,8 +33,8 @@ _INNER = {"type", "id", "execution", "fee", "deployment", "owner", "finalize", "
 Field = tuple[str, Cell]
 
 
-def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) -> Iterator[RenderableType]:
-    """Yield a row for rich to print: each column and each unknown field as a line, then trees of what is nested.
+def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the lines of a row: each column and each unknown field, then trees of what is nested.
 
     `words`: what to call fields in place of their names, which are what `--columns` and JSON have.
     """
@@ -45,7 +43,7 @@ def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) 
     words = words or {}
     builder = TreeBuilder(spec.abbreviate, words=words)
     unknown: list[tuple[str, Raw]] = []
-    trees: list[Tree] = []
+    trees: list[Node] = []
     if bytes(row)[:1] != b"{":
         fields = [("value", cells.unknown_cell(text_of(row)))]
     elif inner and not spec.selected:
@@ -61,19 +59,21 @@ def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) 
             trees.append(builder.generic(path + _MARK, value))
         else:
             fields.append((path + _MARK, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
-    yield from lines_of([(words.get(path, path), cell) for path, cell in fields], spec.abbreviate)
+    room = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
+    for node in aligned([(words.get(path, path), cell) for path, cell in fields], spec.abbreviate):
+        yield from node.lines(room, spec.color)
     for tree in trees:
-        yield Text()
-        yield tree
+        yield ""
+        yield from tree.lines(room, spec.color)
     if unknown:
-        yield Text()
-        yield Text(f"{_MARK.strip()} not in the published interface", "dim")
+        yield ""
+        yield paint(f"{_MARK.strip()} not in the published interface", DIM, spec.color)
 
 
-def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder") -> tuple[list[Field], list[Tree]]:
+def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder") -> tuple[list[Field], list[Node]]:
     """Return the fields of the catalogue, and trees of their values; of a full block without its certificates."""
     fields: list[Field] = []
-    trees: list[Tree] = []
+    trees: list[Node] = []
     for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
         cell = cells.cell_of(value, column)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
@@ -91,14 +91,14 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder") -> tuple[list[F
     return fields, trees
 
 
-def lines_of(fields: Sequence[Field], abbreviate: bool) -> Iterator[Line]:
-    """Yield names and values, the values aligned. Long names are abbreviated, but not if two would read alike."""
+def aligned(fields: Sequence[Field], abbreviate: bool) -> Iterator[Node]:
+    """Yield names with their values, aligned. Long names are abbreviated, but not if two would read alike."""
     names = [printable(name) for name, _ in fields]
     short = [truncate(name, _LABEL, BOTH_ENDS) for name in names] if abbreviate else names
     shown = [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
     indent = max(map(width_of, short), default=0)
     for name, (_, value) in zip(shown, fields, strict=True):
-        yield Line(name, value, "bold", indent)
+        yield Node(name, value, style=BOLD, indent=indent)
 
 
 def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpec) -> list[Field]:
@@ -130,12 +130,6 @@ def _name(value: Raw | None) -> str:
     return printable(text_of(value)) or "?"
 
 
-def _node(name: str, value: Cell = BLANK, children: Sequence[Tree] = (), style: str = "", indent: int = 0) -> Tree:
-    tree = Tree(Line(name, value, style, indent), guide_style="dim")
-    tree.children.extend(children)
-    return tree
-
-
 @dataclass(frozen=True, slots=True)
 class TreeBuilder:
     """Builds trees from values of rows.
@@ -148,7 +142,7 @@ class TreeBuilder:
     brief: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def transactions(self, value: Raw) -> Tree:
+    def transactions(self, value: Raw) -> Node:
         """Return the tree of the transactions of a full block."""
         found = array_of(value)
         nodes = []
@@ -160,10 +154,10 @@ class TreeBuilder:
             if state.style:
                 label = f"{label}  {state.short}"
             children = TreeBuilder(self.abbreviate, brief=True, words=self.words).branches(outer)
-            nodes.append(_node(label, self._id(inner.get("id")), children, state.style))
-        return _node("transactions", plain(str(len(found))), nodes, "bold")
+            nodes.append(Node(label, self._id(inner.get("id")), children, state.style))
+        return Node("transactions", plain(str(len(found))), nodes, BOLD)
 
-    def branches(self, outer: Mapping[str, Raw]) -> list[Tree]:
+    def branches(self, outer: Mapping[str, Raw]) -> list[Node]:
         """Return the trees of a transaction: what it did or would have done, the most interesting first."""
         parts = {**object_of(outer.get("transaction"))}
         parts |= {name: outer[name] for name in ("rejected", "finalize") if name in outer}
@@ -180,38 +174,38 @@ class TreeBuilder:
                 nodes.append(self._execution(name, value))
             elif name == "finalize" and (entries := array_of(value)):
                 count = plain(counted(len(entries), "entry", "entries"))
-                nodes.append(_node(name, count, [] if self.brief else list(map(self._entry, entries)), "bold"))
+                nodes.append(Node(name, count, [] if self.brief else list(map(self._entry, entries)), BOLD))
             elif not self.brief:
                 nodes.append(self.generic(name, value))
         return nodes
 
-    def _rejected(self, value: Raw) -> Tree:
+    def _rejected(self, value: Raw) -> Node:
         """Return the tree of a rejected execution or deployment, which may be wrapped in an object with its type."""
         members = object_of(value)
         wanted = members.get("deployment") or members.get("execution") or value
         inner = object_of(wanted)
         if "program" in inner:
-            tree = self._deployment("rejected deployment", wanted, "bold red")
+            tree = self._deployment("rejected deployment", wanted, f"{BOLD};{RED}")
         elif "transitions" in inner:
-            tree = self._execution("rejected execution", wanted, "bold red")
+            tree = self._execution("rejected execution", wanted, f"{BOLD};{RED}")
         else:
             return self.generic("rejected", value)
         tree.children += self._rest(members, {"type", "deployment", "execution"}) if wanted is not value else []
         return tree
 
-    def _deployment(self, name: str, value: Raw, style: str = "bold") -> Tree:
+    def _deployment(self, name: str, value: Raw, style: str = BOLD) -> Node:
         members = object_of(value)
         source = text_of(members.get("program"))
         program, functions = program_of(source), functions_of(source)
         count = len(functions) or len(array_of(members.get("verifying_keys")))
         words = [*filter(None, [program]), f"edition {_name(members.get('edition'))}", counted(count, "function")]
-        children = [_node("functions", cells.unknown_cell(", ".join(functions)))] if functions else []
+        children = [Node("functions", cells.unknown_cell(", ".join(functions)))] if functions else []
         if not self.brief:
-            children.append(_node("program", cells.text_cell(source) if self.abbreviate else cells.block_cell(source)))
+            children.append(Node("program", cells.text_cell(source) if self.abbreviate else cells.block_cell(source)))
             children += self._rest(members, {"edition", "program", "verifying_keys"})
-        return _node(name, cells.unknown_cell(", ".join(words)), children, style)
+        return Node(name, cells.unknown_cell(", ".join(words)), children, style)
 
-    def _execution(self, name: str, value: Raw, style: str = "bold") -> Tree:
+    def _execution(self, name: str, value: Raw, style: str = BOLD) -> Node:
         """Return the tree of an execution with its transitions, or of a fee with its one transition."""
         members = object_of(value)
         transitions = [*array_of(members.get("transitions")), *filter(None, [members.get("transition")])]
@@ -221,14 +215,14 @@ class TreeBuilder:
             else plain(counted(len(transitions), "transition"))
         )
         if name == "fee" and self.brief:
-            return _node(name, total, style=style)
+            return Node(name, total, style=style)
         shown = {"transition", "transitions" if array_of(members.get("transitions")) else ""}
-        return _node(name, total, [*map(self._transition, transitions), *self._rest(members, shown)], style)
+        return Node(name, total, [*map(self._transition, transitions), *self._rest(members, shown)], style)
 
-    def _transition(self, value: Raw) -> Tree:
+    def _transition(self, value: Raw) -> Node:
         members = object_of(value)
         if not members:
-            return _node("?", cells.unknown_cell(text_of(value)))
+            return Node("?", cells.unknown_cell(text_of(value)))
         sides = [
             (f"{side}s", at, item)
             for side in ("input", "output")
@@ -236,22 +230,22 @@ class TreeBuilder:
         ]
         values = [(f"{side[:-1]:6} {at}  {_name(object_of(item).get('type'))}", item) for side, at, item in sides]
         indent = max((width_of(label) for label, _ in values), default=0)
-        children = [_node(label, self._argument(item), indent=indent) for label, item in values]
+        children = [Node(label, self._argument(item), indent=indent) for label, item in values]
         if not self.brief:
             drawn = {"id", "program", "function", *(side for side, _, _ in sides)}
             rest = {name: item for name, item in members.items() if name not in drawn}
             nested = {name: item for name, item in rest.items() if count_of(item)}
             children += self._rest(nested, set())
             if flat := {name: item for name, item in rest.items() if name not in nested}:
-                children.append(_node("", self._flat(flat)._replace(style="dim")))
+                children.append(Node("", self._flat(flat)._replace(style=DIM)))
         label = f"{_name(members.get('program'))}/{_name(members.get('function'))}"
-        return _node(label, self._id(members.get("id")), children)
+        return Node(label, self._id(members.get("id")), children)
 
     def _word(self, name: str) -> str:
         return printable(self.words.get(name, name))
 
     def _id(self, value: Raw | None) -> Cell:
-        return cells.id_cell(text_of(value), "dim")
+        return cells.id_cell(text_of(value), DIM)
 
     def _argument(self, value: Raw) -> Cell:
         """Return the value of an input or output, or its ID if it has none."""
@@ -259,46 +253,43 @@ class TreeBuilder:
         if text := text_of(members.get("value")):
             return self._text(text)
         shown = self._id(members.get("id") if members else value)
-        return Cell(f"id {shown.short}", f"id {shown.whole}", "dim") if members else shown
+        return Cell(f"id {shown.short}", f"id {shown.whole}", DIM) if members else shown
 
     def _text(self, text: str) -> Cell:
-        """Return a text on its lines, or on one line with long words abbreviated."""
+        """Return a text on its lines, or on one line with its IDs abbreviated."""
         if not self.abbreviate:
             return plain("\n".join(map(printable, text.splitlines())))
         cell = cells.unknown_cell(text)
-        return plain(cells.unknown_cell(self._short(text)).short) if " " in cell.whole else cell
+        return plain(cell.short) if " " in cell.whole else cell
 
-    def _entry(self, value: Raw) -> Tree:
+    def _entry(self, value: Raw) -> Node:
         """Return the node of an entry of `finalize`."""
         members = object_of(value)
         rest = {name: inner for name, inner in members.items() if name != "type"}
-        return _node(_name(members.get("type")), self._flat(rest) if members else cells.unknown_cell(text_of(value)))
+        return Node(_name(members.get("type")), self._flat(rest) if members else cells.unknown_cell(text_of(value)))
 
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
         """Return members on one line, IDs abbreviated if they do not fit."""
-        texts = [(self._word(name), printable(text_of(value)) or "-") for name, value in members.items()]
-        items = [f"{name}={shown}" for name, text in texts for shown in (self._short(text), text)]
-        return cells.Pieces("  ".join(items[::2]), "  ".join(items[1::2]), items=tuple(items))
+        texts = [f"{self._word(name)}={printable(text_of(one)) or '-'}" for name, one in members.items()]
+        pairs = [(cells.short_ids(text) if self.abbreviate else text, text) for text in texts]
+        return cells.Pieces("  ".join(short for short, _ in pairs), "  ".join(texts), items=tuple(sum(pairs, ())))
 
-    def _short(self, text: str) -> str:
-        return cells.short_words(text) if self.abbreviate else text
-
-    def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Tree]:
+    def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Node]:
         if self.brief:
             return []
         return [self.generic(name, value, 1) for name, value in members.items() if name not in shown]
 
-    def generic(self, name: str, value: Raw, depth: int = 0) -> Tree:
+    def generic(self, name: str, value: Raw, depth: int = 0) -> Node:
         """Return the tree of a value of unknown meaning, with everything in it."""
-        label, style = self._word(name), "" if depth else "bold"
+        label, style = self._word(name), "" if depth else BOLD
         members = object_of(value)
         pairs = list(members.items()) or [(str(at), item) for at, item in enumerate(array_of(value))]
         if not pairs or depth > _DEPTH:
-            return _node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
+            return Node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
         if depth and members and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs):
-            return _node(label, self._flat(members))
+            return Node(label, self._flat(members))
         shown = pairs[:_ITEMS] if self.abbreviate and len(pairs) > _ITEMS + 1 else pairs
         nodes = [self.generic(inner, item, depth + 1) for inner, item in shown]
         if len(shown) < len(pairs):
-            nodes.append(_node("", plain(f"… {len(pairs) - len(shown):,} more", "dim")))
-        return _node(label, BLANK, nodes, style)
+            nodes.append(Node("", plain(f"… {len(pairs) - len(shown):,} more", DIM)))
+        return Node(label, BLANK, nodes, style)

@@ -19,9 +19,8 @@ commit at once, deltalake refuses one, which then reads the table again.
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError, UsageError, needed
@@ -35,8 +34,6 @@ APPLICATION = "chainq"
 _FOLDER = "_delta_log"
 _ATTEMPTS = 5  # of a commit, if others commit to the same table
 
-T = TypeVar("T")
-
 
 def load() -> tuple[Any, Any]:
     """Return deltalake and its module of transactions. Raises UsageError without it."""
@@ -46,115 +43,60 @@ def load() -> tuple[Any, Any]:
     return deltalake, transaction
 
 
-class DeltaTable:
-    """The Delta table of one command, which may not exist yet. Raises UsageError without deltalake.
+def update(store: Store, command: str, gone: Iterable[PartitionSpec] = (), entries: Iterable[Entry] = ()) -> int:
+    """Commit a version of a command's table without the partitions that are `gone` and with all full ones of
+    `entries`, unless it is the last one; return how many changed.
 
-    Every method raises OutputError if the table cannot be read or written, and UsageError if another program has
-    rewritten it.
+    Raises UsageError without deltalake, and for a table with files of other programs; OutputError if the table cannot
+    be read or written.
     """
-
-    def __init__(self, store: Store, command: str) -> None:
-        self._delta, self._transaction = load()
-        self._errors = (self._delta.exceptions.DeltaError, OSError, ValueError)
-        self._command, self._label = command, f"the Delta table {command} of {store.label}"
-        self._uri = store.address(command)
-        self._table: Any = None
-        self._sizes: Mapping[str, int] = {}  # of the files of the last version, by their paths below the command
-        self._look()
-
-    def withdraw(self, specs: Iterable[PartitionSpec]) -> None:
-        """Commit a version without these partitions, unless none of them is in the table."""
-        paths = self._sizes.keys() & {_path(spec) for spec in specs}
-        if paths:
-            self._guarded(partial(self._remove, paths))
-            self._look()
-
-    def add(self, entries: Iterable[Entry]) -> int:
-        """Commit a version with all these full partitions; return how many were added."""
-        full = {_path(entry.spec): entry for entry in entries}
-        for left in reversed(range(_ATTEMPTS)):
-            new = {path: entry for path, entry in full.items() if self._sizes.get(path) != entry.size}
-            if not new:
-                return 0
-            try:
-                self._guarded(partial(self._add, new))
-                return len(new)
-            except OutputError:
-                if not left:
-                    raise
-                self._look()
-        return 0
-
-    def _look(self) -> None:
-        """Read the last version. Raises UsageError for a table with files of other programs."""
-        self._sizes = self._guarded(self._read)
-        for path in self._sizes:
-            if parse_name(f"{self._command}/{path}") is None:
-                raise UsageError(
-                    f"{self._label} has files that export did not write, such as {path}",
-                    f"remove its folder {_FOLDER} to create it again",
-                )
-
-    def _guarded(self, action: Callable[[], T]) -> T:
+    deltalake, label = load()[0], f"the Delta table {command} of {store.label}"
+    paths, full = sorted(map(_path, gone)), {_path(entry.spec): entry for entry in entries}
+    for left in reversed(range(_ATTEMPTS)):
         try:
-            return action()
-        except self._errors as error:
-            said = " ".join(str(error).split())
-            raise OutputError(f"cannot use {self._label}: {excerpt(said, 200)}", "run the command again") from None
+            return _commit(store.address(command), command, label, paths, full)
+        except (deltalake.exceptions.DeltaError, OSError, ValueError) as error:
+            if not left:
+                said = excerpt(" ".join(str(error).split()), 200)
+                raise OutputError(f"cannot use {label}: {said}", "run the command again") from None
+    return 0
 
-    def _read(self) -> dict[str, int]:
-        if not self._delta.DeltaTable.is_deltatable(self._uri):
-            return {}
-        self._table = self._delta.DeltaTable(self._uri)
-        found = self._table.get_add_actions(flatten=True)
-        return dict(zip(found["path"].to_pylist(), found["size_bytes"].to_pylist(), strict=True))
 
-    def _remove(self, paths: Collection[str]) -> None:
-        now = _milliseconds()
-        self._commit(
-            [
-                self._transaction.RemoveAction(path, True, now, self._sizes[path], self._values(path))
-                for path in sorted(paths)
-            ]
-        )
+def _commit(uri: str, command: str, label: str, gone: Sequence[str], full: Mapping[str, Entry]) -> int:
+    import pyarrow
 
-    def _add(self, new: Mapping[str, Entry]) -> None:
-        now = _milliseconds()
-        self._commit(
-            [
-                self._transaction.AddAction(
-                    path, entry.size, self._values(path), now, True, json.dumps({"numRecords": entry.rows})
-                )
-                for path, entry in new.items()
-            ]
-        )
+    deltalake, transaction = load()
+    table = deltalake.DeltaTable(uri) if deltalake.DeltaTable.is_deltatable(uri) else None
+    found = table.get_add_actions(flatten=True) if table else None
+    sizes = dict(zip(found["path"].to_pylist(), found["size_bytes"].to_pylist(), strict=True)) if found else {}
+    if foreign := [path for path in sizes if parse_name(f"{command}/{path}") is None]:
+        what = f"{label} has files that export did not write, such as {foreign[0]}"
+        raise UsageError(what, f"remove its folder {_FOLDER} to create it again")
+    now = time.time_ns() // 1_000_000
+    actions = [
+        transaction.RemoveAction(path, True, now, sizes[path], _values(path)) for path in gone if path in sizes
+    ] + [
+        transaction.AddAction(path, one.size, _values(path), now, True, json.dumps({"numRecords": one.rows}))
+        for path, one in full.items()
+        if sizes.get(path) != one.size
+    ]
+    if not actions:
+        return 0
+    number = (table.transaction_version(APPLICATION) or 0) + 1 if table else 1
+    sealed = transaction.CommitProperties(app_transactions=[transaction.Transaction(APPLICATION, number)])
+    schema = arrow_schema(TABLES[command]).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
+    how: dict[str, Any] = {"partition_by": [PARTITION_COLUMN], "commit_properties": sealed}
+    if table:
+        table.create_write_transaction(actions, "append", schema, **how)
+    else:
+        schema = deltalake.Schema.from_arrow(schema)
+        transaction.create_table_with_add_actions(uri, schema, actions, name=command, **how)
+    return len(actions)
 
-    def _values(self, path: str) -> dict[str, str | None]:
-        """Return the values of the columns that are in the path of a file."""
-        key = parse_name(f"{self._command}/{path}")
-        return {PARTITION_COLUMN: str(key[1])} if key else {}
 
-    def _commit(self, actions: list[Any]) -> None:
-        import pyarrow
-
-        number = 1 if self._table is None else (self._table.transaction_version(APPLICATION) or 0) + 1
-        properties = self._transaction.CommitProperties(
-            app_transactions=[self._transaction.Transaction(APPLICATION, number)]
-        )
-        schema = arrow_schema(TABLES[self._command]).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
-        if self._table is None:
-            self._transaction.create_table_with_add_actions(
-                self._uri,
-                self._delta.Schema.from_arrow(schema),
-                actions,
-                partition_by=[PARTITION_COLUMN],
-                name=self._command,
-                commit_properties=properties,
-            )
-        else:
-            self._table.create_write_transaction(
-                actions, "append", schema, partition_by=[PARTITION_COLUMN], commit_properties=properties
-            )
+def _values(path: str) -> dict[str, str | None]:
+    """Return the values of the columns that are in the path of a file."""
+    return {PARTITION_COLUMN: str(int(path.partition("/")[0].partition("=")[2]))}
 
 
 def commands_in(names: Iterable[str]) -> frozenset[str]:
@@ -170,7 +112,3 @@ def commands_in(names: Iterable[str]) -> frozenset[str]:
 def _path(spec: PartitionSpec) -> str:
     """Return the path of a partition's file below its command."""
     return spec.name.partition("/")[2]
-
-
-def _milliseconds() -> int:
-    return time.time_ns() // 1_000_000

@@ -52,8 +52,7 @@ class ExportQuery(NamedTuple):
     blocks. `partition`: heights in a partition, None for the data set's own. `lag`: blocks to leave out below the tip.
 
     `delta`: create Delta tables; existing ones are always kept up to date. `repair`: rewrite complete partitions too.
-    `places`: only the partitions with these commands and heights. `hashes`: recompute block hashes. `apart`: the range
-    may lie apart from what is there, without a warning.
+    `hashes`: recompute block hashes.
     """
 
     commands: tuple[str, ...]
@@ -63,7 +62,6 @@ class ExportQuery(NamedTuple):
     full_blocks: bool = True
     delta: bool = False
     repair: bool = False
-    places: frozenset[tuple[str, HeightRange]] | None = None
     hashes: bool = False
 
     @property
@@ -152,8 +150,6 @@ class Export:
         if specs[0].start < heights.start:
             self._warn(f"partitions begin at multiples of {size}: the range starts at height {specs[0].start}")
         tables = delta.commands_in(inventory.others) | ({*self._tables} if self._query.delta else set())
-        if self._query.places is not None:
-            specs = self._named(specs, size, self._query.places)
         if self._query.repair:
             todo = plan.make_repair(specs, inventory)
         else:
@@ -271,19 +267,15 @@ class Export:
             if made is None:
                 return None
             todo += made.todo
-            tables = {
-                command: delta.DeltaTable(self._store, command)
-                for command in self._tables
-                if command in made.registered
-            }
+            tables = [command for command in self._tables if command in made.registered]
+            for command in tables:
+                delta.update(self._store, command, gone=[one.spec for one in todo if one.spec.command == command])
             self._begin(made)
             begin(made)
             dialect = self._dialect() or self._service.dialect.name
             tip = self._service.blocks.tip()
             job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
             totals: Counter[str] = Counter(kept=made.kept)
-            for command, table in tables.items():
-                table.withdraw(one.spec for one in todo if one.spec.command == command)
             for done in engine.run(job, made.tasks, check) if made.tasks else ():
                 written = [entry for name in done.receipts if (entry := parse_entry(name))]
                 entries.update({(entry.spec.command, entry.spec.start): entry for entry in written})
@@ -302,7 +294,8 @@ class Export:
                 if one.spec.end > made.heights.start and len(one.spec.heights) == made.partition and one.settled
             ]
             added = sum(
-                table.add(one for one in full if one.spec.command == command) for command, table in tables.items()
+                delta.update(self._store, command, entries=[one for one in full if one.spec.command == command])
+                for command in tables
             )
             if entries:
                 for command in self._tables:
@@ -351,9 +344,7 @@ class Export:
 
         Raises UsageError if nothing is.
         """
-        if found is None or not self._query.repair or self._query.places is not None:
-            return self._query.bounds
-        if self._query.bounds != Bounds(whole=True):
+        if found is None or not self._query.repair or self._query.bounds != Bounds(whole=True):
             return self._query.bounds
         specs = [spec for spec in inventory.partitions(found.partition) if spec.command in self._tables]
         if not specs:
@@ -380,16 +371,6 @@ class Export:
             self._warn(why)
         end = min(heights.end, top)
         return HeightRange(min(heights.start, end), end)
-
-    def _named(
-        self, specs: Sequence[PartitionSpec], size: int, places: frozenset[tuple[str, HeightRange]]
-    ) -> list[PartitionSpec]:
-        """Return the partitions with these commands and heights."""
-        starts = {(command, part.start) for command, heights in places for part in partitions(command, heights, size)}
-        found = [spec for spec in specs if (spec.command, spec.start) in starts]
-        if len(found) < len(starts):
-            self._warn(f"{counted(len(starts) - len(found), 'partition')} left out: above the tip")
-        return found
 
     def _dialect(self) -> str | None:
         """Return the name of the dialect; None if no command depends on it."""

@@ -46,7 +46,7 @@ _TOKEN = re.compile(
 )
 _LITERAL = re.compile(r"([-+]?[0-9][0-9_]*(?:\.[0-9]+)?)(?:[eE]([-+]?[0-9]{1,6})|([KkMm]))?")
 _OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
-_NUMBERS = (Kind.NUMBER, Kind.CREDITS, Kind.HEIGHT, Kind.TIME)
+_NUMBERS = (Kind.NUMBER, Kind.HEIGHT, Kind.TIME)
 _INVALID = (re.error, RecursionError, OverflowError)
 _EXPONENTS = {"K": 3, "M": 6}
 

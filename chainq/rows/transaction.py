@@ -91,26 +91,6 @@ def deployed_by(row: Raw) -> str:
     return ""
 
 
-def details_of(row: Raw) -> dict[str, Raw]:
-    """Return what a table shows of a full transaction beside its ID: the columns of `DETAILED_REFERENCE` that it has.
-
-    The call is the one that was signed, also if it was rejected; of a transaction that only pays a fee, the fee's.
-    """
-    outer = object_of(row)
-    found: dict[str, Raw] = {name: outer[name] for name in ("finalizedAt", "type", "status") if name in outer}
-    calls = calls_of(row)
-    signed = [call for call in calls if not call.fee]
-    if not signed and (program := deployed_by(row)):
-        return {**found, "program": _raw(program)}
-    for call in (signed or calls)[-1:]:
-        found |= {
-            name: _raw(value) for name, value in (("program", call.program), ("function", call.function)) if value
-        }
-        if call.amounts and call.program == CREDITS:
-            found["credits"] = _raw(str(call.amounts[0]))
-    return found
-
-
 def _transitions(part: Mapping[str, Raw]) -> Iterator[Raw]:
     """Yield the transitions in the two shapes that servers send, `rejected` and inside it `execution`."""
     for name in ("execution", "rejected"):

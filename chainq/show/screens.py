@@ -1,7 +1,6 @@
-"""Draws the screens of `chainq show` with rich: what an object is, and what happened.
+"""Draws the screens of `chainq show`: what an object is, and what happened.
 
-Everything from the service is sanitized in `summary` and shown without markup. An ID that a command takes is whole
-wherever its line has room.
+Everything from the service is sanitized in `summary`. An ID that a command takes is whole wherever its line has room.
 """
 
 from collections import Counter
@@ -9,15 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Raw
-from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-from rich.tree import Tree
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.formats.cells import ID_WIDTH, brief_fee, credits_cell, id_cell, number_cell, status_cell, time_cell
-from chainq.formats.drawing import ENDLESS, render
+from chainq.formats.cells import Cell, brief_fee, credits_cell, id_cell, number_cell, plain, status_cell, time_cell
+from chainq.formats.drawing import ENDLESS, Lane, Node, beside, draw_texts, encoded, texts_width
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
@@ -36,12 +30,9 @@ from chainq.show.parts import (
 )
 from chainq.show.summary import Call, FunctionCalls, Transaction
 from chainq.text.humanize import counted
-from chainq.text.width import GAP, NARROWEST, width_of, wrap
+from chainq.text.style import BOLD, CYAN, DIM, paint
+from chainq.text.width import NARROWEST, width_of, wrap
 
-_HEIGHT = 10  # cells of the column with heights
-_CALL_COLUMNS = 2 + 2 + 7 + _HEIGHT + ID_WIDTH  # cells of a row of calls beside the function's name and the time
-_TIME = 22  # cells of the column with times
-_ROW = "none"  # rich's name for the style of plain text
 _WORDS = {
     "transaction.id": "id",
     "finalizedAt": "time",
@@ -61,10 +52,10 @@ def draw(parts: Parts, spec: OutputSpec, first: int) -> bytes:
     """Return the screen of what was gathered. `first`: the lowest height that there is."""
     room = max(spec.width, NARROWEST) if spec.abbreviate or spec.terminal else ENDLESS  # for what has no long value
     width = room if spec.abbreviate else ENDLESS
-    return render([*_screen(parts, spec._replace(width=width), room, first)], width, spec.color)
+    return encoded(_screen(parts, spec._replace(width=width), room, first))
 
 
-def _screen(parts: Parts, spec: OutputSpec, room: int, first: int) -> Iterator[RenderableType]:
+def _screen(parts: Parts, spec: OutputSpec, room: int, first: int) -> Iterator[str]:
     if isinstance(parts, BlockParts):
         return _block(parts, spec)
     if isinstance(parts, TransactionParts):
@@ -78,36 +69,36 @@ def _screen(parts: Parts, spec: OutputSpec, room: int, first: int) -> Iterator[R
     return _function(parts, spec, room, first)
 
 
-def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[RenderableType]:
+def _block(parts: BlockParts, spec: OutputSpec) -> Iterator[str]:
     names = ("block_hash", "previous_hash", "round", "timestamp", "coinbase_target", "proof_target", "coinbase_reward")
     values = dict(zip(names, Picker(names)(parts.summary), strict=True))
-    yield _title("block", str(parts.height))
-    yield _fields(
-        ("time", time_cell(text_of(values["timestamp"])).whole),
-        ("hash", _id(text_of(values["block_hash"]), spec.width - 12)),
-        ("previous", _id(text_of(values["previous_hash"]), spec.width - 12)),
-        ("round", summary.shown(values["round"])),
-        ("targets", f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}"),
-        *_rewards(values["coinbase_reward"], parts.block),
+    yield _title("block", str(parts.height), spec)
+    yield from _fields(
+        spec,
+        ("time", time_cell(text_of(values["timestamp"]))),
+        ("hash", id_cell(text_of(values["block_hash"]))),
+        ("previous", id_cell(text_of(values["previous_hash"]))),
+        ("round", plain(summary.shown(values["round"]))),
+        ("targets", plain(f"coinbase {_number(values['coinbase_target'])}, proof {_number(values['proof_target'])}")),
+        *((name, plain(text)) for name, text in _rewards(values["coinbase_reward"], parts.block)),
     )
     by_transition = summary.records_by_transition(parts.records or ())
     members = object_of(parts.block)
     found = [summary.transaction_of(row, by_transition) for row in array_of(members.get("transactions"))]
     yield ""
-    yield _tree(_title("transactions", _by_status(found)), found, spec)
+    yield from _tree("transactions", _by_status(found), found, spec)
     if aborted := array_of(members.get("aborted_transaction_ids")):
         yield ""
-        yield _title("aborted", counted(len(aborted), "transaction"))
+        yield _title("aborted", counted(len(aborted), "transaction"), spec)
         for item in aborted:
-            yield Text(f"  {_id(text_of(item), spec.width - 2)}")
+            yield f"  {id_cell(text_of(item)).text(spec.width - 2)}"
     if parts.records is not None:
         yield ""
-        yield _title("records", f"{len(parts.records):,}")
+        yield _title("records", f"{len(parts.records):,}", spec)
     if parts.records:
-        grid = _grid()
-        for name, count in summary.records_by_function(parts.records).items():
-            grid.add_row(Text(f"{count:,}", justify="right"), Text(name))
-        yield Padding.indent(grid, 2)
+        rows = [(f"{count:,}", name) for name, count in summary.records_by_function(parts.records).items()]
+        lanes = [Lane("", max(len(count) for count, _ in rows), right=True), Lane("")]
+        yield from _indented(beside(lanes, [[*map(plain, row)] for row in rows], spec.color, header=False))
 
 
 def _rewards(coinbase: Raw | None, block: Raw) -> Iterator[tuple[str, str]]:
@@ -134,114 +125,107 @@ def _by_status(found: Sequence[Transaction]) -> str:
     return f"{len(found):,}" + (f": {kinds}" if len(counts) > 1 or (found and "accepted" not in counts) else "")
 
 
-def _transaction(parts: TransactionParts, spec: OutputSpec) -> Iterator[RenderableType]:
+def _transaction(parts: TransactionParts, spec: OutputSpec) -> Iterator[str]:
     """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it, named in words."""
-    yield _title("transaction", "" if parts.height is None else f"in block {parts.height}")
+    yield _title("transaction", "" if parts.height is None else f"in block {parts.height}", spec)
     yield from view_of(parts.transaction, spec._replace(columns=BY_COMMAND["transaction"].columns), _WORDS)
 
 
-def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[RenderableType]:
-    yield _title("address", _id(parts.address, spec.width - 9))
+def _address(parts: AddressParts, spec: OutputSpec) -> Iterator[str]:
+    yield _title("address", id_cell(parts.address).text(spec.width - 9), spec)
     yield ""
     found = [summary.transaction_of(row) for row in parts.transactions]
     found.sort(key=lambda one: (one.time or 0, int(one.position) if one.position.isdecimal() else 0), reverse=True)
     words = f"the newest {len(found)}" if found else "none"
-    yield _tree(_title("public transactions", f"{words} in {_blocks(parts.heights)}"), found, spec)
+    yield from _tree("public transactions", f"{words} in {_blocks(parts.heights)}", found, spec)
 
 
-def _program(parts: ProgramParts, spec: OutputSpec, room: int, first: int) -> Iterator[RenderableType]:
+def _program(parts: ProgramParts, spec: OutputSpec, room: int, first: int) -> Iterator[str]:
     names = summary.functions_in(parts.transitions)
     calls = summary.calls_by_function([*parts.records, *parts.transitions], names)
-    yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""))
+    yield _title("program", parts.program + (f"  {counted(len(names), 'function')}" if names else ""), spec)
     yield ""
-    yield _title("newest calls", f"in {_blocks(parts.heights)}")
-    if calls:
-        left = spec.width - _CALL_COLUMNS - max(len(one.name) for one in calls)
-        high, timed = left >= 0, left >= _TIME  # a transaction says as much as a height, and that as much as a time
-        id_room = left - _TIME * timed + _HEIGHT * (not high)
-        headings = ["function", "calls", *["height"] * high, *["time"] * timed, "transaction"]
-        rows = []
-        for one in calls:
-            height = "-" if one.height is None else str(one.height)
-            cells = [one.name, f"{one.calls:,}", *[height] * high, *[_time(one)] * timed]
-            rows.append([*cells, _id(one.transaction, ID_WIDTH + max(id_room, 0))])
-        yield from _rows(headings, rows, room)
-    else:
-        yield Text("  none")
-    yield _sentence(
+    yield _title("newest calls", f"in {_blocks(parts.heights)}", spec)
+    yield from _indented(_calls(calls, spec, room - 2) if calls else ["none"])
+    yield from _sentence(
         "These are the calls that made a record or had none as input, as far as the service lists them: some list"
         " neither fees nor calls such as transfer_public. chainq program-transactions lists all calls of one function."
         f"{f' {_MORE}' if parts.heights.start > first else ''}",
+        spec,
         room,
     )
 
 
-def _rows(headings: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[RenderableType]:
-    """Yield rows as a table; each as lines of fields, before an empty line, if that is wider than `room`."""
-    if sum(max(map(width_of, texts)) + GAP for texts in zip(headings, *rows, strict=True)) > room:
-        for row in rows:
-            yield _fields(*zip(headings, row, strict=True))
-            yield ""
-        return
-    grid = _grid(*headings)
-    for row in rows:
-        grid.add_row(*map(Text, row))
-    yield Padding.indent(grid, 2)
+def _calls(calls: Sequence[FunctionCalls], spec: OutputSpec, room: int) -> list[str]:
+    """Return the calls of functions as a table. Its times, then its heights are left out if it is too wide."""
+    columns = {
+        "function": ["function", *(one.name for one in calls)],
+        "calls": ["calls", *(f"{one.calls:,}" for one in calls)],
+        "height": ["height", *("-" if one.height is None else str(one.height) for one in calls)],
+        "time": ["time", *map(_time, calls)],
+    }
+    ids = [id_cell(one.transaction) for one in calls]
+    short = [cell.short for cell in ids]
+    for dropped in ("time", "height"):
+        if spec.abbreviate and texts_width([*columns.values(), short]) > room:
+            del columns[dropped]
+    whole = [cell.whole for cell in ids]
+    fits = not spec.abbreviate or texts_width([*columns.values(), whole]) <= room
+    columns["transaction"] = ["transaction", *(whole if fits else short)]
+    return draw_texts([(texts, name in ("calls", "height")) for name, texts in columns.items()], room)
 
 
-def _sentence(text: str, room: int) -> Text:
-    return Text("\n".join(wrap(text, room)), "dim")
+def _sentence(text: str, spec: OutputSpec, room: int) -> Iterator[str]:
+    return (paint(line, DIM, spec.color) for line in wrap(text, room))
 
 
-def _function(parts: FunctionParts, spec: OutputSpec, room: int, first: int) -> Iterator[RenderableType]:
-    yield _title("function", f"{parts.program}/{parts.function}")
+def _function(parts: FunctionParts, spec: OutputSpec, room: int, first: int) -> Iterator[str]:
+    yield _title("function", f"{parts.program}/{parts.function}", spec)
     found = [summary.transaction_of(row) for row in parts.transactions]
     unique = list(dict.fromkeys(found))
     yield ""
     whole = f"from height {parts.start}" if parts.start else "of the whole chain"
     some = len(parts.transactions) < NEWEST  # else older ones do not matter
-    yield _tree(_title("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}"), unique, spec)
+    yield from _tree("calls", f"the newest {len(unique)}{f', {whole}' if some else ''}", unique, spec)
     if some and parts.start > first:
-        yield _sentence(_MORE, room)
+        yield from _sentence(_MORE, spec, room)
 
 
-def _made(parts: TransitionParts | RecordParts, spec: OutputSpec) -> Iterator[RenderableType]:
-    made, room = summary.made_by(parts), spec.width - 15
+def _made(parts: TransitionParts | RecordParts, spec: OutputSpec) -> Iterator[str]:
+    made = summary.made_by(parts)
     record = parts.record if isinstance(parts, RecordParts) else None
-    yield _title("transition" if record is None else "record", "")
+    yield _title("transition" if record is None else "record", "", spec)
     index, ciphertext = Picker(["output_index", "record_ciphertext"])(record or b"{}")
-    yield _fields(
-        ("call", made.call),
-        ("height", "" if made.height is None else str(made.height)),
-        ("time", time_cell(made.time).whole),
-        ("transaction", _id(made.transaction, room)),
-        ("transition", _id(made.transition, room)),
-        ("output", summary.shown(index)),
-        ("ciphertext", _id(text_of(ciphertext), room)),
-        ("records", f"{len(parts.records):,}" if isinstance(parts, TransitionParts) else ""),
+    yield from _fields(
+        spec,
+        ("call", plain(made.call)),
+        ("height", plain("" if made.height is None else str(made.height))),
+        ("time", time_cell(made.time)),
+        ("transaction", id_cell(made.transaction)),
+        ("transition", id_cell(made.transition)),
+        ("output", plain(summary.shown(index))),
+        ("ciphertext", id_cell(text_of(ciphertext))),
+        ("records", plain(f"{len(parts.records):,}" if isinstance(parts, TransitionParts) else "")),
     )
 
 
-def _tree(title: Text, found: Iterable[Transaction], spec: OutputSpec) -> Tree:
-    """Return a tree of transactions: what each is, its ID, and the transitions in it."""
-    root = Tree(title, guide_style="dim")
+def _tree(word: str, rest: str, found: Iterable[Transaction], spec: OutputSpec) -> Iterator[str]:
+    """Yield a tree of transactions: what each is, its ID, and the transitions in it."""
+    nodes = []
     for one in found:
         status = status_cell(one.status)
-        label = "  ".join(filter(None, (_time(one) or one.position, one.type, status.short)))
-        tree = root.add(Text(label, status.style or _ROW))
-        tree.add(Text(_id(one.id, spec.width - 8), "cyan"))
+        children = [Node("", id_cell(one.id, CYAN))]
         if one.deploys:
-            tree.add(Text(f"deploys {one.deploys}"))
+            children.append(Node(f"deploys {one.deploys}"))
         noted = ((call.name, _notes(call, one)) for call in one.calls)
         for (name, notes), equal in groupby(noted):  # a transaction may have thousands of equal calls
             times = sum(1 for _ in equal)
-            more = ", ".join([*notes, *([f"{times:,} times"] if times > 1 else [])])
-            fits = width_of(f"{name}  {more}") <= spec.width - 8
-            line = Text(name if width_of(name) <= spec.width - 8 else name.replace("/", "/\n  ", 1))
-            if more:
-                line.append(f"  {more}" if fits else f"\n  {more}", "dim")
-            tree.add(line)
-    return root
+            more = ", ".join([*notes, *[f"{times:,} times"] * (times > 1)])
+            fits = width_of(name) <= spec.width - 8
+            children.append(Node(name if fits else name.replace("/", "/\n  ", 1), plain(more, DIM)))
+        label = "  ".join(filter(None, (_time(one) or one.position, one.type, status.short)))
+        nodes.append(Node(label, children=children, style=status.style))
+    return Node(word, plain(rest), nodes, BOLD).lines(spec.width, spec.color)
 
 
 def _notes(call: Call, one: Transaction) -> tuple[str, ...]:
@@ -252,30 +236,19 @@ def _notes(call: Call, one: Transaction) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _title(word: str, rest: str) -> Text:
-    title = Text(word, "bold")
-    return title.append(f"  {rest}" if rest else "", _ROW)
+def _title(word: str, rest: str, spec: OutputSpec) -> str:
+    return paint(word, BOLD, spec.color) + (f"  {rest}" if rest else "")
 
 
-def _grid(*headings: str) -> Table:
-    table = Table(box=None, show_header=bool(headings), padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for heading in headings or ("", ""):
-        right = heading in ("calls", "height")
-        table.add_column(heading, overflow="fold", justify="right" if right else "left")
-    return table
-
-
-def _fields(*pairs: tuple[str, str]) -> Padding:
-    grid = _grid()
+def _fields(spec: OutputSpec, *pairs: tuple[str, Cell]) -> Iterator[str]:
+    indent = max(len(name) for name, _ in pairs)
     for name, value in pairs:
-        if value:
-            grid.add_row(Text(name, "dim"), Text(value))
-    return Padding.indent(grid, 2)
+        if value.whole:
+            yield from _indented(Node(name, value, style=DIM, indent=indent).lines(spec.width - 2, spec.color))
 
 
-def _id(text: str, room: int) -> str:
-    """Return an ID whole if there is room, else abbreviated as in tables."""
-    return id_cell(text).text(room)
+def _indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
 
 
 def _number(value: Raw | None) -> str:

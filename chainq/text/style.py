@@ -1,9 +1,9 @@
 """Styles of text on a terminal, as ANSI escape sequences.
 
-Rejected: `rich.style`, which would take a third of the time of a long table for the two styles that are needed.
+Rejected: `rich.style`, which would take a third of the time of a long table for the few styles that are needed.
 """
 
-BOLD, DIM = "1", "2"
+BOLD, DIM, RED, YELLOW, CYAN = "1", "2", "31", "33", "36"
 
 
 def paint(text: str, style: str, color: bool) -> str:

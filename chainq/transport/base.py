@@ -13,11 +13,6 @@ from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import TooHeavyError
 from chainq.text.sanitize import mask_url
 
-ROW_BYTES = 80  # that a row takes up beside its text
-COUNTED_BYTES = (
-    16 * 2**20
-)  # from which on rows are counted: many rows as short as `{},` take up far more than their text
-
 
 class Request(NamedTuple):
     """One HTTP POST.
@@ -35,8 +30,7 @@ class Request(NamedTuple):
 class Response(NamedTuple):
     """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression.
 
-    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty if there is none. `forwarded`: it
-    came by a proxy that may have made it.
+    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty if there is none.
     """
 
     status: int
@@ -44,7 +38,6 @@ class Response(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     http_version: str = ""
     tls: str = ""
-    forwarded: bool = False
 
 
 class Transport(Protocol):
@@ -96,9 +89,7 @@ class DamagedBodyError(BrokenResponseError):
 
 
 class NotHttpError(BrokenResponseError):
-    """The server speaks another protocol. `tls`: it is TLS."""
-
-    tls = False
+    """The server speaks another protocol."""
 
 
 class NoResponseError(BrokenResponseError):
@@ -156,18 +147,18 @@ class ServiceOptions(NamedTuple):
 class Report(NamedTuple):
     """One attempt of a call, for `-v` and progress: `outcome` is `ok` or the error, `wait` the seconds to the next.
 
-    `rate_limited`: the service refused it with HTTP 429. `hung`: the
-    server sent no whole response in time, and the run goes on. `call`: the number of the request;
-    `request_id`: its X-Request-ID. `purpose`: why it is sent, if nobody asked for it, or for all of its
+    `size`: bytes of the response. `seconds`: from the request to the rows. `rate_limited`: the service wants fewer
+    calls of the method. `hung`: the server sent no whole response in time, and the run goes on. `call`: the number of
+    the request; `request_id`: its X-Request-ID. `purpose`: why it is sent, if nobody asked for it, or for all of its
     heights.
     """
 
     method: str
     where: str
-    size: int
-    seconds: float
-    attempt: int
-    outcome: str
+    size: int = 0
+    seconds: float = 0.0
+    attempt: int = 0
+    outcome: str = "stopped"
     rows: int | None = None
     wait: float | None = None
     rate_limited: bool = False
@@ -178,19 +169,8 @@ class Report(NamedTuple):
 
     @property
     def named(self) -> str:
-        """Return method and heights or object as messages name them."""
-        return located(self.method, self.where, purpose=self.purpose)
-
-
-def located(method: str, where: str, *, purpose: str) -> str:
-    """Return a request as messages name it. One that nobody asked for, or with such heights, has a `purpose`."""
-    return f"{method} {where}".rstrip() + (f" ({purpose})" if purpose else "")
-
-
-GATEWAY = {502, 503, 504, *range(520, 531)}
-"""HTTP statuses of a proxy or a CDN in front of a service that does not respond to it."""
-TRANSIENT = {408, 425, 500, *GATEWAY}
-"""HTTP statuses after which another attempt may succeed, of a service or of a proxy."""
+        """Return the request as messages name it. One that nobody asked for, or with such heights, has a purpose."""
+        return f"{self.method} {self.where}".rstrip() + (f" ({self.purpose})" if self.purpose else "")
 
 
 class Stopped(Exception):  # noqa: N818  # no error: the run ends, and a waiting call with it

@@ -6,10 +6,8 @@ all secrets in them. Its transport does none of that.
 
 import contextlib
 import socket
-import threading
 import time
 from base64 import b64encode
-from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,10 +18,9 @@ import httpx
 from chainq import tuning
 from chainq._version import __version__
 from chainq.catalog.identifiers import is_loopback
-from chainq.errors import ResponseError, TooHeavyError, UsageError
+from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.text.sanitize import excerpt, mask_url
 from chainq.transport.base import (
-    TRANSIENT,
     BrokenResponseError,
     DamagedBodyError,
     DeadlineError,
@@ -39,9 +36,9 @@ from chainq.transport.base import (
     UnusableRequestError,
     check_size,
 )
+from chainq.transport.policy import of_status
 from chainq.transport.proxies import named_proxy, tls_context
 
-_TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # alert and handshake (RFC 8446, section 5.1)
 _DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 """Of the exchange in progress in this thread, by `time.monotonic`."""
 
@@ -61,7 +58,6 @@ class HttpTransport:
         self._headers = _headers(options, self._url)
         self._proxy = proxy = named_proxy(options.url)
         self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
-        self._forwards = proxy is not None and self._url.scheme == "http" and proxy.url.scheme in ("http", "https")
         self._transport = httpx.HTTPTransport(
             verify=tls_context(self._url.scheme == "https", options.cert),
             proxy=proxy,
@@ -70,57 +66,38 @@ class HttpTransport:
         # The public way is httpcore.ConnectionPool(network_backend=...), which would bypass httpx and its choice of
         # pools for proxies. tests/transport/test_http.py fails if this attribute is gone.
         pool = self._transport._pool
-        self._backend = _Backend(pool._network_backend, proxy)
-        pool._network_backend = self._backend
+        self._backend = pool._network_backend = _Backend(pool._network_backend, proxy)
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
         headers = self._headers.copy()
         headers.setdefault("X-Request-ID", request.id)  # the user's own has precedence
+        sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
         _DEADLINE.set(request.deadline)
-        with self._plain_errors():
-            response = self._transport.handle_request(
-                httpx.Request("POST", self._url, headers=headers, content=request.body)
-            )
-            with contextlib.closing(response):
+        try:
+            with contextlib.closing(self._transport.handle_request(sent)) as response:
                 stream = response.extensions.get("network_stream")
                 tls = stream.get_extra_info("ssl_object") if stream is not None else None
-                version = (tls.version() or "") if tls is not None else ""
+                tls_version = (tls.version() or "") if tls is not None else ""  # until the body is read
+                http_version = response.extensions.get("http_version", b"HTTP/1.1").decode()
                 body = _read(response, request.most)
-        return Response(
-            response.status_code,
-            body,
-            {name.lower(): value for name, value in response.headers.items()},
-            response.extensions.get("http_version", b"HTTP/1.1").decode(),
-            version,
-            self._forwards,
-        )
-
-    def close(self) -> None:
-        """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
-        self._backend.close()
-        self._transport.close()
-
-    @contextlib.contextmanager
-    def _plain_errors(self) -> Iterator[None]:
-        """Convert the errors of httpx to those of `base`."""
-        try:
-            yield
-        except NotHttpError:
-            if self._proxy is None or self._forwards:
-                raise
-            raise ProxyRefusedError("the proxy sent a response that is not HTTP") from None
-        except (ExchangeError, ResponseError, TooHeavyError):
-            raise
+                return Response(response.status_code, body, dict(response.headers), http_version, tls_version)
+        except NotHttpError as error:
+            raise error if self._proxy is None else ProxyRefusedError(f"proxy: {error}") from None
         except httpx.HTTPError as error:
             raise _plain(error) from None
         except (UnicodeError, httpcore.ConnectionNotAvailable) as error:  # a host that cannot be looked up
             raise UnconnectedError(excerpt(str(error))) from None
         except Exception as error:
-            if self._proxy is None or not self._proxy.url.scheme.startswith("socks"):
+            if self._backend.speaks_http or isinstance(error, ExchangeError | ChainqError):
                 raise
             # Also one that arrives in two pieces, which httpx does not put together: so it is tried again.
             raise NoConnectionError(f"the SOCKS proxy sent an invalid response: {excerpt(str(error))}") from None
+
+    def close(self) -> None:
+        """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
+        self._backend.close()
+        self._transport.close()
 
 
 def _plain(error: httpx.HTTPError) -> ExchangeError:
@@ -131,7 +108,7 @@ def _plain(error: httpx.HTTPError) -> ExchangeError:
         case httpx.TimeoutException():
             return DeadlineError()
         case httpx.ProxyError():
-            transient = said[:3].isdecimal() and int(said[:3]) in TRANSIENT
+            transient = said[:3].isdecimal() and of_status(int(said[:3])).again
             refused = f"the proxy refused to connect: {said}"
             return NoConnectionError(refused) if transient else ProxyRefusedError(refused)
         case httpx.ConnectError():
@@ -167,82 +144,66 @@ def _read(response: httpx.Response, most: int) -> bytes:
 class _Backend(httpcore.NetworkBackend):
     """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
 
-    def __init__(self, backend: Any, proxy: httpx.Proxy | None) -> None:
+    def __init__(self, backend: httpcore.NetworkBackend, proxy: httpx.Proxy | None) -> None:
         self._backend, self._peer = backend, "" if proxy is None else "proxy: "
         self.speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
-        self._lock = threading.RLock()
-        self._open: set[_Stream] = set()
+        self.open: set[_Stream] = set()
         self._closed = False
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, *options: Any, **named: Any) -> "_Stream":
         try:
-            connected = self._backend.connect_tcp(host, port, _left(timeout), *options, **named)
+            return _Stream(self._backend.connect_tcp(host, port, self.left(timeout), *options, **named), self)
         except httpcore.ConnectError as error:
             raise httpcore.ConnectError(f"{self._peer}{error}") from None
-        return self.opened(connected)
 
-    def opened(self, stream: Any) -> "_Stream":
-        """Return a stream that `close` can interrupt. Raises ConnectError if the transport is closed."""
-        with self._lock:
-            if self._closed:
-                stream.close()
-                raise httpcore.ConnectError("the transport is closed")
-            self._open.add(made := _Stream(stream, self))
-        return made
-
-    def forget(self, stream: "_Stream") -> None:
-        with self._lock:
-            self._open.discard(stream)
+    def left(self, timeout: float | None) -> float:
+        """Return the seconds until the deadline, at most `timeout`. Raises DeadlineError if there are none."""
+        if self._closed:
+            raise httpcore.ConnectError("the transport is closed")
+        if (left := _DEADLINE.get() - time.monotonic()) <= 0:
+            raise DeadlineError
+        return left if timeout is None else min(left, timeout)
 
     def close(self) -> None:
         """Interrupt all reads and writes: closing a socket does not wake a thread that waits for it."""
-        with self._lock:
-            self._closed = True
-            for stream in list(self._open):
-                with contextlib.suppress(OSError):  # the peer was first
-                    stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
-                stream.close()
+        self._closed = True
+        for stream in list(self.open):
+            with contextlib.suppress(OSError):  # the peer was first
+                stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+            stream.close()
 
 
 class _Stream(httpcore.NetworkStream):
     """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later."""
 
-    def __init__(self, stream: Any, backend: _Backend) -> None:
+    def __init__(self, stream: httpcore.NetworkStream, backend: _Backend) -> None:
         self._stream, self._backend = stream, backend
         self._first = backend.speaks_http
+        backend.open.add(self)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = self._stream.read(max_bytes, _left(timeout))
+        data = self._stream.read(max_bytes, self._backend.left(timeout))
         # h11 waits for the end of a line, which other protocols may never send.
         if self._first and data and not b"HTTP/".startswith(data[:5]):
-            other = NotHttpError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
-            other.tls = data.startswith(_TLS_RECORDS)
-            raise other
+            raise NotHttpError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
         self._first = False
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, _left(timeout))
+        self._stream.write(buffer, self._backend.left(timeout))
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> "_Stream":
-        self._backend.forget(self)
-        return self._backend.opened(self._stream.start_tls(ssl_context, server_hostname, _left(timeout)))
+        self._backend.open.discard(self)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._backend.left(timeout)), self._backend)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
     def close(self) -> None:
-        self._backend.forget(self)
+        self._backend.open.discard(self)
         self._stream.close()
-
-
-def _left(timeout: float | None) -> float:
-    """Return the seconds until the deadline, at most `timeout`. Raises DeadlineError if there are none."""
-    if (left := _DEADLINE.get() - time.monotonic()) <= 0:
-        raise DeadlineError
-    return left if timeout is None else min(left, timeout)
 
 
 def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:

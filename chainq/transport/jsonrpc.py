@@ -6,24 +6,25 @@ Sources: docs/protocol.md, "Envelope and errors"; the JSON-RPC 2.0 specification
 from typing import Any
 
 import msgspec
+import orjson
 from msgspec import UNSET, Raw, UnsetType
 
 from chainq.errors import BrokenBodyError, ResponseError, ServiceError
 from chainq.rows import fields, raw_json
 from chainq.rows.response import ResponseRows
-from chainq.text.sanitize import excerpt, mask_sent
-from chainq.transport.failures import SHOWN_BYTES, of_error
+from chainq.text.sanitize import excerpt
+from chainq.transport.failures import of_error, shown
 
 _MIXED = "a cache or proxy before the server may return the response to another request"
-PIECE = 128 * 2**10  # bytes
 
 
 def encode(method: str, params: Any, call_id: int) -> bytes:
-    """Return the request body. `params` of None is left out (docs/protocol.md, "Envelope and errors")."""
-    request: dict[str, Any] = {"jsonrpc": "2.0", "id": call_id, "method": method}
-    if params is not None:
-        request["params"] = params
-    return msgspec.json.encode(request)
+    """Return the request body. `params` of None is left out, a `Raw` sent as it is (docs/protocol.md,
+    "Envelope and errors")."""
+    request = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
+    if params is None:
+        del request["params"]
+    return orjson.dumps(request, default=lambda raw: orjson.Fragment(bytes(raw)))
 
 
 class _RowsEnvelope(msgspec.Struct):
@@ -86,12 +87,12 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
         raise ResponseError("response is nested too deeply") from None
     except ValueError:
         if raw_json.is_valid(text):
-            raise ResponseError(f"response is not a JSON object: {_shown(text)}") from None
+            raise ResponseError(f"response is not a JSON object: {shown(text)}") from None
         raise _not_json(text) from None
     version = bytes(envelope.get("jsonrpc", b"absent"))
     if version != b'"2.0"':
         member = f"jsonrpc is {excerpt(version.decode(), 20)}"
-        raise ResponseError(f"response is not JSON-RPC 2.0, {member}: {_shown(text)}")
+        raise ResponseError(f"response is not JSON-RPC 2.0, {member}: {shown(text)}")
     error = envelope.get("error")
     failed = error is not None and bytes(error) != b"null"
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
@@ -103,7 +104,7 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
             raise ResponseError("response has both a result and an error")
         raise _error(bytes(error))
     if "result" not in envelope:
-        raise ResponseError(f"response has neither a result nor an error: {_shown(text)}")
+        raise ResponseError(f"response has neither a result nor an error: {shown(text)}")
     return envelope["result"]
 
 
@@ -118,8 +119,6 @@ def is_error(body: bytes) -> bool:
 
 def compact(body: bytes) -> bytes:
     """Return a body without white space between its tokens. Raises BrokenBodyError or ResponseError."""
-    if _plain(body):
-        return body
     if not body.strip():
         raise BrokenBodyError("response is empty")
     try:
@@ -135,19 +134,7 @@ def compact(body: bytes) -> bytes:
 
 
 def _not_json(body: bytes | memoryview) -> BrokenBodyError:
-    return BrokenBodyError(f"response is not JSON, or ends early: {len(body)} bytes, {_shown(body)}")
-
-
-def _shown(body: bytes | memoryview) -> str:
-    return excerpt(mask_sent(bytes(body[:SHOWN_BYTES]).decode(errors="replace"))[:200], 80)
-
-
-def _plain(body: bytes) -> bool:
-    """Return whether it is ASCII without white space, as most responses are; what is searched fits in the cache."""
-    if not body.isascii():
-        return False
-    pieces = range(0, len(body), PIECE)
-    return bool(body) and all(body.find(space, at, at + PIECE) < 0 for at in pieces for space in raw_json.SPACES)
+    return BrokenBodyError(f"response is not JSON, or ends early: {len(body)} bytes, {shown(body)}")
 
 
 def _error(error: bytes) -> ServiceError:

@@ -6,7 +6,6 @@ import ssl
 from importlib.util import find_spec
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
-from shlex import quote
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -14,6 +13,8 @@ import httpx
 
 from chainq.errors import UsageError, missing_package
 from chainq.text.sanitize import excerpt, keep_secret, quoted
+
+_TRUSTED = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def named_proxy(url: str) -> httpx.Proxy | None:
@@ -71,10 +72,8 @@ def tls_context(used: bool, cert: str | None) -> ssl.SSLContext:
     try:
         context = httpx.create_ssl_context()
     except OSError as error:
-        name = "SSL_CERT_FILE" if os.environ.get("SSL_CERT_FILE") else "SSL_CERT_DIR"
-        named = f"{name} is {quoted(os.environ.get(name, ''))}"
-        what = "cannot be read" if isinstance(error, FileNotFoundError | PermissionError) else "has no certificates"
-        raise UsageError(f"{named}, which {what}: {excerpt(error.strerror or str(error))}") from None
+        named = [f"{name} is {quoted(os.environ[name])}" for name in _TRUSTED if os.environ.get(name)]
+        raise UsageError(f"{' and '.join(named)}: {excerpt(error.strerror or str(error))}") from None
     context.set_alpn_protocols(["http/1.1"])
     if cert:
         _load(context, cert)
@@ -91,12 +90,12 @@ def _load(context: ssl.SSLContext, cert: str) -> None:
         file, key = cert, ""
 
     def no_password() -> str:
-        raise UsageError(f"--cert {quote(cert)}: the key has a password", "openssl pkey writes a key file without one")
+        raise UsageError(f"--cert {cert}: the key has a password", "openssl pkey writes a key file without one")
 
     try:
         context.load_cert_chain(Path(file).expanduser(), Path(key).expanduser() if key else None, no_password)
     except (OSError, ssl.SSLError) as error:
         raise UsageError(
-            f"--cert {quote(cert)} cannot be used: {excerpt(error.strerror or str(error))}",
+            f"--cert {cert} cannot be used: {excerpt(error.strerror or str(error))}",
             "expected a PEM file with a certificate and its key, or FILE:KEY",
         ) from None

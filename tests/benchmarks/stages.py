@@ -26,7 +26,7 @@ from chainq.heights.range import HeightRange
 from chainq.rows.sorting import Sorter
 from chainq.sinks.stdout import StreamSink
 from chainq.transport import jsonrpc
-from chainq.transport.base import ServiceOptions
+from chainq.transport.base import Request, ServiceOptions
 from chainq.transport.connection import Connection
 
 ROUNDS = 25
@@ -58,7 +58,7 @@ def main() -> None:
         with Connection(ServiceOptions(native.url())) as connection:
             body = timed(
                 "receive it: httpx",
-                lambda: connection._exchange(request, "1").body,
+                lambda: connection.opened().call(Request(request, time.monotonic() + 60, 2**30)).body,
             )
     timed("search for white space and for bytes that are not UTF-8", lambda: jsonrpc.compact(body))
     timed("split it into rows, byte for byte: msgspec", lambda: jsonrpc._ROWS.decode(body))

@@ -97,48 +97,18 @@ def test_5_an_object_that_is_no_row(chainq: Program) -> None:
             assert f'result has no field of a {words[0]} row: {{"a":1}}' in said
 
 
-def test_3_a_page_says_its_status_once(chainq: Program) -> None:
-    """Pages have it as their title and heading again, which the message leaves out."""
-    page = b"<html><title>404 Not Found</title><body><h1>Not Found</h1><p>No such path</p></body></html>"
+def test_3_a_page_is_repeated_without_its_tags(chainq: Program) -> None:
+    """Its title often begins with the status again, which the message leaves out."""
+    page = b"<html><title>404 Not Found</title><body><p>No such path</p></body></html>"
     with canned(lambda _: Canned(page, 404, "text/html")) as (url, _):
-        assert ": HTTP 404: Not Found No such path;" in one_line(chainq("block", "5", url=url), 3)
+        assert ": HTTP 404: Not Found No such path" in one_line(chainq("block", "5", url=url), 3)
 
 
-def test_3_credentials_that_are_refused_say_where_they_come_from(chainq: Program) -> None:
-    """Who passed some needs other ones; who passed none learns how."""
-    refused = "the service refused the credentials in {}: they may be wrong or expired, or lack a permission\n"
-    folder = chainq.home / "config" / "chainq"
+def test_3_credentials_that_are_refused(chainq: Program) -> None:
+    """They may be missing, wrong or expired: the message says how to pass others."""
     with canned(lambda _: Canned(b"", 401)) as (url, seen):
-        folder.mkdir(parents=True, exist_ok=True)
-        lines = ["[profiles.mine]", f'url = "{url}"', 'headers = { Authorization = "env:TOK" }']
-        (folder / "config.toml").write_text("\n".join(lines))
-        env = {"XDG_CONFIG_HOME": str(folder.parent), "TOK": "Bearer hunter2"}
-        by_header = ("block", "5", "--header", "X-Api-Key: env:TOK")
-        assert one_line(chainq(*by_header, url=url, env=env), 3).endswith(refused.format("--header"))
-        by_profile = one_line(chainq("block", "5", "--profile", "mine", env=env), 3)
-        assert by_profile.endswith(refused.format("--header or profile 'mine'"))
-        by_url = one_line(chainq("block", "5", url=url.replace("//", "//me:hunter2@")), 3)
-        assert by_url.endswith(refused.format("the URL"))
-        assert "pass credentials with --header" in one_line(chainq("block", "5", "--header", "X-Trace: 1", url=url), 3)
-        assert len(seen) == 4
-
-
-def test_3_a_refusal_through_a_proxy_may_be_its_own(chainq: Program) -> None:
-    """A request that a proxy passes on may be refused by either of them."""
-    with socket_server(answering(b"", status="403 Forbidden")) as (proxy, _):
-        said = one_line(
-            chainq("block", "5", url="http://chainq.invalid/", env={"http_proxy": proxy, "no_proxy": ""}), 3
-        )
-    assert "pass credentials with --header" in said
-    assert said.endswith("; if the proxy refused, check its rules\n")
-
-
-def test_3_headers_that_are_too_large(chainq: Program) -> None:
-    """HTTP 431 points to the headers, which are the user's own."""
-    with canned(lambda _: Canned(b"<html>Request Header Fields Too Large</html>", 431, "text/html")) as (url, seen):
-        said = one_line(chainq("block", "5", "--header", "X-Long: " + "x" * 9000, url=url), 3)
-    assert all(word in said for word in ("431", "headers are too large", "--header", "profile"))
-    assert "xxx" not in said
+        said = one_line(chainq("block", "5", "--header", "X-Api-Key: hunter2", url=url), 3)
+    assert said.endswith(": HTTP 401; pass valid credentials with --header, or with headers in a profile\n")
     assert len(seen) == 1
 
 
@@ -149,7 +119,7 @@ def test_4_nothing_listens(chainq: Program, nowhere: str) -> None:
         said = one_line(finish(started), 4)
         assert "Connection refused (after 6 attempts); is the server running, and is the port in the URL right?" in said
     away = chainq("latest", "--retries", "0", url="http://nowhere.invalid/")
-    assert one_line(away, 4).endswith("; check the host name in the URL\n")
+    assert one_line(away, 4).endswith("; check the host in the URL\n")
     through = chainq("latest", "--retries", "0", url="http://nowhere.invalid/", env={"http_proxy": nowhere})
     assert "Connection refused; check the proxy" in one_line(through, 4)
     doctor = chainq("doctor", url=nowhere)
@@ -281,13 +251,13 @@ def test_4_a_connection_that_is_reset_before_any_answer(chainq: Program) -> None
 
 
 @pytest.mark.parametrize(
-    ("greeting", "advice"),
+    ("greeting", "shown"),
     [
-        (b"\x15\x03\x01\x00\x02\x02\x46", "this port speaks TLS: pass https://127.0.0.1:"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "is not HTTP: SSH-2.0-OpenSSH_9.6; check the scheme and the port of the URL"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "\\x15\\x03\\x01\\x00\\x02\\x02F"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "SSH-2.0-OpenSSH_9.6"),
     ],
 )
-def test_5_a_port_of_another_protocol(greeting: bytes, advice: str, chainq: Program) -> None:
+def test_5_a_port_of_another_protocol(greeting: bytes, shown: str, chainq: Program) -> None:
     """It is asked once: another attempt says the same."""
 
     def greet(peer: socket.socket, _: bytes) -> None:
@@ -295,7 +265,8 @@ def test_5_a_port_of_another_protocol(greeting: bytes, advice: str, chainq: Prog
         peer.shutdown(socket.SHUT_RDWR)
 
     with socket_server(greet) as (url, seen):
-        assert advice in one_line(chainq("block", "5", url=url), 5)
+        said = one_line(chainq("block", "5", url=url), 5)
+    assert said.endswith(f"is not HTTP: {shown}; check the scheme and the port of the URL\n")
     assert len(seen) == 1
 
 
@@ -314,25 +285,6 @@ def test_an_error_names_the_proxy(name: str, status: str, code: int, chainq: Pro
     assert said.endswith("; check the proxy and its login\n")
     assert "hunter2" not in said
     assert len(seen) == 1
-
-
-@pytest.mark.parametrize(
-    ("status", "page", "code", "advice"),
-    [
-        (404, b"no", 3, "HTTP 404: no; check the URL and its path; "),
-        (200, b"no", 5, "text/plain, no; is the URL right? "),
-        (200, b"<p>no", 5, "this looks like a web page: is the URL right? "),
-        (200, b'{"status":"up"}', 5, 'jsonrpc is absent: {"status":"up"}; is the URL right? '),
-    ],
-)
-def test_a_hidden_path_says_where_it_comes_from(
-    status: int, page: bytes, code: int, advice: str, chainq: Program
-) -> None:
-    """What may be a key stays hidden, and the message names the places that the URL may come from."""
-    with canned(lambda _: Canned(page, status, "text/plain")) as (url, _):
-        said = one_line(chainq("block", "5", url=f"{url}v1/k3yk3yk3y"), code)
-        assert f"{advice}*** hides what may be an API key in --url, CHAINQ_URL or the profile" in said
-        assert "***" not in one_line(chainq("block", "5", url=f"{url}v1/mainnet"), code)
 
 
 def test_profiles_are_listed_if_the_default_one_is_wrong(chainq: Program) -> None:

@@ -356,7 +356,7 @@ def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) ->
     [
         (("records",), "missing option '--to'"),
         (("block", "--to", "lake"), "'block' cannot be exported: expected chain, blocks, "),
-        (("--repair", "all", "--to", "lake"), "--repair all needs a command; name the commands and a range"),
+        (("records", "--repair", "findings", "--to", "lake"), "invalid --repair 'findings': expected all"),
         (("address-transactions", "--to", "lake"), "cannot be exported"),
         (("0:10", "--to", "lake"), "no command to export"),
         (("records", "10:5", "--to", "lake"), "it starts after its end"),

@@ -83,7 +83,7 @@ def test_a_table_whose_package_is_gone(chainq: Program, server: Servers, tmp_pat
     [
         ("--partition", "50"),
         ("400:100",),
-        ("--repair", "100:200", "--to", "new"),
+        ("100:200", "--repair", "all", "--to", "new"),
     ],
 )
 def test_other_refusals(chainq: Program, server: Servers, lake: Lake, words: tuple[str, ...]) -> None:

@@ -51,15 +51,13 @@ def test_5_no_valid_answer(answer: Callable[[Any], Canned], chainq: Program) -> 
 @pytest.mark.parametrize(
     "words", [["block", "5"], ["records", "0:5"], ["records", "--last", "5"], ["rpc", "x"], ["show", "5"]]
 )
-@pytest.mark.parametrize("status", [200, 501])
-def test_5_a_web_page(status: int, words: list[str], chainq: Program) -> None:
-    """A web page in place of JSON is one line at once: its status, content type, title, and what to check."""
+def test_5_a_web_page(words: list[str], chainq: Program) -> None:
+    """A web page in place of JSON is one line at once: its status, content type, beginning, and what to check."""
     page = b"\n<!DOCTYPE html><html><head><title>Welcome &amp; more\n to \x1b[1mnginx!</title></head></html>"
-    with canned(lambda _: Canned(page, status, "text/html; charset=utf-8")) as (url, seen):
+    with canned(lambda _: Canned(page, 200, "text/html; charset=utf-8")) as (url, seen):
         said = one_line(chainq(*words, url=url), 5)
-    assert f"HTTP {status}, text/html, page title 'Welcome & more to " in said
-    more = " chainq serve --lake DEST serves an export over HTTP" * (status == 501)  # a server that only has files
-    assert f"this looks like a web page: is the URL right?{more}" in said
+    assert "response is not a JSON object: HTTP 200, text/html, Welcome &amp; more to " in said
+    assert "is the URL right?" in said
     assert "attempts" not in said
     assert len(seen) <= 3
 
@@ -67,11 +65,11 @@ def test_5_a_web_page(status: int, words: list[str], chainq: Program) -> None:
 @pytest.mark.parametrize(
     ("body", "what", "most"),
     [
-        (b"OK\n", "response is not JSON: HTTP 200, text/plain, OK", 1),
+        (b"OK\n", "response is not a JSON object: HTTP 200, text/plain, OK", 1),
         (b"", "response is empty (after 2 attempts)", 4),
         (b'{"status":"up"}', 'response is not JSON-RPC 2.0, jsonrpc is absent: {"status":"up"}', 1),
-        (b"12345\n", "response is not a JSON object: 12345", 1),
-        (b'"some text"', 'response is not a JSON object: "some text"', 1),
+        (b"12345\n", "response is not a JSON object: HTTP 200, text/plain, 12345", 1),
+        (b'"some text"', 'response is not a JSON object: HTTP 200, text/plain, "some text"', 1),
         (b"[1]", "response is not a JSON object: [1]", 1),
     ],
 )
@@ -102,18 +100,21 @@ def test_an_error_of_any_response_names_its_url(answer: str, code: int, what: st
     assert f"chainq block: block height 5: {shown}: {what}" in said
 
 
-@pytest.mark.parametrize(
-    ("target", "what"),
-    [
-        ("", "HTTP 302, a redirect to the same URL; check the URL and its path"),
-        ("login?next=%2F", "a redirect to what seems to be a login page, <>login?next=***; pass credentials with"),
-        ("rpc", "a redirect to <>rpc; redirects are not followed; pass that URL instead"),
-    ],
-)
-def test_5_a_redirect_says_what_to_do(target: str, what: str, chainq: Program) -> None:
-    """Only a URL that may be the service's is to be passed instead."""
-    with canned(lambda _: Canned(b"", 302, headers=(("Location", f"/{target}"),))) as (url, _):
-        assert what.replace("<>", url) in one_line(chainq("block", "5", url=url), 5)
+def test_5_a_server_that_only_has_files(chainq: Program) -> None:
+    """It knows no POST (HTTP 501), and another attempt says the same."""
+    with canned(lambda _: Canned(b"<p>Unsupported method", 501, "text/html")) as (url, seen):
+        said = one_line(chainq("block", "5", url=url), 5)
+    assert said.endswith(": HTTP 501: Unsupported method; is the URL right?\n")
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("target", ["", "rpc", "login?next=%2F"])
+def test_5_a_redirect_names_its_target(target: str, chainq: Program) -> None:
+    """It is never followed: a login page, or whatever else is there, is not the service that was named."""
+    with canned(lambda _: Canned(b"", 302, headers=(("Location", f"/{target}"),))) as (url, seen):
+        said = one_line(chainq("block", "5", url=url), 5)
+    assert f"HTTP 302, a redirect to {url}{target.replace('%2F', '***')}, which chainq does not follow" in said
+    assert len(seen) == 1
 
 
 def test_5_a_web_page_in_between(chainq: Program) -> None:

@@ -234,16 +234,6 @@ def test_columns_help_of_owned_marks_those_of_its_table(chainq: Program) -> None
     assert marks == {"nonce_x": "", "height": " *", "record_name": " *", "amount": " *"}
 
 
-def test_columns_help_names_what_only_a_table_has(chainq: Program) -> None:
-    """Columns of address-transactions that come from lookups, which --columns does not take."""
-    text = chainq("address-transactions", "--columns", "help").out.decode()
-    selectable, _, others = text.partition("\nonly in a table without --columns:\n")
-    names = re.findall(r"(?m)^(\w+) ", others)
-    assert names == ["finalizedAt", "type", "program", "function", "credits", "status"]
-    assert "finalizedAt" not in selectable
-    assert "only in a table" not in chainq("records", "--columns", "help").out.decode()
-
-
 def test_columns_add_up(chainq: Program) -> None:
     """--columns given twice selects the columns of both, and `all` with others is every column before or after."""
     ran = chainq("block", "5", "--columns", "height", "--columns", "round,id", "--csv", url="demo:")

@@ -68,7 +68,7 @@ def test_the_rows_of_the_service(chainq: Program, server: Servers, lake: str) ->
         if inner["type"] == "public" and inner["value"].startswith("aleo1")
     }
     for order in ((), ("--reverse",)):
-        words = ("address-transactions", address, "10:215", "--no-details", "--jsonl", *order)
+        words = ("address-transactions", address, "10:215", "--jsonl", *order)
         ran = chainq(*words, "--strict", url=lake)
         assert (ran.code, ran.err) == (0, "")
         assert sorted(ran.rows) == sorted(chainq(*words, "-q", url=url).rows)

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -362,9 +363,7 @@ def test_a_gap_is_one_finding_and_repaired_as_one(program: Program, server: Serv
     assert (found["check"], found["command"], found["height"]) == ("missing", "blocks,records", 30)
     assert (found["expected"], found["end"]) == ("heights 30-99", 100)
     assert found["repair"].startswith("chainq export blocks records 20:100 --to ")
-    ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=url)
-    assert ran.code == 0, ran.err
-    assert ": 8 partitions" in ran.err
+    assert repair(program, findings, url) == 8
     assert program("verify", str(root)).code == 0
 
 
@@ -381,8 +380,19 @@ def test_partitions_without_rows_are_verified(program: Program, server: Servers,
     assert ran.err.startswith(f"chainq: heights 40001-40010: no findings in 0 records; {said}")
 
 
+def repair(program: Program, findings: Path, url: str) -> int:
+    """Run the commands that findings name; return how many partitions they write."""
+    rows = map(json.loads, findings.read_text().splitlines())
+    written = 0
+    for command in dict.fromkeys(row["repair"] for row in rows):
+        ran = program(*shlex.split(command)[1:], "-w", "1", url=url)
+        assert ran.code == 0, ran.err
+        written += int(re.findall(r": ([0-9]+) partitions? written", ran.err)[-1])
+    return written
+
+
 @pytest.mark.parametrize("damage", some(REPAIRED, cut, no_receipt), ids=lambda one: one.__name__)
-def test_a_file_of_findings_repairs_a_data_set(
+def test_the_commands_of_findings_repair_a_data_set(
     damage: Damage, program: Program, server: Servers, exported: Path, tmp_path: Path
 ) -> None:
     """Whatever was done to the files: export fetches the partitions that the findings name, and no other."""
@@ -391,9 +401,7 @@ def test_a_file_of_findings_repairs_a_data_set(
     due = damage(root, random.Random(1))  # noqa: S311  # no secret
     assert program("verify", str(root), "-o", str(findings)).code == 6
     places = {(row["command"], row["height"] // 20) for row in map(json.loads, findings.read_text().splitlines())}
-    ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=url)
-    assert ran.code == 0, ran.err
-    assert f": {len(places)} partition" in ran.err, (due, ran.err)
+    assert repair(program, findings, url) == len(places), due
     ran = program("verify", str(root))
     assert (ran.code, ran.out) == (0, b""), ran.out
 
@@ -434,8 +442,7 @@ def test_a_partition_of_another_chain_is_one_finding(
     assert found["found"].endswith(
         ": a partition that links to neither neighbor" if receipt else ": a file of another chain"
     )
-    ran = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=server("--tip", "400"))
-    assert ": 1 partition written" in ran.err
+    assert repair(program, findings, server("--tip", "400")) == 1
     assert program("verify", str(root)).code == 0
 
 
@@ -467,8 +474,7 @@ def test_a_link_that_is_broken_in_all_tables_is_one_finding(program: Program, se
     assert (found["height"], found["check"]) == (200, "link")
     tables = {path.parts[-3] for path in root.glob("*/*/*.parquet")}
     assert {*found["command"].split(",")} == tables >= {"blocks", "transactions", "calls"}
-    repaired = program("export", "--to", str(root), "--repair", str(findings), "-w", "1", url=server("--tip", "400"))
-    assert f": {len(tables)} partitions written" in repaired.err
+    assert repair(program, findings, server("--tip", "400")) == len(tables)
     assert program("verify", str(root)).code == 0
 
 
@@ -480,25 +486,7 @@ def test_altered_rows_are_one_finding_and_full_names_them(program: Program, expo
     ran = program("verify", str(root), "--jsonl")
     ((check, height),) = [(row["check"], row["height"]) for row in map(json.loads, ran.rows)]
     assert (check, height) == ("content", START)
-    assert "; --full shows which rows were altered; to write these partitions again: " in ran.err
-
-
-def test_findings_that_cannot_be_repaired(program: Program, server: Servers, exported: Path, tmp_path: Path) -> None:
-    """What is not a file of findings, has none that help, or contradicts other arguments; and what nothing mends."""
-    url, findings = server("--tip", "400"), tmp_path / "findings.jsonl"
-
-    def refused(text: str, *words: str) -> str:
-        findings.write_text(text)
-        return one_line(program("export", "--to", str(exported), "--repair", str(findings), *words, url=url), 2)
-
-    finding = '{"command":"records","height":150}'
-    assert "line 2 is not a finding as JSON; chainq verify DEST -o findings.jsonl" in refused(f"{finding}\n5\n")
-    assert "has no finding that an export can repair" in refused('{"command":"transaction","height":5}')
-    assert "has no finding that an export can repair" in refused('{"command":"blocks","height":5,"repair":null}')
-    assert "'records' cannot be combined with --repair FILE" in refused(finding, "records")
-    assert "--end cannot be combined with --repair FILE" in refused(finding, "--end", "5")
-    other = program("export", "--to", str(tmp_path / "new"), "--repair", str(findings), url=url)
-    assert "no data set in" in one_line(other, 2)
+    assert "; --full shows which rows were altered; run the commands in repair, " in ran.err
 
 
 def test_an_export_that_has_written_nothing(exported: Path, program: Program, tmp_path: Path) -> None:
@@ -633,14 +621,8 @@ def test_what_a_receipt_says_is_expected(exported: Path, program: Program, tmp_p
     root = tmp_path / "lake"
     shutil.copytree(exported, root)
     rewrite(root, "blocks", lambda table: without(table, 19), forged=False)
-    repair = f"chainq export --to {root} --repair findings.jsonl --url URL\n"
-    advice = f"to write these partitions again: chainq verify {root} -o findings.jsonl, then {repair}"
+    advice = "run the commands in repair, which write these partitions again (--jsonl shows them)\n"
     assert program("verify", str(root)).err.endswith(advice)
-    assert program("verify", str(root), "-o", "findings.jsonl").err.endswith(f"partitions again: {repair}")
-    known = program("verify", str(root), env={"CHAINQ_URL": "demo:"})
-    assert known.err.endswith(advice.replace(" --url URL", ""))
-    whole = program("verify", str(root), "--full", "--url", "demo:")
-    assert f" {root} --full --url demo: -o findings.jsonl, then " in whole.err
     shutil.rmtree(root / "_chainq")
     assert "; its receipts are missing: copy the folder _chainq, too, or " in program("verify", str(root)).err
     found = [json.loads(row) for row in program("verify", str(root), "--jsonl").rows]

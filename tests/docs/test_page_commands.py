@@ -11,13 +11,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from chainq.catalog.tables import TABLES
 from chainq.config import profiles
@@ -57,10 +54,9 @@ def test_commands_run_as_written(place: str, home: Home) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_works_from_top_to_bottom(page: Path, home: Home) -> None:
     """No block is in the way of a later one, if all of them are pasted in one folder: there is no second file of a name
-    that another command wrote or continues. YAML is left out, as it runs on another machine."""
+    that another command wrote or continues."""
     for block in chain.from_iterable(sections(page)):
-        runs = not block.missing and block.programs.isdisjoint(INSTALLERS | DEVELOPERS)
-        if runs and block.language != "yaml":
+        if not block.missing and block.programs.isdisjoint(INSTALLERS | DEVELOPERS):
             run(block, home)
 
 
@@ -80,26 +76,8 @@ def run(block: Block, home: Home) -> None:
         case "ini":
             for command in re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE):
                 home.run(shlex.split(command.replace("%h", str(home.place))), PATH="/usr/bin:/bin")
-        case "yaml":
-            for words in yaml_commands(yaml.safe_load(text)):
-                home.run(words, CHAINQ_URL=home.url)
         case _:
             read(block)
-
-
-def yaml_commands(part: Any) -> Iterator[list[str]]:
-    """The commands of chainq in a YAML document, in their order: of containers, of probes, and of steps."""
-    if isinstance(part, list):
-        for one in part:
-            yield from yaml_commands(one)
-    elif isinstance(part, dict):
-        if "image" in part:
-            yield ["chainq", *part["args"]]
-        elif isinstance(command := part.get("command"), list):
-            yield command
-        elif (step := str(part.get("run"))).startswith("chainq "):
-            yield shlex.split(step.replace("s3://bucket/chain", "chain"))
-        yield from yaml_commands([*part.values()])
 
 
 def check_map(text: str) -> None:

@@ -17,7 +17,7 @@ Slow = Callable[[dict[str, int]], bool]
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Slow], Counter[str]]:
     """Has the sample chain never answer calls that are too much; returns how often each of them was made."""
-    monkeypatch.setattr("chainq.transport.retry_budget.random.uniform", lambda *_: 0.0)
+    monkeypatch.setattr("chainq.transport.attempts.random.uniform", lambda *_: 0.0)
     answer = DemoTransport.call
 
     def slow(too_much: Slow) -> Counter[str]:

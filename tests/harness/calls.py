@@ -30,9 +30,6 @@ class FakeClock(Clock):
     def monotonic(self) -> float:
         return self.now
 
-    def time(self) -> float:
-        return self.now
-
     def wait(self, stop: threading.Event, seconds: float) -> bool:
         self.waits.append(seconds)
         self.now += seconds
@@ -85,7 +82,7 @@ def page(status: int, retry_after: str | None = None) -> Response:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """A clock of the test's own; jitter draws its upper bound."""
-    monkeypatch.setattr("chainq.transport.retry_budget.random.uniform", lambda _, high: high)
+    monkeypatch.setattr("chainq.transport.attempts.random.uniform", lambda _, high: high)
     return FakeClock()
 
 

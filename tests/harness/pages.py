@@ -27,7 +27,7 @@ INSTALLERS = {"pip", "pipx", "uv", "brew", ".venv/bin/pip", "~/.venvs/chainq/bin
 """Not run, for they would change the machine."""
 DEVELOPERS = {"pytest", ".venv/bin/pytest", "ruff", "mypy", "nox", "lint-imports", "python", "bash", ".ci/run"}
 """Not run, for they would run these tests, or take long."""
-OF_THE_SYSTEM = {"systemctl", "journalctl", "crontab", "dask", "kubectl", "docker"}
+OF_THE_SYSTEM = {"systemctl", "journalctl", "crontab", "dask", "docker"}
 """Not run, for they would change the user's session, or need other machines."""
 OPTIONAL = {"jq", "sqlite3"}
 """Run where they are installed."""

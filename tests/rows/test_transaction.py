@@ -11,7 +11,6 @@ from chainq.rows.transaction import (
     amounts_of,
     calls_of,
     deployed_by,
-    details_of,
     fee_of,
     functions_of,
     program_of,
@@ -66,7 +65,7 @@ ODD = [None, 1, "x", [], {}, [None], {"transaction": None}, {"transaction": {"ex
 @pytest.mark.parametrize("odd", [*ODD, {"transaction": {"fee": {"transition": None}, "deployment": {"program": 5}}}])
 def test_what_has_another_shape_says_nothing(odd: Any) -> None:
     """Null, numbers and arrays where objects are expected are left out."""
-    assert (calls_of(raw(odd)), deployed_by(raw(odd)), details_of(raw(odd)), fee_of(raw(odd))) == ([], "", {}, None)
+    assert (calls_of(raw(odd)), deployed_by(raw(odd)), fee_of(raw(odd))) == ([], "", None)
 
 
 @pytest.mark.parametrize(
@@ -80,22 +79,3 @@ def test_what_has_another_shape_says_nothing(odd: Any) -> None:
 def test_the_program_that_is_deployed(row: Any) -> None:
     """Also where the deployment was rejected."""
     assert deployed_by(raw(row)) == "foo.aleo"
-    assert details_of(raw(row)) == {"program": raw("foo.aleo")}
-
-
-def test_details_are_those_of_the_call_that_was_signed() -> None:
-    """The last one of an execution, with its amount in microcredits; of a fee alone the fee."""
-    first = {"program": "other.aleo", "function": "f\ud800"}
-    row = {
-        "finalizedAt": None,
-        "transaction": {"execution": {"transitions": [first, JOIN]}, "fee": {"transition": FEE}},
-    }
-    assert {name: json.loads(bytes(value)) for name, value in details_of(raw(row)).items()} == {
-        "finalizedAt": None,
-        "program": "credits.aleo",
-        "function": "join",
-        "credits": "5",
-    }
-    assert bytes(details_of(raw({"transaction": {"fee": {"transition": FEE}}}))["credits"]) == b'"7"'
-    odd = details_of(raw({"transaction": {"execution": {"transitions": [first]}}}))
-    assert bytes(odd["function"]) == rb'"f\ud800"'

@@ -137,7 +137,7 @@ def test_a_call_that_begins_while_the_connection_is_closed_sends_nothing() -> No
 
     class Closing(FakeClock):
         def monotonic(self) -> float:
-            if sys._getframe(1).f_code.co_name == "_exchange":
+            if sys._getframe(1).f_code.co_name == "begin":
                 connection.close()
             return super().monotonic()
 

@@ -10,6 +10,7 @@ from msgspec import Raw
 from chainq.errors import BrokenBodyError, ChainqError, ExitCode, ResponseError, ServiceError, TooHeavyError
 from chainq.transport import jsonrpc
 
+PIECE = 128 * 2**10  # bytes
 Decode = Callable[[bytes, int], Any]
 
 
@@ -122,12 +123,12 @@ def test_rows_are_the_servers_own_bytes() -> None:
     assert list(map(bytes, decode_rows(spaced, 7))) == [b'{"a":1.10,"b":"x  y"}']
 
 
-@pytest.mark.parametrize("at", [0, 1, jsonrpc.PIECE - 30, jsonrpc.PIECE, 2 * jsonrpc.PIECE, -4])
+@pytest.mark.parametrize("at", [0, 1, PIECE - 30, PIECE, 2 * PIECE, -4])
 def test_long_answers_are_looked_at_to_their_end(at: int) -> None:
     """White space goes and what is no UTF-8 is refused wherever they stand in an answer of several pieces."""
-    rows = "".join(f'{{"height":{height}}},' for height in range(jsonrpc.PIECE // 5))[:-1]
+    rows = "".join(f'{{"height":{height}}},' for height in range(PIECE // 5))[:-1]
     body = f'{{"jsonrpc":"2.0","id":7,"result":[{rows}]}}'.encode()
-    assert len(body) > 3 * jsonrpc.PIECE
+    assert len(body) > 3 * PIECE
     cut = body.index(b",", at) if at >= 0 else len(body) + at
     found = decode_rows(body[: cut + 1] + b" \n" + body[cut + 1 :], 7)
     assert b",".join(map(bytes, found)).decode() == rows
@@ -192,36 +193,7 @@ def test_an_error_of_any_shape_is_an_error(error: str) -> None:
         assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "sql", ["select x from y", 'with t as (select 1) select "a", ' + '"b", ' * 500, "SELECT\n*\nFROM t"]
-)
-def test_a_reason_is_told_and_not_the_statement_before_it(sql: str) -> None:
-    """The message of a deployed server is the whole statement, a dash, and the reason."""
-    with pytest.raises(ServiceError) as caught:
-        decode_rows(failure('"22P02"', f"{sql} - invalid input syntax for type bigint"), 7)
-    said = str(caught.value)
-    assert said.endswith("… - invalid input syntax for type bigint")
-    assert len(said) < 180
-    assert " ".join(sql.split()[:2]) in said
-
-
 def test_a_long_message_loses_its_middle() -> None:
     """What happened is often said at the end."""
     with pytest.raises(ServiceError, match=r"^the service returned error 1: first .*….* last$"):
         decode_rows(failure("1", f"first {'x' * 5000} last"), 7)
-
-
-@pytest.mark.parametrize(
-    ("code", "message", "hinted"),
-    [
-        ("-32601", "Method not found", True),
-        ("0", "params is not iterable", True),
-        ("0", "Undefined binding(s) detected when compiling SELECT. Undefined column(s): [height]", True),
-        ("-32602", "Invalid params", False),
-    ],
-)
-def test_errors_of_another_dialect_say_what_to_try(code: str, message: str, hinted: bool) -> None:
-    """A method or parameters that the server has no name for."""
-    with pytest.raises(ServiceError) as caught:
-        decode_rows(failure(code, message), 7)
-    assert ("chainq doctor" in str(caught.value)) == hinted

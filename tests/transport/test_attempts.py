@@ -22,8 +22,6 @@ from chainq.transport.base import (
     UnconnectedError,
     UnusableRequestError,
 )
-from chainq.transport.failures import TransientFailure
-from chainq.transport.retry_budget import RetryBudget
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 
@@ -47,13 +45,13 @@ def test_retries_end(status: int, kind: type[ChainqError], connect: Connect, clo
     assert len(clock.waits) == 2
 
 
-def test_five_retries_outlast_a_restart_of_seven_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_five_retries_outlast_a_restart_of_seven_seconds(
+    connect: Connect, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever the jitter draws: half of each wait is fixed."""
-    monkeypatch.setattr("chainq.transport.retry_budget.random.uniform", lambda low, _: low)
-    budget = RetryBudget(5, divisible=True)
-    waits = [budget.wait_after(TransientFailure(UnreachableError("restarting"))) for _ in range(6)]
-    assert waits[5] is None
-    assert sum(wait or 0.0 for wait in waits) >= 9
+    monkeypatch.setattr("chainq.transport.attempts.random.uniform", lambda low, _: low)
+    assert call(connect(FakeTransport(*[page(503)] * 5), retries=5)) == []
+    assert sum(clock.waits) >= 9
 
 
 def test_a_body_that_ends_early_is_asked_for_again(connect: Connect, clock: FakeClock) -> None:
@@ -245,15 +243,8 @@ def test_a_heavy_query_is_retried_where_the_caller_cannot_ask_for_less(
     assert clock.waits == []
 
 
-def test_a_service_without_connections_is_asked_less_at_a_time(connect: Connect) -> None:
-    """More requests than its database has connections make it slower for all."""
-    connection = connect(FakeTransport(Response(200, failure("0", POOL))), concurrency=8)
-    call(connection)
-    assert connection._slots.limit == 4
-
-
-def test_waits_that_the_service_asks_for_add_up_to_two_minutes() -> None:
+def test_waits_that_the_service_asks_for_add_up_to_two_minutes(connect: Connect, clock: FakeClock) -> None:
     """A call that is put off again and again ends, however many retries are left."""
-    budget = RetryBudget(retries=100, divisible=False)
-    busy = TransientFailure(UnreachableError("busy"), retry_after=50.0)
-    assert [budget.wait_after(busy) for _ in range(3)] == [50.0, 50.0, None]
+    with pytest.raises(GatewayError, match="after 3 attempts"):
+        call(connect(FakeTransport(*[page(503, "50")] * 9), retries=100))
+    assert clock.waits == [50, 50]
