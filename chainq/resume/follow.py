@@ -267,6 +267,7 @@ class _Polls:
             journal.remove_rest()  # part of a row
         height = journal.position.next
         if journal.checkpoint is None:
+            height = journal.reached.next
             more = "" if rounds.left is None else f" --limit {rounds.left}"
             if rounds.settings.header and rounds.settings.output is None:
                 more += " --no-header"

@@ -117,15 +117,17 @@ class Rounds:
             self.seen = self._hash_below(self.end, self.service.blocks.hash_of)
         query = self.query._replace(limit=self.left)
         batches = self.service.fetch_range(query, heights, Asked(compared=self._compared(), incremental=True))
+        whole = False
         try:
             for batch in limited(matching(batches, query.where), query.limit):
                 if batch.heights is not None:
                     self._write_batch(writer, batch, batch.heights)
                     if self.journal.due and self.journal.reached.next < self.end:
                         self.record()
+            whole = True
             self.record()
         except ChainqError:
-            self.record_rest()
+            self.record_rest(again=not whole)
             raise
         if self.left != 0 and (reached := self.journal.reached.next) < self.end:
             raise IncompleteError(f"the service shows no block {reached}, and its tip is above it", "run again later")
@@ -173,11 +175,12 @@ class Rounds:
         # Rows on a pipe cannot be taken back, so that the next round checks the block that was seen before them.
         self.known = position if block_hash else Position(self.end, self.seen)
 
-    def record_rest(self, *, ending: bool = False) -> None:
-        """Record what is whole before an error ends the round, if the service allows that; else remove it from a file,
-        so that it comes again."""
-        with suppress(ChainqError):
-            self.record(ending=ending)
+    def record_rest(self, *, again: bool = True, ending: bool = False) -> None:
+        """Record what is whole before an error ends the round, if the service allows that, and remove the rest from a
+        file, so that it comes again. `again`: not if just that failed."""
+        if again:
+            with suppress(ChainqError):
+                self.record(ending=ending)
         if self.journal.cuttable:
             with suppress(ChainqError):
                 self.written -= self.journal.drop_rest()

@@ -98,6 +98,9 @@ def test_it_outlives_a_deploy(kind: str, chainq: Program, truth: Truth) -> None:
         assert enough.wait(LONGEST)
         service.tip, service.instead = FIRST + 4, None
         read(process, list(truth.rows("records", FIRST + 1, FIRST + 5)))
+        polled = threading.Event()
+        service.hook = lambda method: polled.set() if method == "latest/block" else None
+        assert polled.wait(LONGEST)
         process.send_signal(signal.SIGINT)
         ran = finish(process)
     assert (ran.code, ran.out) == (-signal.SIGINT, b"")
