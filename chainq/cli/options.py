@@ -14,7 +14,7 @@ from typer import Argument, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method
-from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.defaults import CONCURRENCY, DEFAULT_LAST, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
@@ -197,7 +197,9 @@ class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Incremental runs."""
 
-    lag: int = option("N", LAG_HELP, 0, min=0)
+    lag: int | None = option(
+        "N", f"Stay N blocks below the tip: a service may add rows late.  [default: {SETTLE}]", min=0
+    )
     rewind: int | None = option("N", "Fetch the last N or more blocks again.", min=1)
     max_age: str | None = option("AGE", MAX_AGE_HELP)
     follow: bool = switch("Keep running and print new blocks.", names="--follow -f")

@@ -16,7 +16,7 @@ from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
 from chainq.cli.output import NO_CHECK, check_name, file_of
 from chainq.cli.stdin import lines
-from chainq.defaults import INTERVAL
+from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
@@ -88,9 +88,9 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     age = None if given.max_age is None else parse_age(given.max_age, "max-age")
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
-    if (age is not None or given.lag) and not (kept or follow):
+    if (age is not None or given.lag is not None) and not (kept or follow):
         alone = "" if age is None else f"for the age of the tip alone use chainq latest --max-age {given.max_age}"
-        raise UsageError(f"{'--lag' if given.lag else '--max-age'} needs --checkpoint or --follow", alone)
+        raise UsageError(f"{'--max-age' if given.lag is None else '--lag'} needs --checkpoint or --follow", alone)
     interval = INTERVAL if given.interval is None else given.interval
     if given.interval is not None and not follow:
         raise UsageError("--interval needs --follow")
@@ -116,7 +116,8 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
             raise UsageError(f"{name} cannot be combined with {other}", instead.get(other, ""))
     from chainq.resume.settings import ResumeSettings
 
-    return ResumeSettings(given.checkpoint, given.lag, given.rewind, age, follow, interval, file_of(given))
+    lag = SETTLE if given.lag is None else given.lag
+    return ResumeSettings(given.checkpoint, lag, given.rewind, age, follow, interval, file_of(given))
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from msgspec import UNSET
 
 from chainq import tuning
 from chainq.cli.balance_checkpoint import Kept
@@ -193,9 +192,9 @@ def _of_checkpoint(target: str, now: float) -> Status:
         if not known.positions:
             raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position") from None
         last, command = known.positions[-1], printable(str(known.query.get("command", "")))
-        rows, size = None if last.total is UNSET else last.total, last.length if known.output else None
+        size = last.length if known.output else None
         return _of_runs(target, command, last.next, known.state, now)._replace(
-            rows=rows, bytes=size, start=known.positions[0].next, unfinished=known.writing
+            rows=last.rows, bytes=size, start=known.positions[0].next, unfinished=known.writing
         )
     entries = kept.book.entries
     return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(

@@ -14,7 +14,7 @@ from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
 from chainq.planning import exact_heights
 from chainq.process.signals import signals_deferred
-from chainq.resume.history import Position
+from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
 from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
@@ -183,7 +183,8 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
         verdict.unlisted = step.unlisted
         verdict.reached = step.heights.end
         if journal is not None and step.heights.end > journal.position.next:
-            journal.record(Position(step.heights.end, step.last_hash, journal.sink.length))
+            rows = journal.position.rows + len(step.findings)
+            journal.record(Position(step.heights.end, step.last_hash, journal.sink.length, rows))
 
 
 def begun(writer: Writer, settings: OutputSettings, *, offline: bool) -> Beginning:

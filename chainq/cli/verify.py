@@ -48,7 +48,7 @@ from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, signals_deferred
 from chainq.resume.follow import from_genesis, open_journal
 from chainq.resume.journal import Journal
-from chainq.resume.reorg import difference
+from chainq.resume.rounds import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.open import open_sink
 from chainq.stored.open import is_same_service
@@ -113,7 +113,7 @@ def run(given: VerifyCommand) -> None:
         heights = _heights(service, witness, bounds, journal, reporter)
         empty = journal is None and not len(heights)
         nothing = (empty and reason(service, bounds, heights)) or "no blocks in that range"
-        if journal is not None and journal.history.last is not None:
+        if journal is not None and journal.last is not None:
             nothing = f"no new blocks since block {heights.start - 1}"
         verdict = Verdict(heights, nothing)
         verdict.above = HeightRange(heights.end, heights.end if journal else max(heights.end, bounds.end or 0))
@@ -341,7 +341,7 @@ def _heights(
         ends = f"the chain of the witness ends at height {tip}: later heights are not compared with it"
         reporter.warn(Shortfall(ends))
         end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
-    known = journal.history.last if journal else None
+    known = journal.last if journal else None
     if journal is not None and known is None and bounds == Bounds(whole=True):
         reporter.note(from_genesis(end))
     if known is not None:

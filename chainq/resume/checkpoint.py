@@ -7,7 +7,7 @@ recorded length is removed by the next run.
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,23 @@ from msgspec.structs import replace
 from chainq.errors import UsageError
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
-from chainq.resume.history import History, Position
 from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable, recordable
 
-VERSION = 2  # of the file's fields; 1 was written by chainq 0.1
+VERSION = 3  # of the file's fields
+
+
+class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A position that the output has reached.
+
+    `next`: the first height that is not written yet. `hash`: the hash of the block before it, empty if unknown.
+    `length`: bytes of the output file up to there, 0 for standard output. `rows`: how many it has up to there.
+    """
+
+    next: int
+    hash: str = ""
+    length: int = 0
+    rows: int = 0
 
 
 class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -53,9 +65,8 @@ class Content(msgspec.Struct, forbid_unknown_fields=True):
 
     `chainq`: VERSION. `query`: what identifies the query. `positions`: the last one is how far the output has come.
     `output`: the path of the output file, empty for standard output; `output_end`: a hash of its end at that length;
-    `writing`: whether a run is writing to it, or was killed when it did. `lag`: blocks below the tip that runs learned
-    to leave out. `believed`: heights, from and below, whose rows rest on belief (docs/completeness.md, "Belief").
-    `state`: how the last runs ended.
+    `writing`: whether a run is writing to it, or was killed when it did. `believed`: heights, from and below, whose
+    rows rest on belief (docs/completeness.md, "Belief"). `state`: how the last runs ended.
     """
 
     chainq: int
@@ -64,7 +75,6 @@ class Content(msgspec.Struct, forbid_unknown_fields=True):
     output: str = ""
     output_end: str = ""
     writing: bool = True
-    lag: int = 0
     believed: list[tuple[int, int]] = []
     state: State = State()
 
@@ -92,7 +102,6 @@ class Checkpoint(Closing):
         except BaseException:
             self.close()
             raise
-        self.history = History(self.content.positions)
 
     def close(self) -> None:
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""
@@ -100,21 +109,19 @@ class Checkpoint(Closing):
 
     def save(
         self,
-        *,
+        positions: Sequence[Position],
         output: str,
-        output_end: str = "",
-        writing: bool = True,
-        lag: int = 0,
-        believed: Iterable[HeightRange] = (),
+        output_end: str,
+        writing: bool,
+        believed: Iterable[HeightRange],
     ) -> None:
-        """Record durably that `output` holds everything below the last position of the history. Raises OutputError."""
+        """Record durably that `output` holds everything below the last of the positions. Raises OutputError."""
         self.content = replace(
             self.content,
-            positions=[*self.history.positions],
+            positions=[*positions],
             output=output,
             output_end=output_end,
             writing=writing,
-            lag=lag,
             believed=[heights.edges for heights in believed],
         )
         self._write()
@@ -154,7 +161,7 @@ class Checkpoint(Closing):
         ascending = heights and heights == sorted(set(heights)) and heights[0] >= 0
         ranges = all(0 <= start < end for start, end in content.believed)
         lengths = all(position.length >= 0 for position in content.positions)
-        if not (ascending and ranges and lengths) or content.lag < 0:
+        if not (ascending and ranges and lengths):
             raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
         pairs = {
             key: (content.query.get(key), self.content.query.get(key))
@@ -202,7 +209,6 @@ class Recorded(msgspec.Struct):
     positions: list[Position]
     output: str = ""
     writing: bool = False
-    lag: int = 0
     state: State = State()
 
 

@@ -8,9 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from shlex import quote
-from typing import NoReturn
 
 from chainq import tuning
 from chainq.defaults import DEFAULT_LAST
@@ -26,25 +23,22 @@ from chainq.errors import (
     StaleError,
     UnreachableError,
     UsageError,
+    WrongHashError,
     is_lasting,
     sentences,
 )
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip
+from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
 from chainq.process.progress import Progress
 from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, signals_deferred
 from chainq.query import Query
-from chainq.resume.checkpoint import Checkpoint, recorded
-from chainq.resume.history import History
+from chainq.resume.checkpoint import Checkpoint
 from chainq.resume.journal import Journal
-from chainq.resume.reorg import SeenReorgError
 from chainq.resume.rounds import Rounds
 from chainq.resume.settings import ResumeSettings
-from chainq.resume.settling import UnsteadyError
-from chainq.sinks.append_file import FileChangedError, Recorded
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted, duration
@@ -74,99 +68,36 @@ def run(
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity)
         rounds = Rounds(service, query, settings, journal, warn, progress)
-        before, polls = journal.history.last, _Polls(rounds, note)
+        before, polls = journal.last, _Polls(rounds, note)
         polls.run(begin)
-        if before is not None and before.next == journal.position.next and not rounds.written and not settings.follow:
-            remark(_nothing_new(journal, polls.tip))
+        if journal.checkpoint and not settings.follow and before and before.next == journal.position.next:
+            remark(f"no new blocks: {printable(journal.checkpoint.path.name)} is at block {before.next - 1}")
 
 
-def open_journal(
-    stack: ExitStack,
-    settings: ResumeSettings,
-    identity: Mapping[str, object],
-) -> Journal:
+def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
     """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
 
     `identity`: the values by which the checkpoint distinguishes queries. Raises ChainqError.
     """
-    file = settings.output
+    file, checkpoint = settings.output, None
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
-    checkpoint, recorded = None, None
     if settings.checkpoint is not None:
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-            raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
+            raise UsageError(f"-o and --checkpoint are the same file {output}")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
-        last = checkpoint.history.last
-        if last is not None and checkpoint.content.output == output:
-            recorded = Recorded(last.length, checkpoint.content.output_end, checkpoint.content.writing)
     try:
-        sink = stack.enter_context(open_sink(file, append=True, recorded=recorded))
-    except (IncompleteError, OutputError) as error:  # the file is gone, changed, or cannot be written
+        return Journal(stack.enter_context(open_sink(file, append=True)), checkpoint, output)
+    except (IncompleteError, OutputError) as error:  # the file was changed, or cannot be written
         if checkpoint is not None:
             with suppress(OutputError):
                 checkpoint.failed(str(error), lasting=True)
                 checkpoint.note()
         raise
-    journal = Journal(sink, checkpoint.history if checkpoint else History(), checkpoint, output)
-    if checkpoint is not None and sink.owner == str(checkpoint.path):
-        _check_earlier(journal, checkpoint, output)
-    elif checkpoint is not None and sink.owner:
-        _check_other(Path(sink.owner), output)
-    if journal.history.last is None and sink.appends and sink.length:
-        _refuse_unknown(output, checkpoint)
-    return journal
-
-
-def _refuse_unknown(output: str, checkpoint: Checkpoint | None) -> NoReturn:
-    """Raise UsageError for an output file with rows that no checkpoint records: a run could write them twice."""
-    if checkpoint is not None:
-        raise UsageError(
-            f"{output} has rows of an earlier run, and there is no checkpoint {printable(str(checkpoint.path))}",
-            "name its checkpoint or another -o FILE",
-        )
-    raise UsageError(
-        f"{output} has rows already, and without --checkpoint nothing records how far they go",
-        "remove the file, or use another -o FILE",
-    )
-
-
-def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
-    """Raise UsageError if the checkpoint has moved to another output since: the file would have a gap."""
-    last = checkpoint.history.last
-    if last is None or not journal.sink.length or journal.continues_output:
-        return
-    name, later = printable(str(checkpoint.path)), checkpoint.content.output
-    remedy = f"use -o {quote(later)}" if later else "omit -o"
-    raise UsageError(
-        f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
-        remedy + f"; a new file gets the rows from height {last.next} on",
-    )
-
-
-def _check_other(other: Path, output: str) -> None:
-    """Raise UsageError if another checkpoint records the output file, or if that checkpoint cannot be read."""
-    remedy = "use another -o FILE, or that checkpoint"
-    try:
-        of_other = recorded(other).output if other.exists() else ""
-    except UsageError as error:
-        raise UsageError(f"{output} was the output of another checkpoint: " + error.message, remedy) from None
-    if of_other == output:
-        raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
-
-
-def _nothing_new(journal: Journal, tip: Tip | None) -> str:
-    """Return that a run found no new blocks; empty if the service is behind, of which it has warned."""
-    block = journal.position.next - 1
-    if journal.checkpoint is None or tip is None or tip.height < block:
-        return ""
-    at = f"{printable(journal.checkpoint.path.name)} is at block {block}"
-    return f"no new blocks: {at}{', the tip' if block == tip.height else ''}"
 
 
 def from_genesis(count: int) -> str:
     """Return a note that a first run without a range reads all blocks, so many; empty if they are few."""
-    begin = f"--start {-DEFAULT_LAST} begins near the tip"
-    return f"starts at height 0: {count:,} heights; {begin}" if count > FEW else ""
+    return f"starts at height 0: {count:,} heights; --start -{DEFAULT_LAST} begins near the tip" if count > FEW else ""
 
 
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:
@@ -174,16 +105,16 @@ def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, o
 
     Writes nothing but the lock file of an existing checkpoint. Raises ChainqError.
     """
-    bounds, known, lag = query.bounds or Bounds(), None, settings.lag
+    bounds, known = query.bounds or Bounds(), None
     if settings.checkpoint is not None and settings.checkpoint.exists():
         with Checkpoint(settings.checkpoint, identity) as checkpoint:
-            if settings.rewind:
-                checkpoint.history.rewind(settings.rewind)
-            known, lag = checkpoint.history.last, max(lag, checkpoint.content.lag)
+            positions = checkpoint.content.positions
+            target = positions[-1].next - (settings.rewind or 0)
+            known = next((one for one in reversed(positions) if one.next <= target), positions[0])
     if settings.checkpoint is None and bounds.start is None:  # --follow alone begins with the last blocks
         return query
     start = known.next if known else bounds.start or 0
-    end = bounds.end if bounds.end is not None else -lag or None
+    end = bounds.end if bounds.end is not None else -settings.lag or None
     if end is not None and end >= 0:  # nothing is left of a range that is complete
         start = min(start, end)
     return query._replace(bounds=Bounds(start=start, end=end))
@@ -205,22 +136,22 @@ class _Polls:
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make rounds until none is left, and end the output."""
+        settings, progress = self.rounds.settings, self.rounds.progress
         try:
             while self.rounds.left != 0:
                 raise_if_ending()
                 self._poll(begin)
-                if not self.rounds.settings.follow or self.rounds.left == 0:
+                if not settings.follow or self.rounds.left == 0:
                     break
-                self.rounds.progress.begin(None)
-                self.rounds.progress.waits(self.rounds.settings.interval, "next poll in")
-                time.sleep(self.rounds.settings.interval)
+                progress.begin(None)
+                progress.waits(settings.interval, "next poll in")
+                time.sleep(settings.interval)
         except PipeClosed:
             raise
         except BaseException as error:
-            if self.rounds.journal.history.last is not None:
+            if self.rounds.journal.last is not None:
                 self._clean_up(error)
             raise
-        self.rounds.drop_pending()
         with signals_deferred():
             if self.writer is not None:
                 self.writer.close()
@@ -228,28 +159,32 @@ class _Polls:
 
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make one round; warn of a failure that `--follow` tolerates."""
+        journal = self.rounds.journal
         try:
-            if self.writer is None:
-                self.rounds.requested.foresee()
             self.tip = tip = self.rounds.service.blocks.tip(refresh=True)
-            self.rounds.run(self._ready(begin, tip), tip)
-        except FileChangedError:  # rotated in the middle of a round; the next one writes the rest
-            if not self.rounds.settings.follow or self.writer is None:
-                raise
-            self._reopen(begin)
-        except UnsteadyError as unsteady:
-            self._failed(unsteady.error)
         except (ServiceError, UnreachableError, ResponseError) as error:
             self._failed(error)
-        else:
-            if self.failures:
-                self.rounds.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
-            self.failures = self.refusals = 0
-            # Else the service is behind, and nothing can be new.
-            if tip.height + 1 >= self.rounds.journal.position.next:
-                self.rounds.journal.succeeded(tip.height, tip.time)
-                if self.rounds.settings.follow:
-                    self.rounds.journal.note_state()
+            return
+        writer = self._ready(begin, tip)  # a file that was changed is no failure of the service
+        try:
+            self.rounds.run(writer, tip)
+        except (ServiceError, UnreachableError, ResponseError, IncompleteError) as error:
+            self._failed(error)
+            return
+        if self.failures:
+            self.rounds.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
+        self.failures = self.refusals = 0
+        # Else the service is behind, and nothing can be new.
+        if tip.height + 1 >= journal.reached.next:
+            journal.succeeded(tip.height, tip.time)
+            if self.rounds.settings.follow:
+                journal.note_state()
+        self.check_age(tip)
+
+    def check_age(self, tip: Tip) -> None:
+        """Raise StaleError if the tip is older than `--max-age`, or has no time."""
+        if self.rounds.settings.max_age is not None:
+            check_age(tip, self.rounds.settings.max_age)
 
     def _ready(self, begin: Callable[[Sink, bool], Writer], tip: Tip) -> Writer:
         """Return the writer of a round, for the file that has the name of the output now.
@@ -258,27 +193,24 @@ class _Polls:
         """
         journal, rewind = self.rounds.journal, self.rounds.settings.rewind or 0
         if self.writer is None:  # not before the service has answered: a run in vain changes nothing
-            last = journal.history.last
+            last = journal.last
             if rewind and last is not None and tip.height + 1 < last.next:
                 behind = f"the service is behind: its tip is {tip.height}, but block {last.next - 1} was there before"
                 raise IncompleteError(behind, "nothing is removed; run the command again later")
             self.writer = journal.begin(self._first_height, rewind, begin, self.rounds.warn)
-        elif not journal.sink.intact:
-            self._reopen(begin)
+        elif not journal.sink.intact:  # rotated
+            self.writer = journal.reopen(begin, self.rounds.warn)
         return self.writer
-
-    def _reopen(self, begin: Callable[[Sink, bool], Writer]) -> None:
-        """Continue in the file that has the name of the output now, from the last position on."""
-        self.writer = self.rounds.journal.reopen(begin, self.rounds.warn)
-        self.rounds.drop_pending()
 
     def _first_height(self) -> int:
         """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
-        bounds = self.rounds.query.bounds or Bounds()
+        bounds, lag = self.rounds.query.bounds or Bounds(), self.rounds.settings.lag
         if self.rounds.journal.checkpoint is not None:
             if bounds == Bounds() and self.tip is not None:
-                self.note(from_genesis(self.tip.height + 1 - self.rounds.settings.lag))
+                self.note(from_genesis(self.tip.height + 1 - lag))
             bounds = Bounds(start=bounds.start or 0)
+        elif bounds == Bounds():
+            bounds = Bounds(last=DEFAULT_LAST + lag)
         start = bounds.start
         return start if start is not None and start >= 0 else self.rounds.service.height_range(bounds).start
 
@@ -286,9 +218,9 @@ class _Polls:
         """Raise the error of a round, unless `--follow` tolerates it.
 
         `--follow` waits indefinitely for an unreachable service. If a service that worked before returns errors, as
-        during a deploy, it is polled tuning.MAX_REFUSALS times in a row.
+        during a deploy, or contradicts itself, it is polled tuning.MAX_REFUSALS times in a row.
         """
-        if isinstance(error, OverdueError):
+        if isinstance(error, OverdueError | ReorgError | StaleError | WrongHashError):
             raise error
         refusal = not isinstance(error, UnreachableError | BrokenBodyError)
         self.refusals += refusal
@@ -315,34 +247,29 @@ class _Polls:
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
         """Raise StaleError if the last tip is older than the limit, or no tip was seen for that long."""
+        limit = self.rounds.settings.max_age
         try:
             if self.tip is not None:
-                self.rounds.check_age(self.tip)
-            elif self.rounds.settings.max_age is not None and seconds > self.rounds.settings.max_age:
-                limit = f"--max-age {format_age(self.rounds.settings.max_age)}"
-                raise StaleError(f"no tip was seen for {duration(seconds)}, longer than {limit}")
+                self.check_age(self.tip)
+            elif limit is not None and seconds > limit:
+                raise StaleError(f"no tip was seen for {duration(seconds)}, longer than --max-age {format_age(limit)}")
         except StaleError as too_old:
             too_old.message += "; " + error.message
             raise
 
     def _clean_up(self, error: BaseException) -> None:
-        """Leave complete rows after an error, and note on it how to get the rest."""
-        journal = self.rounds.journal
-        # A full disk leaves half a row, and a write that was broken off leaves rows that nothing records: remove them.
-        # If the checkpoint may just have recorded them, the next run does that.
-        broken_off = isinstance(error, Interrupted) and error.mid_write and journal.checkpoint is None
-        with suppress(ChainqError):
-            if isinstance(error, Interrupted | OverdueError):
-                self.rounds.service.connection.allow_last(tuning.LAST_SECONDS)
-                self.rounds.unrecorded.record_last(tuning.LAST_SECONDS)
-        if broken_off or isinstance(error, OutputError) or self.rounds.unrecorded.pending:
-            journal.remove_rest()
-        height, left = journal.position.next, self.rounds.left
+        """Leave complete rows after an error, record how far they go, and note on it how to get the rest."""
+        rounds, journal = self.rounds, self.rounds.journal
+        if isinstance(error, Interrupted | OverdueError):
+            rounds.service.connection.allow_last(tuning.LAST_SECONDS)
+            rounds.record_rest(ending=True)
+        if isinstance(error, OutputError) or (isinstance(error, Interrupted) and error.mid_write):
+            journal.remove_rest()  # part of a row
+        height = journal.position.next
         if journal.checkpoint is None:
-            if isinstance(error, SeenReorgError):
-                height, left = error.back.next, self.rounds.left_from(error.back)
-            more = "" if left is None else f" --limit {left}"
-            if self.rounds.settings.header and self.rounds.settings.output is None:
+            height = journal.reached.next
+            more = "" if rounds.left is None else f" --limit {rounds.left}"
+            if rounds.settings.header and rounds.settings.output is None:
                 more += " --no-header"
             if journal.sink.appends:
                 more += " and another -o FILE"

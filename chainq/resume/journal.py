@@ -1,4 +1,9 @@
-"""The journal of a run: keeps the output and its checkpoint consistent."""
+"""The journal of a run: what its output has reached, and the checkpoint that records it.
+
+Rows are written first, then the output is synced, then the checkpoint is replaced. So a checkpoint never records more
+than the disk holds, and what a file holds beyond the recorded length is the rest of a run that was killed: the next run
+removes it.
+"""
 
 import math
 import time
@@ -9,65 +14,99 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chainq import tuning
-from chainq.errors import IncompleteError, OutputError
+from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
 from chainq.query import Batch
-from chainq.resume.checkpoint import Checkpoint
-from chainq.resume.history import History, Position
-from chainq.sinks.append_file import Recorded
+from chainq.resume.checkpoint import Checkpoint, Position
 from chainq.sinks.base import Sink
 from chainq.text.humanize import counted
+from chainq.text.sanitize import printable
 
-_KEEPS = "-o FILE keeps them"
+POSITIONS = 32  # kept for --rewind: the first one and the latest
 
 
 class Journal:
-    """The output of a run, its history, and the checkpoint that records both; without one they last as long as the run.
+    """The output of a run and its positions; without a checkpoint these last as long as the run.
 
-    `output`: the path of the output file, empty for standard output. `learned_lag`: blocks below the tip that runs
-    learned to leave out. `believed`: heights whose rows rest on belief. `rewound`: heights that this run
-    has gone back over.
+    `output`: the path of the output file, empty for standard output. `reached`: the position up to which whole heights
+    are written, which may be further than the last one of `positions`. `believed`: heights whose rows rest on belief.
+    `rewound`: heights that this run has gone back over. Raises UsageError for a file with rows that the checkpoint does
+    not record, IncompleteError for one that was changed since.
     """
 
-    def __init__(self, sink: Sink, history: History, checkpoint: Checkpoint | None, output: str) -> None:
-        self.sink, self.history, self.checkpoint, self._output = sink, history, checkpoint, output
-        self.learned_lag = checkpoint.content.lag if checkpoint else 0
+    def __init__(self, sink: Sink, checkpoint: Checkpoint | None, output: str) -> None:
+        self.sink, self.checkpoint, self._output = sink, checkpoint, output
+        self.positions = [*checkpoint.content.positions] if checkpoint else []
         self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
         self.rewound = HeightRange(0, 0)
+        self.reached = self.positions[-1] if self.positions else Position(0)
         self._end_hash = checkpoint.content.output_end if checkpoint else ""  # of the output at the last position
+        self._writing = checkpoint is not None and checkpoint.content.writing
         self._record_after = tuning.FIRST_RECORD_SECONDS
         self._recorded_at, self._noted_at = time.monotonic(), -math.inf
+        if sink.appends:
+            self._check_file()
+
+    @property
+    def last(self) -> Position | None:
+        """Return the position that was recorded last; None before the first one."""
+        return self.positions[-1] if self.positions else None
+
+    @property
+    def position(self) -> Position:
+        """Return the position that was recorded last. Needs `begin`, or a checkpoint that has one."""
+        return self.positions[-1]
 
     @property
     def cuttable(self) -> bool:
-        """Return whether the output is cut back to its last position when a run ends, so that few positions are enough.
-
-        Rows in other outputs than files cannot be taken back; and without a checkpoint a position costs nothing.
-        """
-        return self.checkpoint is not None and self.sink.appends
+        """Return whether rows after the last position can be removed, so that few positions are enough."""
+        return self.sink.appends
 
     @property
     def due(self) -> bool:
         """Return whether it is time to record a position."""
-        return time.monotonic() - self._recorded_at >= self._record_after
+        return not self.cuttable or time.monotonic() - self._recorded_at >= self._record_after
+
+    def _check_file(self) -> None:
+        """Compare an output file with what is recorded of it, and remove the rest of a run that was killed."""
+        last, name = self.last, self._output
+        if not self.sink.length:  # new, or rotated away
+            return
+        if last is None or (self._elsewhere and not self._is_recorded(last)):
+            by = "without --checkpoint nothing" if self.checkpoint is None else f"checkpoint {self._file} does not"
+            verb = "records" if self.checkpoint is None else "record"
+            raise UsageError(f"{name} has rows already, and {by} {verb} how far they go", "use another output file")
+        if self.sink.length < last.length:
+            fewer = f"{last.length} bytes of {name} are recorded, and it has {self.sink.length}"
+            raise IncompleteError(fewer, "restore the file, or start over with a new checkpoint and a new file")
+        if not self._is_recorded(last):
+            raise IncompleteError(
+                f"{name} was changed since its end was recorded",
+                "restore the file, or start over with a new checkpoint and a new file",
+            )
+        if self.sink.length > last.length and not self._writing:
+            raise IncompleteError(
+                f"{last.length} bytes of {name} are recorded, it has {self.sink.length}, and no run was killed",
+                "another program appends to it; remove what it appended",
+            )
+        self.sink.truncate(last.length)
 
     @property
-    def position(self) -> Position:
-        """Return the position that the output has reached. Needs `begin`, or a checkpoint that has one."""
-        return self.history.positions[-1]
+    def _file(self) -> str:
+        return "" if self.checkpoint is None else printable(str(self.checkpoint.path))
 
     @property
-    def continues_output(self) -> bool:
-        """Return whether the output is the one that the checkpoint recorded last; a file may have a new name."""
-        last, checkpoint, sink = self.history.last, self.checkpoint, self.sink
-        if last is None or checkpoint is None:
-            return False
-        if checkpoint.content.output == self._output:
-            return True
-        return sink.length == last.length > 0 and sink.end_hash(last.length) == checkpoint.content.output_end
+    def _elsewhere(self) -> bool:
+        """Whether the checkpoint records another output."""
+        return self.checkpoint is not None and self.checkpoint.content.output != self._output
+
+    def _is_recorded(self, last: Position) -> bool:
+        """Return whether the file holds what is recorded, whatever its name is."""
+        enough = self.sink.length >= last.length > 0 or not self._elsewhere
+        return enough and self.sink.end_hash(last.length) == self._end_hash
 
     def begin(
         self,
@@ -78,131 +117,134 @@ class Journal:
     ) -> Writer:
         """Set output and checkpoint to the start of the run, and return the writer.
 
-        `first_height`: where a first run starts; `rewind`: blocks to go back. Raises OutputError.
+        `first_height`: where a first run starts; `rewind`: blocks to go back. `open_writer`: its second argument says
+        whether the output has its beginning already. Raises OutputError.
         """
-        history, sink, checkpoint = self.history, self.sink, self.checkpoint
-        first = history.last is None
-        if not sink.intact:  # the service may have answered long after the file was opened
-            self._reopen(warn)
-        rotated = sink.moved
-        same = self.continues_output and not rotated
-        switched, rewound = not (first or same or rotated), False
+        if not self.sink.intact:  # the service may have answered long after the file was opened
+            self._reopen()
+        first = self.last is None
         if first:
-            history.add(Position(first_height(), length=sink.length, total=0))
-            if checkpoint and sink.pipe:
-                warn("the output is a pipe: rows that its reader does not take are lost; " + _KEEPS)
-        elif rewind:
-            rewound = self._rewind(rewind, warn)
-        if checkpoint and not same:
-            self._warn_other(checkpoint, warn, switched=switched)
-        if not first and not same:
-            history.move(sink.length)
-        # Before the first row, and before the file is cut: a crash must not leave less on disk.
-        if first or rewound or rotated or (checkpoint and checkpoint.content.output != self._output):
+            self.positions = [Position(first_height())]
+            self.reached = self.position
+            if self.checkpoint and self.sink.pipe:
+                warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
             self.save()
-        if checkpoint and sink.appends and sink.owner != str(checkpoint.path):
-            sink.owner = str(checkpoint.path)  # not before: a run that writes nothing must not claim the file
-        if rewound and same:
-            sink.truncate(self.position.length)
-        return self._write_header(open_writer, first)
-
-    def _warn_other(self, checkpoint: Checkpoint, warn: Callable[[str], None], *, switched: bool) -> None:
-        """Warn if the output is not the recorded one; `switched`: another output has the earlier rows."""
-        if self.sink.length:
-            warn(f"{self._output} already has content that is not from this checkpoint; rows are appended to it")
-        elif switched and Path(checkpoint.content.output).is_file():
-            now = f"{self._output or 'standard output'} gets the rows from height {self.position.next} on"
-            warn(f"{now}, and {checkpoint.content.output} has the earlier ones")
-
-    def _write_header(self, open_writer: Callable[[Sink, bool], Writer], first: bool) -> Writer:
-        """Return the writer, which may begin with a header."""
-        sink = self.sink
-        writer = open_writer(sink, self.position.length > 0 if sink.appends else not first)
-        if sink.length != self.position.length:
-            self.record(replace(self.position, length=sink.length))
-        return writer
+        elif rewind:
+            self._rewind(rewind, warn)
+        return self._open(open_writer, warn, continued=not first)
 
     def reopen(self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None]) -> Writer:
-        """Continue in the file that has the name now, and return its writer. `warn` takes one line for the user.
+        """Continue in the file that has the name now, and return its writer.
 
-        Raises OutputError, BusyError, and IncompleteError if the file was changed rather than rotated.
+        Raises OutputError, BusyError, and IncompleteError if the file was changed rather than replaced by a new one.
         """
-        self._reopen(warn)
-        if self.sink.moved:
-            self.history.move(self.sink.length)
-            self.save()
-            if self.checkpoint:
-                self.sink.owner = str(self.checkpoint.path)
-        return self._write_header(open_writer, first=False)
+        self._reopen()
+        return self._open(open_writer, warn, continued=True)
 
-    def _reopen(self, warn: Callable[[str], None]) -> None:
-        """Open the file that has the name now, which is a new one if the rows were rotated away (`sink.moved`)."""
-        last, checkpoint, sink = self.history.last, self.checkpoint, self.sink
-        if last is None or (checkpoint is not None and checkpoint.content.output != self._output):
-            sink.reopen(Recorded(sink.length))  # nothing of it is recorded yet
-            return
-        by = "the checkpoint" if checkpoint is not None else "this run"
+    def _reopen(self) -> None:
+        self._writing = self.last is not None and self.sink.length > self.position.length
+        self.sink.reopen()
         try:
-            other = sink.reopen(Recorded(last.length, self._end_hash, sink.length > last.length, by))
-        except IncompleteError as error:
-            if checkpoint is None:
-                error.hint = ""  # which is for runs that resume
-            self._save(writing=False)  # else the next run removes what another program wrote, as the rest of this one
+            self._check_file()
+        except IncompleteError:
+            if self.checkpoint:  # else the next run removes what another program wrote, as the rest of this one
+                self.checkpoint.save(self.positions, self._output, self._end_hash, False, self.believed)
             raise
-        if other:
-            warn(f"{self._output} gets the rows from height {last.next} on, and {other} has the earlier ones")
 
-    def _rewind(self, blocks: int, warn: Callable[[str], None]) -> bool:
-        """Go back in the history at least `blocks` blocks; return whether that was possible."""
+    def _open(
+        self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None], *, continued: bool
+    ) -> Writer:
+        """Return the writer for the output, which may be a new one and begin with a header."""
+        last = self.position
+        if continued and not self.sink.length and (self._elsewhere or last.length):
+            if last.length or len(self.positions) > 1:
+                self._warn_moved(warn)
+            self.positions = [replace(last, length=0, rows=0)]  # the earlier ones are of another output
+            self.save()
+        elif self._elsewhere:  # the same file by another name
+            self.save()
+        self.reached = self.position
+        writer = open_writer(self.sink, self.position.length > 0 if self.sink.appends else continued)
+        if self.sink.length != self.position.length:
+            self.record(replace(self.position, length=self.sink.length))
+        return writer
+
+    def _warn_moved(self, warn: Callable[[str], None]) -> None:
+        """Say which output gets the next rows, if it is not the one with the earlier ones."""
+        earlier = self.checkpoint.content.output if self.checkpoint else ""
+        where = f", and {earlier} has the earlier ones" if self._elsewhere and Path(earlier).is_file() else ""
+        rest = "; a run was killed: rows from there on may be in the file before, too" if self._writing else ""
+        warn(f"{self._output or 'standard output'} gets the rows from height {self.position.next} on{where}{rest}")
+
+    def _rewind(self, blocks: int, warn: Callable[[str], None]) -> None:
+        """Go back at least `blocks` blocks, to the nearest position, at most to the first one."""
         before = self.position.next
-        self.history.rewind(blocks)
+        self.go_back_to(before - blocks)
         again = before - self.position.next
         self.rewound = HeightRange(self.position.next, before)
-        self.believed.remove(self.rewound)
         if not self.sink.appends and again != blocks:
             warn(
-                (f"--rewind {blocks} goes back to the nearest checkpoint position")
-                + f", height {self.position.next}: {counted(again, 'height')} to fetch again"
+                f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"
+                f" {counted(again, 'height')} to fetch again"
             )
-        return again > 0
 
-    def record(self, *positions: Position) -> None:
-        """Add the positions that the output has reached, durably if there is a checkpoint. Raises OutputError."""
-        self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
-        before = self.history.positions
-        for position in positions:
-            self.history.add(position)
-        try:
+    def go_back_to(self, height: int) -> None:
+        """Return to the last position that is not above a height, without the rows after it. Raises OutputError."""
+        before = self.reached.next
+        self.positions = [one for one in self.positions if one.next <= height] or self.positions[:1]
+        self.believed.remove(HeightRange(self.position.next, max(before, self.position.next)))
+        self.reached = self.position
+        if self.sink.length or not self.sink.appends:  # else they are in another file
+            self.save()  # first: a crash must not leave less on disk than is recorded
+            self.sink.truncate(self.position.length)
+
+    def expect_rows(self) -> None:
+        """Record that rows are about to be written, once a run. Raises OutputError."""
+        if self.checkpoint and self.sink.appends and not self.checkpoint.content.writing:
             self.save()
-        except BaseException:
-            self.history.positions = before
-            raise
-        self._recorded_at, self._record_after = time.monotonic(), tuning.RECORD_SECONDS
 
-    def save(self, *, writing: bool = True) -> None:
-        """Record the history durably; `writing`: a run that is killed may leave more than that. Raises OutputError."""
-        if self.checkpoint:
-            self.sink.sync()
-        self._end_hash = self.sink.end_hash(self.position.length)
-        if self.checkpoint:
-            self._save(writing=writing and self.sink.appends)
-
-    def _save(self, *, writing: bool) -> None:
-        if self.checkpoint:
-            self.checkpoint.save(
-                output=self._output,
-                output_end=self._end_hash,
-                writing=writing,
-                lag=self.learned_lag,
-                believed=self.believed,
-            )
-
-    def note_grade(self, batch: Batch) -> None:
-        """Note the grade of a batch; the next save records it."""
+    def wrote(self, batch: Batch, end: int) -> None:
+        """Note that all heights below `end` are written, the last of them by this batch."""
+        rows = self.reached.rows + len(batch.rows)
+        self.reached = Position(end, length=self.sink.length, rows=rows)
         if batch.heights is not None:
             self.believed.remove(batch.heights)
             if batch.proof is not None and batch.proof.grade is Grade.BELIEF:
                 self.believed.add(batch.heights)
+
+    def record(self, position: Position) -> None:
+        """Add the position that the output has reached, durably if there is a checkpoint. Raises OutputError."""
+        self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
+        before = self.positions
+        self.positions = [known for known in before if known.next < position.next] + [position]
+        if len(self.positions) > POSITIONS + 1:
+            del self.positions[1]
+        try:
+            self.save()
+        except BaseException:
+            self.positions = before
+            raise
+        self.reached = position
+        self._recorded_at, self._record_after = time.monotonic(), tuning.RECORD_SECONDS
+
+    def save(self, *, writing: bool = True) -> None:
+        """Record the positions durably. Raises OutputError.
+
+        `writing`: a run that is killed may leave more rows than that.
+        """
+        if self.checkpoint:
+            self.sink.sync()
+        self._end_hash = self.sink.end_hash(self.position.length)
+        if self.checkpoint:
+            self._writing = writing and self.sink.appends
+            self.checkpoint.save(self.positions, self._output, self._end_hash, self._writing, self.believed)
+
+    def drop_rest(self) -> int:
+        """Remove the rows after the last position from a file; return how many. Raises OutputError."""
+        dropped = self.reached.rows - self.position.rows
+        self.sink.truncate(self.position.length)  # always: a write that failed may have left part of a row
+        self.reached = self.position
+        return dropped
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
         """Note that a round succeeded, and the tip that it saw. The next save, `note_state` or `end` records it."""
@@ -225,55 +267,19 @@ class Journal:
             self._noted_at = -math.inf
             self.checkpoint.note()
 
-    def learn_lag(self, lag: int) -> None:
-        """Record that runs leave out `lag` blocks below the tip from now on. Raises OutputError."""
-        self.learned_lag = lag
-        if self.checkpoint:  # also if no row follows, since the user is told
-            self.save(writing=self.checkpoint.content.writing)
-
-    def expect_rows(self) -> None:
-        """Record that rows are about to be written, once a run. Raises OutputError."""
-        if self.checkpoint and self.sink.appends and not self.checkpoint.content.writing:
-            self.save()
-
-    def settle(self, below: int) -> None:
-        """Mark rows as settled up to the last position that is not above height `below`. Raises OutputError."""
-        before = self.history.settled
-        self.history.settle(below)
-        if self.checkpoint and self.history.settled != before:  # also if no row follows: else runs look for ever
-            self.save(writing=self.checkpoint.content.writing)
-
-    def go_back(self) -> None:
-        """Remove the rows that are not settled. Raises OutputError."""
-        before = self.position.next
-        self.history.go_back()
-        self._cut(before)
-
-    def go_back_to(self, height: int) -> None:
-        """Return to the last position that is not above a height, without the rows after it. Raises OutputError."""
-        before = self.position.next
-        self.history.rewind(before - height)
-        self._cut(before)
-
-    def _cut(self, before: int) -> None:
-        """Record that the position was at `before`, and remove the rows after the position that is left."""
-        self.believed.remove(HeightRange(self.position.next, before))
-        self.save()
-        self.sink.truncate(self.position.length)
-
-    def remove_rest(self) -> None:
-        """Remove what was written after the last position, after a failure; what cannot be removed stays."""
-        with suppress(OutputError, IncompleteError):
-            self.sink.truncate(self.position.length)
-
     def end(self) -> None:
         """Record that the file holds no more than is recorded, so data appended later is recognized as foreign.
 
         Raises OutputError.
         """
-        checkpoint = self.checkpoint
-        written = checkpoint is not None and checkpoint.content.writing and checkpoint.content.output == self._output
-        if written and self.sink.length == self.position.length:
+        if self.checkpoint is None:
+            return
+        if self._writing and not self._elsewhere and self.sink.length == self.position.length:
             self.save(writing=False)
-        elif checkpoint is not None:
-            checkpoint.note()
+        else:
+            self.checkpoint.note()
+
+    def remove_rest(self) -> None:
+        """Remove what was written after the last position, after a failure; what cannot be removed stays."""
+        with suppress(OutputError, IncompleteError):
+            self.drop_rest()

@@ -1,55 +1,54 @@
-"""The rounds of an incremental run.
+"""The rounds of an incremental run: each writes the rows that are new, up to some blocks below the tip.
 
-Each round requests the tip, checks the last known block for a reorg, requests the rows near the tip again, and writes
-the new rows, batch by batch: rows written, synced and recorded, in this order. In a file, a position is recorded every
-5 seconds, at the end of a round, and if a signal or `--deadline` ends the run; rows after it are removed. See
-docs/completeness.md, "Following the tip", for what that proves.
-
-`requested` requests rows, and `lagging` decides what follows if the service lacks some. `reorg` checks that what is
-written is of one chain, `settling` up to which height the rows of a response are settled.
+A round compares the last recorded block with the service's, looks up the last block of the round, writes the rows, and
+looks that block up again: if it is the same, all rows between are of one chain. Rows that are blocks show that by their
+links. While rows are written, a position is recorded every few seconds in the same way. Rows after the last position of
+a file are removed if a run fails (docs/completeness.md, "Following the tip").
 """
 
-from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 
-from msgspec import UNSET, Raw
-from msgspec.structs import replace
-
 from chainq import tuning
-from chainq.defaults import SETTLE
-from chainq.errors import BehindError, ChainqError, IncompleteError
+from chainq.errors import ChainqError, IncompleteError, ReorgError, Shortfall
+from chainq.fetching.blocks import hash_text
+from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip, check_age
+from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
-from chainq.query import Batch, Query, limited
-from chainq.resume.batch_stream import BatchStream
-from chainq.resume.history import Position, digests
+from chainq.query import Batch, Query, limited, matching
+from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
-from chainq.resume.lagging import Lagging
-from chainq.resume.reorg import OnlyNamedError, ReorgCheck
-from chainq.resume.requested import Requested
 from chainq.resume.settings import ResumeSettings
-from chainq.resume.settling import UnsteadyError, late_heights, new_positions, shown_to
-from chainq.resume.unrecorded import Unrecorded
+from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import counted, end_above
+from chainq.text.sanitize import excerpt
+
+COMPARED = 64  # heights of a rewound stretch, the last ones, whose rows are compared with full blocks
 
 
-def _parted(rows: list[Raw], late: Counter[str]) -> tuple[list[Raw], list[Raw]]:
-    """Return the rows that arrived late, by their digests, and the others."""
-    left, new, old = late.copy(), list[Raw](), list[Raw]()
-    for row, digest in zip(rows, digests(rows), strict=True):
-        (new if left[digest] else old).append(row)
-        left[digest] -= left[digest] > 0
-    return new, old
+def difference(position: Position, found: str) -> str:
+    """Return how the block below `position` differs from the recorded one; empty if it does not.
+
+    `found`: its hash now, empty for a block without one. A position without a hash matches anything.
+    """
+    if not position.hash or found == position.hash:
+        return ""
+    now = f"is {excerpt(found, 80)}" if found else "has no hash now"
+    return f"reorg: block {position.next - 1} {now}, and was {excerpt(position.hash, 80)}"
 
 
 @dataclass(slots=True)
 class Rounds:
-    """The rounds of one run: its state between two batches."""
+    """The rounds of one run.
+
+    `known`: the last block of which all rows before are known to be. `end`, `seen`: of the round in progress, its end
+    and the hash of the block below that before any row was requested. `batch`: the last one that was written.
+    """
 
     service: Service
     query: Query
@@ -57,273 +56,187 @@ class Rounds:
     journal: Journal
     warn: Callable[[str], None]
     progress: Progress
-    reorg: ReorgCheck = field(init=False)
-    unrecorded: Unrecorded = field(init=False)
-    lagging: Lagging = field(init=False)
-    requested: Requested = field(init=False)
-    looked: int = -1  # the end of the chain at the last look at unsettled rows
+    known: Position = field(default=Position(0))
+    end: int = 0
+    seen: str = ""
+    batch: Batch | None = None
     written: int = 0  # rows
+    behind: bool = False  # the user was warned that the service is
     begun: bool = False  # the first round has said how far it goes
-
-    def __post_init__(self) -> None:
-        self.reorg = ReorgCheck(self.service, self.query, self.journal)
-        self.unrecorded = Unrecorded(self.journal, self.reorg)
-        self.lagging = Lagging(self.service, self.query, self.settings, self.journal, self.reorg, self.warn)
-        self.requested = Requested(self.service, self.query, self.settings, self.journal, self.reorg)
-
-    @property
-    def _next(self) -> int:
-        """Return the first height that is not written yet."""
-        return self.journal.position.next
 
     @property
     def left(self) -> int | None:
         """Return how many rows the limit leaves to be written, None without one."""
         return None if self.query.limit is None else self.query.limit - self.written
 
-    def left_from(self, position: Position) -> int | None:
-        """Return how many rows the limit leaves after a position of this run, None without one."""
-        total = 0 if position.total is UNSET else position.total
-        return None if self.query.limit is None else self.query.limit - total
+    @property
+    def _linked(self) -> bool:
+        """Whether rows are blocks whose links are checked, and so show by themselves of which chain they are."""
+        return self.query.method.linked and self.query.verify and self.query.where is None
 
     def run(self, writer: Writer, tip: Tip) -> None:
-        """Make one round: write what is new up to the tip.
+        """Write what is new up to the tip, less the lag.
 
-        Raises IncompleteError for a reorg or a tip that is too old, UnsteadyError, and what the service raises.
+        Raises ReorgError for a recorded block that was replaced, IncompleteError if the rows may be of two chains, and
+        what the service raises.
         """
-        self.drop_pending()
-        known = self.reorg.begin()
-        if tip.height + 1 < max(self._next, known.next):
-            before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
-            far = known.hash and known.next - tip.height > SETTLE
-            reset = f"; {self.lagging.if_reset}" if far else ""
-            self.lagging.warn_once(f"its tip is {tip.height}, but {before}{reset}")
-        else:
-            try:
-                self._write_new(writer, tip)
-            except BehindError as error:
-                self.lagging.lack_rows(error, tip.height)
-        self.check_age(tip)
-
-    def _write_new(self, writer: Writer, tip: Tip) -> None:
-        """Write rows that are not written yet, and rows that arrived late."""
-        limit = self.query.bounds.end if self.query.bounds else None
-        top = tip.height + 1
+        limit, top = self.query.bounds.end if self.query.bounds else None, tip.height + 1
+        if self.journal.position.hash:
+            self.known = self.journal.position
         if limit is not None and top < limit:  # one stale tip does not outrank --end
             top = self.service.blocks.tip_for(limit) + 1
-        end = top - self.lagging.lag
+        start, end = self.journal.reached.next, top - self.settings.lag
         if limit is not None:
             end = min(end, limit if limit >= 0 else top + limit)
-        # Blocks are settled at once: there is one for each height, and hashes link it to the one before.
-        deep = end if self.query.method.linked else min(end, top - self.lagging.lag - SETTLE)
-        history = self.journal.history
-        if self.looked < 0:  # the run that wrote the last rows looked up to there
-            self.looked = self._next + self.lagging.lag
-        if self._next < end or (history.unsettled and history.settled.next < deep and top != self.looked):
-            try:
-                self._write_up_to(writer, tip, end, top, deep)
-            except OnlyNamedError:
-                self.drop_pending()
-                self._write_up_to(writer, None, end, top, deep)
-        elif self.reorg.check_known(self.service.blocks.hash_of):
-            self.lagging.behind = False
-        else:
-            self.lagging.lack_known(tip.height)
-        if limit is not None and self._next < limit:
-            lag = f", and this run stays {counted(self.lagging.lag, 'block')} below it" if self.lagging.lag else ""
+        if top < start:
+            self._warn_behind(f"its tip is {top - 1}, but block {start - 1} was there before")
+        elif start < end:
+            self._write(writer, HeightRange(start, end))
+            self.behind = False
+        elif start == top and self.known.next == top:  # the tip itself shows whether it was replaced
+            self._check_known(tip.hash)
+        if limit is not None and self.journal.reached.next < limit:
+            lag = f", and this run stays {counted(self.settings.lag, 'block')} below it" if self.settings.lag else ""
             self.warn(end_above(limit, top - 1) + lag)
 
-    def _write_up_to(self, writer: Writer, tip: Tip | None, end: int, top: int, deep: int) -> None:
-        """Write late and new rows below `end`.
+    def _warn_behind(self, what: str) -> None:
+        """Warn once that the service is behind what it showed before."""
+        if not self.behind:
+            self.warn(Shortfall(f"the service is behind: {what}"))
+        self.behind = True
 
-        `tip`: as the service returned it, None if it lacks blocks below. `top`: the end of the chain; `deep`: heights
-        below it are settled if their rows are the same as before.
-        """
-        linked, history = self.query.method.linked, self.journal.history
-        there = self._existing(tip, end)
-        if not self.reorg.check_known(self.service.blocks.hash_of if linked else self.reorg.hash_of):
-            self.lagging.lack_known(top - 1)
-            return
-        self.lagging.behind = False
-        self.lagging.note_lacked(there, end)
-        end = there
-        heights, method = history.unsettled, self.query.method
-        together = self.query.limit is None  # one request may show late rows and new ones
-        middle = max(heights.end, min(deep, end))
-        asked = HeightRange(heights.start, max(heights.end, end) if together else heights.end)
-        edges = (heights.end, middle) if together else ()
-        stream = BatchStream(method, self.requested.batches(self.query._replace(limit=None), asked, edges))
-        looked = [*stream.up_to(heights.end)] if heights else []
-        self.looked = top
-        if heights and not self._compare(writer, looked, heights, top, deep):
-            return
+    def _write(self, writer: Writer, heights: HeightRange) -> None:
+        """Write the rows of `heights`, and record how far they go."""
         if not self.begun:  # later rounds of --follow only count up
             self.begun = True
-            self.progress.begin(max(0, end - self._next) if self.query.limit is None else None)
-        if self._next < heights.end:  # went back
-            stream.put_back(looked)
-            middle = max(self._next, min(deep, end))
-            together = together and method.height is not None  # there may be a new edge
-        for part in (HeightRange(self._next, middle), HeightRange(middle, end)):
-            batches = stream if together else self._limited(part)
-            if part.start < part.end and not self._write_range(writer, batches, part, end, settled=part.end == middle):
-                self.unrecorded.record_all()
-                return
-
-    def _passing(self, rows: list[Raw]) -> list[Raw]:
-        """Return the rows to write. Rows that the filter leaves out still count as evidence."""
-        return rows if self.query.where is None else self.query.where.rows(rows)
-
-    def _limited(self, heights: HeightRange) -> BatchStream:
-        """Request all rows of some heights, as far as the limit allows."""
-        batches = self.requested.batches(self.query._replace(limit=self.left), heights)
-        alone = (batch._replace(confirmed=False) for batch in batches)  # says nothing of the part before
-        return BatchStream(self.query.method, limited(alone, self.left, self.query.where))
-
-    def _existing(self, tip: Tip | None, end: int) -> int:
-        """Return `end`, or less if the service does not have the block below it, although it names its tip."""
-        step, least = 1, self.journal.history.settled.next
-        while end > least and self.query.verify:
-            if self.reorg.see(tip, end, end - self._next):
-                break
-            end, step = end - step, step * 2
-        return end
-
-    def _compare(self, writer: Writer, batches: list[Batch], heights: HeightRange, top: int, deep: int) -> bool:
-        """Compare the rows of unsettled heights with the earlier ones. Return whether the round can go on.
-
-        `top`, `deep`: as in `_write_up_to`.
-        """
-        history = self.journal.history
-        rows = [row for batch in batches for row in batch.rows]
-        shown, before = Counter(digests(rows)), history.rows
-        if late := shown - before:
-            self._write_late(writer, rows, late, late_heights(self.query.method, batches, late))
-        elif gone := before - shown:
-            self.lagging.miss(heights, gone.total(), top)
-            return False
-        else:
-            for batch in batches:
-                self.journal.note_grade(batch)
-            ends = [end for batch in batches if (end := shown_to(self.query.method, batch)) is not None]
-            self.journal.settle(min(deep, max([*ends, heights.end - tuning.TAIL])))
-        return True
-
-    def _write_late(self, writer: Writer, rows: list[Raw], late: Counter[str], where: str) -> None:
-        """Write late rows into the output. `where`: their heights as text.
-
-        A file is truncated to the settled rows, and the round continues from there. If the output is not a file, or
-        rows of other runs are in between, late rows follow the rows written since.
-        """
-        journal, removable = self.journal, self.journal.history.removable
-        came = f"{counted(late.total(), 'row')} of {where} came late{'' if removable else ', after later ones'}"
-        if more := self.lagging.stay_below(max(1, self.lagging.lag * 2)):
-            self.warn(f"{came}{more}")
-        if removable:
-            with signals_deferred():
-                self.written -= self._written_of(rows, late)
-                journal.go_back()
-            return
-        new, _ = _parted(rows, late)
-        new = [row for batch in limited(iter([Batch(new)]), self.left, self.query.where) for row in batch.rows]
-        new = self._passing(new)
-        with signals_deferred():
-            journal.expect_rows()
-            writer.write(new)
-            journal.history.unite((journal.history.rows + late).elements())
-            journal.record(replace(journal.position, length=journal.sink.length))
-            self.written += len(new)
-
-    def _written_of(self, rows: list[Raw], late: Counter[str]) -> int:
-        """Return how many rows of unsettled heights were written; `rows`, `late`: their present rows."""
-        if self.query.where is None:
-            return self.journal.history.rows.total()
-        return len(self._passing(_parted(rows, late)[1]))
-
-    def _write_range(
-        self, writer: Writer, stream: BatchStream, heights: HeightRange, last: int, *, settled: bool
-    ) -> bool:
-        """Write all rows of `heights`, one of the parts of a round that ends at height `last`; return whether the
-        service had them all and more can follow.
-
-        `settled`: whether their rows can be, which near the tip they cannot.
-        """
-        end = heights.start
+            self.progress.begin(len(heights) if self.query.limit is None else None)
+        self.end, self.seen = heights.end, ""
+        if not self._linked:
+            if self.known.hash:
+                self._check_known(self._hash_below(self.known.next, self.service.blocks.hash_of))
+            self.seen = self._hash_below(self.end, self.service.blocks.hash_of)
+        query = self.query._replace(limit=self.left)
+        batches = self.service.fetch_range(query, heights, Asked(compared=self._compared(), incremental=True))
+        whole = False
         try:
-            for batch in stream.up_to(heights.end):
-                if batch.heights is None:
-                    continue
-                end = batch.heights.end
-                if not self._write_batch(writer, batch, batch.heights, heights.end if settled else None, last):
-                    return False
-        except (ChainqError, UnsteadyError):
-            self.unrecorded.record_all()
+            for batch in limited(matching(batches, query.where), query.limit):
+                if batch.heights is not None:
+                    self._write_batch(writer, batch, batch.heights)
+                    if self.journal.due and self.journal.reached.next < self.end:
+                        self.record()
+            whole = True
+            self.record()
+        except ChainqError:
+            self.record_rest(again=not whole)
             raise
-        if self.left != 0 and end < heights.end:  # the range ended at the tip of another server behind the URL
-            self.lagging.step_back(f"it shows no block {end}")
-            return False
-        return self.left != 0
+        if self.left != 0 and (reached := self.journal.reached.next) < self.end:
+            raise IncompleteError(f"the service shows no block {reached}, and its tip is above it", "run again later")
 
-    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange, deep: int | None, last: int) -> bool:
-        """Write the rows of a batch, and record that at the end of a round or if it is due; return whether the
-        service had all its blocks.
+    def _compared(self) -> HeightRange:
+        """Return the heights whose rows must be compared with full blocks: the last ones that were rewound.
 
-        `deep`: the end of what can be settled, None if nothing of the batch can; `last`: the end of the round.
+        After a reorg, a cache may still have the old rows. Blocks show that by their links.
         """
-        self.reorg.check_link(batch)
-        method = self.query.method
-        if deep is not None and batch.shown and self.journal.history.unsettled:
-            self._settle_before()
-        # Heights without rows, even proved, do not settle the heights before them.
-        settles = batch.shown or not self.journal.history.unsettled
-        ends = new_positions(method, batch, heights, deep if settles or method.linked else None)
-        wait = (
-            ends == {heights.end: UNSET} and heights.end < last and self.query.limit is None and self.journal.cuttable
-        )
-        ends = self.unrecorded.before(ends)
-        rows = self._passing(batch.rows)
-        hashes = [] if wait else self.reorg.hashes_after(batch, [*ends])
-        if hashes is None:
-            if self.reorg.only_named:
-                raise OnlyNamedError
-            self.lagging.step_back(f"it does not have block {heights.end - 1} any more")
-            return False
+        rewound, self.journal.rewound = self.journal.rewound, HeightRange(0, 0)
+        if self.query.method.linked:
+            return self.journal.rewound
+        return HeightRange(max(rewound.start, rewound.end - COMPARED), rewound.end)
+
+    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange) -> None:
+        """Write the rows of a batch; blocks must link to the last one before. Raises ReorgError, OutputError."""
+        if self._linked and batch.rows and heights.start == self.known.next and self.known.hash:
+            self._check_known(hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
         with signals_deferred():
             self.journal.expect_rows()
-            writer.write(rows)
-            self.journal.note_grade(batch)
-            self.written += len(rows)
-            self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(rows))
-            if wait:
-                self.unrecorded.add(batch, heights.end, len(rows))
-            else:
-                self.unrecorded.record(ends, hashes, len(rows), filtered=self.query.where is not None)
-        self.unrecorded.record_meanwhile()
-        return True
+            writer.write(batch.rows)
+            self.journal.wrote(batch, heights.end)
+            self.batch = batch
+            self.written += len(batch.rows)
+            self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(batch.rows))
 
-    def drop_pending(self) -> None:
-        """Remove unrecorded rows from the output. Raises OutputError."""
-        with signals_deferred():
-            self.written -= self.unrecorded.drop()
+    def record(self, *, ending: bool = False) -> None:
+        """Record that all heights below `journal.reached` are written. `ending`: a signal has ended the run.
 
-    def _settle_before(self) -> None:
-        """Settle the heights before a response that shows rows: the service has written all rows before them.
-
-        It may have done so a moment ago, so these heights are requested again. Raises UnsteadyError if they have
-        other rows now.
+        Raises IncompleteError if a reorg came while they were read, ReorgError if their rows cannot be removed.
         """
-        heights = self.journal.history.unsettled
-        rows = [row for batch in self.requested.batches(self.query._replace(limit=None), heights) for row in batch.rows]
-        if Counter(digests(rows)) != self.journal.history.rows:
-            raise UnsteadyError(
-                IncompleteError(
-                    f"{self.query.method.name} {heights}: rows appeared meanwhile",
-                    "the service is writing them; run the command again",
-                )
-            )
-        self.journal.settle(heights.end)
+        reached, block_hash = self.journal.reached, ""
+        if reached == self.journal.position:
+            return
+        if self._linked:
+            block_hash = self._own_hash(reached.next) or self._hash_below(reached.next)
+        elif reached.next == self.end or self.journal.checkpoint is not None or self.journal.cuttable:
+            block_hash = self._hash_below(reached.next)
+            last = block_hash if reached.next == self.end else self._hash_below(self.end)
+            if reorg := difference(Position(self.end, self.seen), last):
+                self._replaced(reorg)
+        position = Position(reached.next, block_hash, reached.length, reached.rows)
+        with nullcontext() if ending else signals_deferred():
+            self.journal.record(position)
+        # Rows on a pipe cannot be taken back, so that the next round checks the block that was seen before them.
+        self.known = position if block_hash else Position(self.end, self.seen)
 
-    def check_age(self, tip: Tip) -> None:
-        """Raise IncompleteError if the tip is older than `--max-age`, or has no time."""
-        if self.settings.max_age is not None:
-            check_age(tip, self.settings.max_age)
+    def record_rest(self, *, again: bool = True, ending: bool = False) -> None:
+        """Record what is whole before an error ends the round, if the service allows that, and remove the rest from a
+        file, so that it comes again. `again`: not if just that failed."""
+        if again:
+            with suppress(ChainqError):
+                self.record(ending=ending)
+        if self.journal.cuttable:
+            with suppress(ChainqError):
+                self.written -= self.journal.drop_rest()
+
+    def _hash_below(self, height: int, hash_of: Callable[[int], str | None] | None = None) -> str:
+        """Return the hash of the block below a height as the service has it now, or as `hash_of` knows it.
+
+        Raises IncompleteError if none of tuning.REORG_LOOKS responses has it: one of several servers may be behind.
+        """
+        looks = ((hash_of or self.service.blocks.block_hash)(height - 1) for _ in range(tuning.REORG_LOOKS))
+        found = next((one for one in looks if one is not None), None)
+        if found is None:
+            over = "if the chain was reset, start over with a new checkpoint and a new output file"
+            missing = f"the service is behind, or its chain was reset: it shows no block {height - 1}"
+            raise IncompleteError(missing, f"run the command again later; {over}")
+        return found
+
+    def _check_known(self, found: str) -> None:
+        """Raise ReorgError if the block below `known` is another one now; its hint names how far to go back."""
+        reorg = difference(self.known, found)
+        if not reorg:
+            return
+        positions = [position for position in self.journal.positions if position.hash]
+        same = next((one for one in reversed(positions) if self._still(one)), None)
+        if self.journal.checkpoint is None:
+            raise self._discarded(reorg, same or self.journal.positions[0])
+        if same is None:
+            over = "start over with a new checkpoint and a new output file"
+            raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
+        blocks = self.journal.position.next - same.next
+        raise ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {same.next}")
+
+    def _own_hash(self, end: int) -> str:
+        """Return the hash of the block below `end` as the last row that was written names it, empty if it does not."""
+        if self.batch is None or not self.batch.rows:
+            return ""
+        block_hash, height = Picker(["block_hash", self.query.method.height or ""])(self.batch.rows[-1])
+        return hash_text(block_hash) if integer_of(height) == end - 1 else ""
+
+    def _still(self, position: Position) -> bool:
+        """Return whether the service still has the block that a position recorded."""
+        return self.service.blocks.block_hash(position.next - 1) == position.hash
+
+    def _replaced(self, reorg: str) -> None:
+        """Raise the error of a reorg while rows were read."""
+        if self.journal.cuttable:
+            self.written -= self.journal.drop_rest()
+            raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
+        positions = self.journal.positions
+        raise self._discarded(reorg, next((one for one in reversed(positions) if one.hash), positions[0]))
+
+    def _discarded(self, reorg: str, position: Position) -> ReorgError:
+        """Go back to a position whose block is still there, and return the error of a run that nobody can go back."""
+        self.written -= self.journal.reached.rows - position.rows
+        self.journal.go_back_to(position.next)
+        removed = "are removed" if self.journal.sink.appends else "must be discarded"
+        return ReorgError(
+            reorg, f"the rows from height {position.next} on {removed}: they may be of blocks that are gone"
+        )

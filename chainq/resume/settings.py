@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from chainq.defaults import INTERVAL
+from chainq.defaults import INTERVAL, SETTLE
 
 
 class ResumeSettings(NamedTuple):
@@ -16,7 +16,7 @@ class ResumeSettings(NamedTuple):
     """
 
     checkpoint: Path | None = None
-    lag: int = 0
+    lag: int = SETTLE
     rewind: int | None = None
     max_age: float | None = None
     follow: bool = False

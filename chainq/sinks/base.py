@@ -11,14 +11,11 @@ from pathlib import Path
 from select import select
 from shlex import quote
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from chainq.errors import OutputError
 from chainq.process.signals import PipeClosed, awaiting_reader, note_progress
 from chainq.text.sanitize import printable
-
-if TYPE_CHECKING:
-    from chainq.sinks.append_file import Recorded
 
 
 class Sink:
@@ -26,16 +23,13 @@ class Sink:
     finishes an output that succeeded and abandons others, unless it was finished before.
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
-    then `length` is the number of bytes in the file, `owner` the checkpoint that was noted on it, `sync` makes bytes
-    durable and `truncate` goes back; elsewhere `length` stays 0 and both do nothing. `intact`: it is still the
-    file that was opened, as this run left it; `reopen` goes on if not. `moved`: the rows that were recorded are in
-    another file. `pipe`: a reader may not have taken what is written.
+    then `length` is the number of bytes in the file, `sync` makes bytes durable and `truncate` goes back; elsewhere
+    `length` stays 0 and both do nothing. `intact`: it is still the file that was opened, as this run left it; `reopen`
+    goes on if not. `pipe`: a reader may not have taken what is written.
     """
 
     appends = False
-    moved = False
     pipe = False
-    owner = ""
 
     def __init__(self, descriptor: int, name: str) -> None:
         self._descriptor = descriptor
@@ -95,9 +89,8 @@ class Sink:
         """Return whether a file that is appended to is as this run left it."""
         return True
 
-    def reopen(self, _: "Recorded") -> str:
+    def reopen(self) -> None:
         """Continue in the file that has the name now (`AppendFileSink`)."""
-        return ""
 
     def finish(self) -> None:
         """End an output that is complete. Raises OutputError."""

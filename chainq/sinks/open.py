@@ -3,30 +3,20 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chainq.errors import OutputError
 from chainq.sinks.base import Sink
 from chainq.sinks.stdout import StreamSink
 from chainq.text.sanitize import printable
 
-if TYPE_CHECKING:
-    from chainq.sinks.append_file import Recorded
-
 MAX_LINKS = 40  # symbolic links on the way of a path, as many as Linux follows
 
 
-def open_sink(
-    path: Path | None,
-    *,
-    append: bool = False,
-    recorded: "Recorded | None" = None,
-) -> Sink:
+def open_sink(path: Path | None, *, append: bool = False) -> Sink:
     """Return the sink for `-o PATH`; for standard output if `path` is None.
 
-    `append`: append to rows of earlier runs, if `path` is a regular file or does not exist; `recorded`: what a
-    checkpoint recorded of it. Raises OutputError if it cannot be opened, BusyError if another run is appending to it,
-    IncompleteError if it is not as recorded.
+    `append`: append to rows of earlier runs, if `path` is a regular file or does not exist. Raises OutputError if it
+    cannot be opened, BusyError if another run is appending to it.
     """
     number = None if path is None else descriptor_of(path)
     if path is None or number == 1:
@@ -49,7 +39,7 @@ def open_sink(
     if append and regular:
         from chainq.sinks.append_file import AppendFileSink
 
-        return AppendFileSink(path, recorded)
+        return AppendFileSink(path)
     from chainq.sinks.atomic_file import AtomicFileSink
 
     return AtomicFileSink(path)

@@ -25,7 +25,15 @@ class Job:
     def line(self, *more: str, out: str | None = None) -> list[str]:
         """The arguments of a run; `out` "" writes to standard output."""
         file = str(self.out) if out is None else out
-        return [*self.words, *more, "--checkpoint", str(self.kept), *(["-o", file] if file else []), "--url", self.url]
+        place = ["--checkpoint", str(self.kept), *(["-o", file] if file else [])]
+        return [
+            *self.words,
+            *more,
+            *place,
+            *([] if "--lag" in more or self.words[0] == "verify" else ["--lag", "0"]),
+            "--url",
+            self.url,
+        ]
 
     def start(self, *more: str, out: str | None = None, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a run."""

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,9 +11,8 @@ import pytest
 
 from chainq.errors import BusyError, ChainqError, OutputError, UsageError
 from chainq.process.signals import Interrupted
-from chainq.resume.checkpoint import VERSION, Checkpoint, Content
-from chainq.resume.history import POSITIONS, History, Position
-from chainq.resume.journal import Journal
+from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position
+from chainq.resume.journal import POSITIONS, Journal
 from chainq.sinks.stdout import StreamSink
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
@@ -24,24 +24,29 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "kept"
 
 
+def opened(kept: Path, output: str = "") -> Iterator[Journal]:
+    """The journal of a run to standard output."""
+    with Checkpoint(kept, QUERY) as checkpoint:
+        yield Journal(StreamSink(1, "standard output"), checkpoint, output)
+
+
 def saved(kept: Path, *positions: Position, output: str = "") -> None:
     """Make a checkpoint by recording positions one after the other."""
-    with Checkpoint(kept, QUERY) as checkpoint:
+    for journal in opened(kept, output):
         for position in positions:
-            checkpoint.history.add(position)
-            checkpoint.save(output=output)
+            journal.record(position)
 
 
 def reopened(kept: Path) -> list[Position]:
     """The positions that a next run finds."""
-    with Checkpoint(kept, QUERY) as checkpoint:
-        return checkpoint.history.positions
+    (positions,) = (journal.positions for journal in opened(kept))
+    return positions
 
 
 def test_a_first_run_has_no_position_and_writes_nothing(kept: Path) -> None:
     """Opening a checkpoint that is not there makes no file but the lock."""
     with Checkpoint(kept, QUERY) as checkpoint:
-        assert checkpoint.history.last is None
+        assert not checkpoint.content.positions
         assert checkpoint.content.output == ""
     assert [path.name for path in kept.parent.iterdir()] == ["kept.lock"]
 
@@ -51,8 +56,7 @@ def test_a_position_comes_back(kept: Path) -> None:
     positions = [Position(0), Position(5, "ab1x", 100), Position(9, "ab1y", 250)]
     saved(kept, *positions, output="out")
     with Checkpoint(kept, QUERY) as checkpoint:
-        assert checkpoint.history.positions == positions
-        assert checkpoint.history.last == positions[-1]
+        assert checkpoint.content.positions == positions
         assert checkpoint.content.output == "out"
 
 
@@ -74,11 +78,10 @@ def test_a_position_that_goes_back_replaces_those_after_it(kept: Path) -> None:
 
 def test_another_output_drops_the_old_positions(kept: Path) -> None:
     """Lengths of one file say nothing of another, which has no rows yet."""
-    saved(kept, Position(0), Position(5, "a", 50), output="one")
-    with Checkpoint(kept, QUERY) as checkpoint:
-        checkpoint.history.move(40)
-        checkpoint.save(output="two")
-    assert reopened(kept) == [Position(5, "a", 40, total=0)]
+    saved(kept, Position(0), Position(5, "a", 50, 7), output="one")
+    for journal in opened(kept, "two"):
+        journal.begin(lambda: 0, 0, lambda *_: cast("Any", None), lambda _: None)
+    assert reopened(kept) == [Position(5, "a")]
 
 
 @pytest.mark.parametrize(
@@ -87,18 +90,9 @@ def test_another_output_drops_the_old_positions(kept: Path) -> None:
 def test_rewind_goes_to_the_nearest_position(blocks: int, expected: int, kept: Path) -> None:
     """At least that many blocks back, to the nearest position; at most to the first."""
     saved(kept, Position(0), Position(10, "a", 100), Position(20, "b", 200), Position(30, "c", 300))
-    with Checkpoint(kept, QUERY) as checkpoint:
-        checkpoint.history.rewind(blocks)
-        checkpoint.save(output="")
+    for journal in opened(kept):
+        journal.go_back_to(journal.position.next - blocks)
     assert reopened(kept)[-1].next == expected
-
-
-def test_rewind_before_any_position_does_nothing(kept: Path) -> None:
-    """There is no way back from a first run."""
-    with Checkpoint(kept, QUERY) as checkpoint:
-        checkpoint.history.rewind(5)
-        assert checkpoint.history.last is None
-    assert not kept.exists()
 
 
 def test_one_holder_at_a_time(kept: Path) -> None:
@@ -136,7 +130,7 @@ def test_cut_at_any_byte_it_is_refused(kept: Path) -> None:
 def changed(path: tuple[str | int, ...], value: Any) -> bytes:
     """A checkpoint with one value replaced, added, or (None) taken away."""
     content: Any = {
-        "chainq": 2,
+        "chainq": VERSION,
         "query": dict(QUERY),
         "positions": [{"next": 3, "hash": "a", "length": 5}],
         "output": "o",
@@ -155,7 +149,7 @@ def changed(path: tuple[str | int, ...], value: Any) -> bytes:
     "text",
     [
         changed(("chainq",), 0),
-        changed(("chainq",), 1),
+        changed(("chainq",), VERSION - 1),
         changed(("chainq",), "1"),
         changed(("chainq",), None),
         changed(("query",), None),
@@ -204,11 +198,10 @@ def test_a_save_that_fails_leaves_the_old_one(kept: Path, monkeypatch: pytest.Mo
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    with Checkpoint(kept, QUERY) as checkpoint:
-        checkpoint.history.add(Position(2))
+    for journal in opened(kept):
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(OutputError, match=r"kept.*No space left"):
-            checkpoint.save(output="")
+            journal.record(Position(2))
     assert kept.read_bytes() == before
     assert sorted(path.name for path in kept.parent.iterdir()) == ["kept", "kept.lock"]
 
@@ -227,15 +220,15 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     """A run that is broken off when the checkpoint has its new place, and does not know it yet, cuts nothing off."""
 
     class Saved:
-        content = Content(VERSION, {}, [])
+        content = Content(VERSION, {}, [Position(0)])
 
-        def save(self, **_: object) -> None:
+        def save(self, *_: object) -> None:
             raise Interrupted(signal.SIGTERM, mid_write=True)
 
     file = tmp_path / "out"
     with file.open("wb") as opened:
         sink = StreamSink(opened.fileno(), "out")
-        journal = Journal(sink, History([Position(0)]), cast("Any", Saved()), "")
+        journal = Journal(sink, cast("Any", Saved()), "")
         sink.keep()
         sink.write(b"row\n")
         with pytest.raises(Interrupted):

@@ -15,7 +15,7 @@ from chainq.process.progress import UNSEEN
 from chainq.process.signals import Interrupted
 from chainq.query import Query
 from chainq.resume import follow
-from chainq.resume.history import History, Position
+from chainq.resume.checkpoint import Position
 from chainq.resume.settings import ResumeSettings
 
 
@@ -39,7 +39,8 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     start = Position(0)
     journal = SimpleNamespace(
         position=start,
-        history=History(),
+        last=None,
+        reached=start,
         begin=lambda *_: "writer",
         checkpoint=None,
         succeeded=lambda *_: None,
@@ -55,7 +56,6 @@ def test_a_swallowed_signal_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
         written=0,
         left=None,
         run=lambda *_: None,
-        requested=SimpleNamespace(foresee=lambda: None),
     )
     loop = follow._Polls(cast("Any", rounds), lambda _: None)
     with pytest.raises(Interrupted):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chainq.resume.history import Position
-from chainq.resume.reorg import difference
+from chainq.resume.checkpoint import Position
+from chainq.resume.rounds import difference
 
 
 def test_a_block_with_the_recorded_hash_is_no_reorg() -> None:
@@ -14,7 +14,6 @@ def test_a_block_with_the_recorded_hash_is_no_reorg() -> None:
 
 @pytest.mark.parametrize(("found", "words"), [("ab1y", "is ab1y"), ("", "has no hash now")])
 def test_a_reorg_names_block_and_hashes(found: str, words: str) -> None:
-    """Another hash or none is a reorg, of a block that a checkpoint recorded or that only this run has seen."""
+    """Another hash or none is a reorg, of a block that was recorded."""
     position = Position(8, "ab1x")
-    assert difference(position, found) == f"reorg: block 7 {words}, the checkpoint recorded ab1x"
-    assert difference(position, found, recorded=False) == f"reorg: block 7 {words}, this run has seen ab1x"
+    assert difference(position, found) == f"reorg: block 7 {words}, and was ab1x"
