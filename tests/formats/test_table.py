@@ -22,8 +22,8 @@ def test_blocks_at_80_columns() -> None:
         "  height  timestamp             block_hash       previous_hash       round",
         " 2758584  2024-06-02 11:36:49Z  ab1qpzry…6mua7l  l7aum6ec…zpq1ba   5925654",
         "1 row",
-        "not shown: coinbase_target and 14 more; use columns (columns='help' lists them),",
-        "or a larger COLUMNS",
+        "not shown: coinbase_target and 14 more; use --columns (--columns help lists",
+        "them), or a larger COLUMNS",
     ]
 
 

@@ -136,7 +136,7 @@ def test_what_utf8_cannot_hold_is_an_error(name: str) -> None:
     writer = registry.load(name)(out, spec())
     writer.write(rows[:2])
     before = out.getvalue()
-    with pytest.raises(OutputError, match=r'^b\.c "<\\ud800>" is not valid Unicode; use jsonl, .* columns$'):
+    with pytest.raises(OutputError, match=r'^b\.c "<\\ud800>" is not valid Unicode; use jsonl, .* --columns$'):
         writer.write([*rows, odd])
     assert out.getvalue() == before
 
