@@ -16,7 +16,7 @@ from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import RateLimitError, is_misunderstood, is_unknown_method, retry_after
+from chainq.transport.failures import RateLimitError, is_unknown_method, retry_after
 from chainq.transport.jsonrpc import decode_result, items_of
 
 MAX_CALLS = 39
@@ -186,7 +186,5 @@ def _decode(text: memoryview, request_id: int) -> Outcome:
     try:
         return Outcome(bytes(decode_result(text, request_id)))
     except ServiceError as error:
-        if is_misunderstood(error.code, error.message):
-            error.hint = ""  # which is to run doctor
         sent = fields.Picker(["error.code"])(bytes(text))[0]
         return Outcome(error=error, code="" if sent is None else bytes(sent).decode())

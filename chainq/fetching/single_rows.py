@@ -11,7 +11,7 @@ from chainq.fetching.calls import MethodCall
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
 from chainq.transport.connection import Decode
-from chainq.transport.failures import IS_URL_RIGHT, hint_for
+from chainq.transport.failures import IS_URL_RIGHT
 from chainq.transport.jsonrpc import decode_result, decode_rows
 
 
@@ -32,7 +32,7 @@ def check_empty(block: MethodCall) -> None:
         found = fetch_block(block, 0)
     except (ResponseError, ServiceError) as error:
         error.message += " (looked up because latest/block returned null)"
-        error.hint = error.hint or hint_for(error.message, IS_URL_RIGHT)
+        error.hint = error.hint or IS_URL_RIGHT
         raise
     if found:
         raise ResponseError("latest/block returned null, but block 0 exists", "run the command again later")

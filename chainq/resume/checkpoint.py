@@ -138,32 +138,26 @@ class Checkpoint(Closing):
         text = content_of(self.path, self._name, str(self.content.query.get("command", "")))
         if text is None:
             return
-        over = "delete it and its output file to start over from --start"
-        remedy = "restore it, or " + over
         try:
             version = msgspec.json.decode(text, type=_Version).chainq
             if version != VERSION:
-                raise UsageError(
-                    f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
-                    over,
-                )
+                raise UsageError(f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}")
             content = msgspec.json.decode(text, type=Content)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}", remedy) from None
+            raise UsageError(f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}") from None
         heights = [position.next for position in content.positions]
         ascending = heights and heights == sorted(set(heights)) and heights[0] >= 0
         ranges = all(0 <= start < end for start, end in content.believed)
         lengths = all(position.length >= 0 for position in content.positions)
         if not (ascending and ranges and lengths) or content.lag < 0:
-            raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
+            raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0")
         pairs = {
             key: (content.query.get(key), self.content.query.get(key))
             for key in sorted(self.content.query.keys() | content.query.keys())
         }
         others = [(key, then, now) for key, (then, now) in pairs.items() if then != now]
         if others:
-            hint = OTHER_URL if others[0][0] == "url" and len(others) == 1 else ""
-            raise other_query(self._name, *others[0], hint)
+            raise other_query(self._name, *others[0])
         self.content = content
 
     def _write(self) -> None:
@@ -172,18 +166,14 @@ class Checkpoint(Closing):
 
 
 _DEFAULTS = {"start": "0 or none", "columns": "all"}
-OTHER_URL = "use the first URL, or another checkpoint"
 
 
-def other_query(name: str, key: str, then: object, now: object, hint: str = "") -> UsageError:
+def other_query(name: str, key: str, then: object, now: object) -> UsageError:
     """Return the error for a checkpoint of another query, which differs in `key`; `owner` is a hash of addresses."""
     if key == "owner" and then and now:
-        return UsageError(
-            f"checkpoint {name} was made with another view key", "use the keys of its first run, or another checkpoint"
-        )
+        return UsageError(f"checkpoint {name} was made with another view key")
     return UsageError(
-        f"checkpoint {name} was made with other arguments ({key}: {_shown(key, then)} then, {_shown(key, now)} now)",
-        hint or "use the arguments of its first run, or another checkpoint",
+        f"checkpoint {name} was made with other arguments ({key}: {_shown(key, then)} then, {_shown(key, now)} now)"
     )
 
 

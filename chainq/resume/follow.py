@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from shlex import quote
 from typing import NoReturn
 
 from chainq import tuning
@@ -94,7 +93,7 @@ def open_journal(
     checkpoint, recorded = None, None
     if settings.checkpoint is not None:
         if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-            raise UsageError(f"-o and --checkpoint are the same file {output}", "use two files")
+            raise UsageError(f"-o and --checkpoint are the same file {output}")
         checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
         last = checkpoint.history.last
         if last is not None and checkpoint.content.output == output:
@@ -121,13 +120,9 @@ def _refuse_unknown(output: str, checkpoint: Checkpoint | None) -> NoReturn:
     """Raise UsageError for an output file with rows that no checkpoint records: a run could write them twice."""
     if checkpoint is not None:
         raise UsageError(
-            f"{output} has rows of an earlier run, and there is no checkpoint {printable(str(checkpoint.path))}",
-            "name its checkpoint or another -o FILE",
+            f"{output} has rows of an earlier run, and there is no checkpoint {printable(str(checkpoint.path))}"
         )
-    raise UsageError(
-        f"{output} has rows already, and without --checkpoint nothing records how far they go",
-        "remove the file, or use another -o FILE",
-    )
+    raise UsageError(f"{output} has rows already, and without --checkpoint nothing records how far they go")
 
 
 def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> None:
@@ -136,22 +131,19 @@ def _check_earlier(journal: Journal, checkpoint: Checkpoint, output: str) -> Non
     if last is None or not journal.sink.length or journal.continues_output:
         return
     name, later = printable(str(checkpoint.path)), checkpoint.content.output
-    remedy = f"use -o {quote(later)}" if later else "omit -o"
     raise UsageError(
-        f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}",
-        remedy + f"; a new file gets the rows from height {last.next} on",
+        f"{output} contains earlier rows of checkpoint {name}, and later ones went to {later or 'standard output'}"
     )
 
 
 def _check_other(other: Path, output: str) -> None:
     """Raise UsageError if another checkpoint records the output file, or if that checkpoint cannot be read."""
-    remedy = "use another -o FILE, or that checkpoint"
     try:
         of_other = recorded(other).output if other.exists() else ""
     except UsageError as error:
-        raise UsageError(f"{output} was the output of another checkpoint: " + error.message, remedy) from None
+        raise UsageError(f"{output} was the output of another checkpoint: " + error.message) from None
     if of_other == output:
-        raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}", remedy)
+        raise UsageError(f"{output} is the output of checkpoint {printable(str(other))}")
 
 
 def _nothing_new(journal: Journal, tip: Tip | None) -> str:

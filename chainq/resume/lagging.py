@@ -57,7 +57,7 @@ class Lagging:
                 IncompleteError(
                     f"the service is behind or its chain was reset: it shows no block {height}, which {before},"
                     f" though its tip is {tip}",
-                    f"run the command again later; {self.if_reset}",
+                    "run the command again later",
                 )
             )
         self.step_back(f"it does not have block {height}, which {before}")
@@ -67,12 +67,6 @@ class Lagging:
         if tip - error.height >= tuning.TAIL:
             raise UnsteadyError(error)
         self.step_back(f"it has block {error.height}, and not all of its rows")
-
-    @property
-    def if_reset(self) -> str:
-        """Return what to do if the chain is a new one."""
-        output = "a new checkpoint and a new output file" if self.journal.checkpoint else "a new output"
-        return f"if the chain was reset, start over with {output}"
 
     def stay_below(self, lag: int) -> str:
         """Leave out `lag` blocks below the tip from now on, at most MAX_LAG; return a note for the user."""

@@ -77,7 +77,7 @@ class Requested:
             if self.density is not None:  # the first of these rows by themselves: what is to be asked of them waits
                 (upto, later), self.density = self.density, None
                 known, edges = later.result(), (*edges, upto)
-            asked = Asked(known=known, hashes=self.reorg.hashes, compared=compared, edges=edges, incremental=True)
+            asked = Asked(known=known, hashes=self.reorg.hashes, compared=compared, edges=edges)
             yield from self.service.fetch_range(query, heights, asked=asked)
         except (BehindError, WrongHashError):
             raise

@@ -95,9 +95,7 @@ class Rounds:
         known = self.reorg.begin()
         if tip.height + 1 < max(self._next, known.next):
             before = f"block {known.next - 1} was there before" if known.hash else f"{self._next} comes next"
-            far = known.hash and known.next - tip.height > SETTLE
-            reset = f"; {self.lagging.if_reset}" if far else ""
-            self.lagging.warn_once(f"its tip is {tip.height}, but {before}{reset}")
+            self.lagging.warn_once(f"its tip is {tip.height}, but {before}")
         else:
             try:
                 self._write_new(writer, tip)

@@ -14,7 +14,6 @@ from chainq.text.sanitize import printable
 # At the end of a file, by which it is known again. Rejected: a hash of the whole file, which each run would have to
 # read from its beginning; `chainq verify FILE` notices edits further up.
 END_BYTES = 4096
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _OWNER = "user.chainq.checkpoint"  # extended attribute (xattr(7)); macOS and some file systems have none
 _FLAGS = os.O_APPEND | os.O_CLOEXEC
 _LATER = "use another -o FILE for later rows only"
@@ -66,7 +65,7 @@ class AppendFileSink(Sink):
         except OSError as error:
             if recorded is not None and recorded.length and isinstance(error, FileNotFoundError):
                 gone = f"{recorded.by} recorded {recorded.length} bytes of {self._name}, and the file is gone"
-                raise IncompleteError(gone, _remedy(self._path)) from None
+                raise IncompleteError(gone, _CHANGED) from None
             raise unopened(f"cannot write {self._name}", self._path, error) from None
         self.moved = moved
         try:
@@ -97,7 +96,7 @@ class AppendFileSink(Sink):
         """Raise IncompleteError if the file is not as recorded, except for data that a killed run may have left."""
         length, name, by = recorded.length, self._name, recorded.by
         if self.length < length:
-            raise IncompleteError(f"{by} recorded {length} bytes, {name} has {self.length}", _remedy(self._path))
+            raise IncompleteError(f"{by} recorded {length} bytes, {name} has {self.length}", _CHANGED)
         if recorded.end_hash not in ("", self.end_hash(length)):
             raise IncompleteError(f"{name} was changed since {by} recorded it", _CHANGED)
         if not recorded.writing and self._holds_line(length):  # half a line is no row
@@ -238,15 +237,6 @@ def _rotated(path: Path, recorded: Recorded) -> Path | None:
                 if other.stat().st_size >= recorded.length and found == recorded.end_hash:
                     return other
     return None
-
-
-def _remedy(path: Path) -> str:
-    """Return what to do if the rows at a path are gone: logrotate may have compressed them at once."""
-    for other in sorted(path.parent.glob(f"{glob.escape(path.name)}[.-]*")):
-        if other.suffix in _COMPRESSED:
-            then = "decompress it for the next run, and use delaycompress"
-            return f"if they are in {printable(str(other))}, {then}; else {_CHANGED}"
-    return _CHANGED
 
 
 def _end_hash(descriptor: int, length: int) -> str:

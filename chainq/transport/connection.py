@@ -236,7 +236,6 @@ class Connection(Closing):
             error.message = f"{self._url}: " + error.message
             if isinstance(error, ResponseError) and not self._succeeded:
                 error.hint = error.hint or failures.IS_URL_RIGHT
-            error.hint = failures.hint_for(self._url, error.hint)
 
     def _weigh(self, failure: TransientFailure, method: str, retries: RetryBudget, sent_at: float) -> None:
         """Set the wait after a failure, and the number of concurrent requests from now on.

@@ -12,12 +12,11 @@ import errno
 import os
 import re
 from collections.abc import Sequence
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import msgspec
 
 from chainq import tuning
-from chainq.catalog.identifiers import OVER_HTTP
 from chainq.errors import (
     BrokenBodyError,
     ChainqError,
@@ -28,7 +27,6 @@ from chainq.errors import (
     ServiceError,
     TooHeavyError,
     UnreachableError,
-    sentences,
 )
 from chainq.rows import raw_json
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
@@ -60,7 +58,6 @@ _LOST = ("connection terminated", "econnrefused", "econnreset", "the database sy
 _POOL_EMPTY = "timeout acquiring a connection"  # after a wait of half a minute; for heavy queries, or too many
 _RATE_LIMIT = ("429", "-32005", "-32029")  # codes of JSON-RPC errors that proxies send in place of HTTP 429
 _NO_CONNECTION = (_POOL_EMPTY, "too many clients", "too many connections")
-NO_POST = (405, 501)  # of servers that only have files
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
@@ -75,15 +72,7 @@ _PORT = "check the scheme and the port of the URL"
 _PORT_OR_LOG = f"{_PORT}, or the log of the server"
 _LOG = "check the log of the server, or of a proxy before it"
 _PROXY = "check the proxy and its login"
-_LOGIN = r"(?i)\b(log-?in|sign-?in|sso|oauth2?|auth|authori[sz]e)\b"
-"""In the URLs of login pages."""
-_HIDDEN_PATH = "*** hides what may be an API key in --url, CHAINQ_URL or the profile"
-_HINTS = {
-    404: _PATH,
-    405: _PATH,
-    407: _PROXY,
-    431: "the request headers are too large: check --header, and headers in the profile",
-}
+_HINTS = {401: _CREDENTIALS, 403: _CREDENTIALS, 404: _PATH, 405: _PATH, 407: _PROXY}
 _TLS = (
     ("mismatch", "the certificate is for another host name", "check the host in the URL"),
     ("has expired", "the certificate has expired", "ask the operator to renew it, and check the clock of this machine"),
@@ -114,7 +103,6 @@ _UNCONNECTED = (
 """By what the system says of a connection that was not made (the first that matches counts): what to do."""
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
-_NAMES = "chainq doctor shows which methods the server has, and its dialect"
 
 
 class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -180,7 +168,7 @@ def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
         return UnavailableError(text, code=code)
     if code == "57014" or (uncoded and "timeout" in lowered):  # 57014: query_canceled
         return TooHeavyError(text, code=code)
-    return ServiceError(text, _NAMES if is_misunderstood(code, message) else "", code=code)
+    return ServiceError(text, code=code)
 
 
 def _incomplete(data: bytes) -> Incomplete | None:
@@ -304,56 +292,34 @@ def of_status(response: Response, options: ServiceOptions, now: float) -> Chainq
         kind = GatewayError if status in GATEWAY else UnreachableError
         return TransientFailure(kind(message), retry_after(response, now), timed_out=status == 504)
     if 400 <= status < 500:
-        return _of_refusal(message, response, options)
+        return _of_refusal(message, response)
     if status == 501 and (page := of_web_page(response)):  # of a server that knows no POST
         return ResponseError(page.message, page.hint)
     if status >= 500:
         return UnreachableError(message)
     if 300 <= status < 400:
-        return _of_redirect(message, response.headers.get("location", ""), options)
+        return _of_redirect(message, response.headers.get("location", ""), options.url)
     return ResponseError(f"{message}, expected HTTP 200")
 
 
-def _of_refusal(message: str, response: Response, options: ServiceOptions) -> ChainqError:
+def _of_refusal(message: str, response: Response) -> ChainqError:
     """Return the error of an HTTP status 4xx that a retry cannot cure."""
     status = response.status
-    hint = _credentials(options) if status in (401, 403) else _HINTS.get(status, "")
+    hint = _HINTS.get(status, "")
     if response.forwarded and status == 407:  # by the proxy, as for a tunnel
         return UnreachableError(message, hint)
-    if response.forwarded and status == 403:
-        hint = f"{hint}; if the proxy refused, check its rules"
     return ServiceError(message, hint, code=f"HTTP {status}")
 
 
-def hint_for(url: str, hint: str) -> str:
-    """Return a hint, with what `***` in the path of a masked URL hides if the hint is to check that URL."""
-    return sentences(hint, _HIDDEN_PATH) if "/***" in url and (_PATH in hint or IS_URL_RIGHT in hint) else hint
-
-
-def _credentials(options: ServiceOptions) -> str:
-    """Return what to do about credentials that were refused, or that the requests lack."""
-    named = any(re.search(r"(?i)auth|key|token|cookie|secret|pass", name) for name in options.headers)
-    places = ["--header"] * named + [f"profile {options.profile!r}"] * (named and options.profile is not None)
-    places += ["the URL"] * ("@" in urlsplit(options.url).netloc)
-    if not places:
-        return _CREDENTIALS
-    where = " or ".join(places)
-    return f"the service refused the credentials in {where}: they may be wrong or expired, or lack a permission"
-
-
-def _of_redirect(message: str, location: str, options: ServiceOptions) -> ResponseError:
+def _of_redirect(message: str, location: str, url: str) -> ResponseError:
     """Return the error of a redirect, which is never followed."""
-    url = options.url
     try:
         target = urljoin(url, location) if location else "nowhere"
     except ValueError:
         target = location
     if target == url:
         return ResponseError(f"{message}, a redirect to the same URL", _PATH)
-    login = re.search(_LOGIN, target)
-    hint = _credentials(options) if login else "redirects are not followed; pass that URL instead"
-    what = "what seems to be a login page, " if login else ""
-    return ResponseError(f"{message}, a redirect to {what}{mask_url(excerpt(target))}", hint)
+    return ResponseError(f"{message}, a redirect to {mask_url(excerpt(target))}, which is not followed")
 
 
 def _unrepeated(page: str) -> str:
@@ -376,7 +342,7 @@ def of_web_page(response: Response) -> BrokenBodyError | None:
     title = f", page title '{excerpt(html.unescape(found[1]), 80)}'" if found else ""
     return BrokenBodyError(
         f"response is not JSON: HTTP {response.status}, {kind}{title}",
-        f"this looks like a web page: {IS_URL_RIGHT}{f' {OVER_HTTP}' if response.status in NO_POST else ''}",
+        f"this looks like a web page: {IS_URL_RIGHT}",
     )
 
 

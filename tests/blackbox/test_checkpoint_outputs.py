@@ -130,7 +130,6 @@ def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Tr
         ran = job()
         earlier = f"{job.out} contains earlier rows of checkpoint {job.kept}"
         said(ran, 2, earlier, f"later ones went to {last or between}")
-        assert "a new file gets the rows from height 13 on" in ran.err
         assert (job.files(), len(service.calls)) == (before, calls)
         job.out.unlink()
         said(job(), 0, *([f"{last} has the earlier ones"] if last else []))
@@ -186,7 +185,7 @@ def test_2_a_first_run_appends_to_nothing(chainq: Program, truth: Truth) -> None
     with serving(service) as url:
         job = Job(chainq, url, "blocks")
         job.out.write_bytes(b"old\n")
-        said(job(), 2, f"{job.out} has rows of an earlier run", "another -o FILE")
+        said(job(), 2, f"{job.out} has rows of an earlier run")
         assert (job.out.read_bytes(), service.calls) == (b"old\n", [])
         job.out.write_bytes(b"")
         said(job(), 0)
@@ -238,5 +237,4 @@ def test_2_the_service_moved(chainq: Program) -> None:
             Job(chainq, moved, "records", "--start", str(FIRST))(),
             2,
             "made with other arguments (url: ",
-            "; use the first URL, or another checkpoint",
         )

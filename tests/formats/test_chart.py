@@ -18,7 +18,6 @@ from chainq.formats.chart import Chart
 from chainq.formats.chart_bins import BINS, Bins
 from chainq.formats.chart_drawing import scale_of
 from chainq.formats.protocol import OutputSpec
-from chainq.installer import install_command
 from harness.search import some
 from harness.truth import Truth
 
@@ -208,7 +207,7 @@ def test_a_selected_array_is_its_length() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("round,proof_target", "draws one column, but columns selects 2: round, proof_target"),
+        ("round,proof_target", "draws one column, but --columns selects 2: round, proof_target"),
         ("block_hash", "it can draw id, round, coin"),
     ],
 )
@@ -293,7 +292,7 @@ def test_axes_hold_their_values(low: float, size: float, times: bool) -> None:
 def test_without_plotille(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the plotting library, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "plotille", None)
-    with pytest.raises(UsageError, match=re.escape(install_command("chart"))):
+    with pytest.raises(UsageError, match=re.escape("it comes with chainq[chart] ")):
         Chart(io.BytesIO(), spec_of("blocks"))
 
 

@@ -22,7 +22,6 @@ from chainq.errors import OutputError, ResponseError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
-from chainq.installer import install_command
 from harness.belief import besides_belief
 from harness.program import Program
 from harness.truth import Truth
@@ -233,7 +232,7 @@ def test_readers_see_every_digit(tmp_path: Path) -> None:
 def test_amounts_that_do_not_fit(value: str) -> None:
     """A number of more than 38 digits, or none, is an error with the way out: no digit is dropped."""
     with pytest.raises(
-        ResponseError, match=r"^invalid coinbase_target .*: expected .*; use jsonl or csv, .*omit columns: "
+        ResponseError, match=r"^invalid coinbase_target .*: expected .*; use jsonl or csv, .*omit --columns: "
     ):
         written(['{"coinbase_target":"1"}', f'{{"coinbase_target":{value}}}'], selecting("blocks"))
     sent = json.loads(value, parse_float=str, parse_int=str)
@@ -252,7 +251,7 @@ def test_members_of_no_known_shape_are_kept() -> None:
 def test_nested_values_of_another_shape(value: str) -> None:
     """A nested value of another shape than the published one is an error with the way out."""
     with pytest.raises(
-        ResponseError, match=r"^invalid ratifications .*: expected .*; use jsonl or csv, .*omit columns: "
+        ResponseError, match=r"^invalid ratifications .*: expected .*; use jsonl or csv, .*omit --columns: "
     ):
         written([f'{{"ratifications":{value}}}'], selecting("full-blocks"))
     sent = json.loads(value, parse_float=str, parse_int=str)
@@ -374,7 +373,7 @@ def test_an_unknown_field_is_named_once() -> None:
 @pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
 def test_text_that_no_file_can_hold(row: bytes) -> None:
     """A lone surrogate, or bytes that are not UTF-8, cannot be written, and the message says what to do."""
-    with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .* columns"):
+    with pytest.raises(OutputError, match=r"program_id .* is not valid Unicode; use jsonl, .* --columns"):
         written([row], selecting("records"))
 
 
@@ -409,7 +408,7 @@ def test_a_pipe_gets_a_complete_file(chainq: Program) -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pyarrow, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=re.escape(install_command("parquet"))):
+    with pytest.raises(UsageError, match=re.escape("it comes with chainq[parquet] ")):
         Parquet(io.BytesIO(), spec_of("blocks"))
 
 

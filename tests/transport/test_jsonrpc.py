@@ -209,19 +209,3 @@ def test_a_long_message_loses_its_middle() -> None:
     """What happened is often said at the end."""
     with pytest.raises(ServiceError, match=r"^the service returned error 1: first .*….* last$"):
         decode_rows(failure("1", f"first {'x' * 5000} last"), 7)
-
-
-@pytest.mark.parametrize(
-    ("code", "message", "hinted"),
-    [
-        ("-32601", "Method not found", True),
-        ("0", "params is not iterable", True),
-        ("0", "Undefined binding(s) detected when compiling SELECT. Undefined column(s): [height]", True),
-        ("-32602", "Invalid params", False),
-    ],
-)
-def test_errors_of_another_dialect_say_what_to_try(code: str, message: str, hinted: bool) -> None:
-    """A method or parameters that the server has no name for."""
-    with pytest.raises(ServiceError) as caught:
-        decode_rows(failure(code, message), 7)
-    assert ("chainq doctor" in str(caught.value)) == hinted
