@@ -161,7 +161,7 @@ class Journal:
         self.believed.remove(self.rewound)
         if not self.sink.appends and again != blocks:
             warn(
-                (f"--rewind {blocks} goes back to the nearest checkpoint position")
+                f"--rewind {blocks} goes back to the nearest checkpoint position"
                 + f", height {self.position.next}: {counted(again, 'height')} to fetch again"
             )
         return again > 0
