@@ -122,10 +122,8 @@ class UsageError(ChainqError):
 
 
 def missing_package(message: str, extra: str) -> UsageError:
-    """Return the error of a package that is not installed, with the command that adds the extra it comes with."""
-    from chainq.installer import install_command  # importlib.metadata, which only this error needs
-
-    return UsageError(message, f"install it with: {install_command(extra)}")
+    """Return the error of a package that is not installed: it names the extra that the package comes with."""
+    return UsageError(message, f"it comes with chainq[{extra}] (docs/install.md)")
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Finds the column that a name means, and lists those that there are."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 from chainq.catalog.methods import Column, Kind
@@ -78,14 +77,3 @@ def members(array: str) -> Iterator[str]:
 def _nested(paths: Iterable[str]) -> list[str]:
     """Return the paths of the members of all arrays among some columns."""
     return [path for array in paths for path in members(array)]
-
-
-def instead(name: str, columns: Iterable[Column]) -> str:
-    """Return the columns in place of a name that is none of them: those of its object or array, else all."""
-    paths = [column.path for column in columns]
-    for array in paths:
-        if re.match(rf"{re.escape(array)}[\[.]", name) and (known := list(members(array))):
-            return f"; {array}[] has {', '.join(path.removeprefix(f'{array}[].') for path in known)}"
-    if group := [path for path in paths if path.startswith(f"{name}.")]:
-        return f"; {name} has {', '.join(group)}"
-    return f"; the columns are {', '.join(paths)}"

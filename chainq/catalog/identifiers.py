@@ -12,11 +12,8 @@ from chainq.catalog.methods import Role
 from chainq.errors import UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 
-_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 STORES = ("s3", "gs", "az")
 """The schemes of URLs at which a data set may be, beside folders (`stored/open.py`)."""
-OVER_HTTP = "chainq serve --lake DEST serves an export over HTTP"
-"""What to do about the URL of a web server that has the files of a data set."""
 
 
 def transaction_id(text: str) -> str:
@@ -29,14 +26,13 @@ def transaction_id(text: str) -> str:
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
     _check_kind(text, "address", "ADDRESS")
-    usual = text.lower().startswith("aleo1") or not text.partition("1")[1]
-    return coded(text, "address", hint="" if usual else "an address of the main network begins with aleo1")
+    return coded(text, "address")
 
 
-def coded(text: str, title: str, prefix: str = "", hint: str = "") -> str:
+def coded(text: str, title: str, prefix: str = "") -> str:
     """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
     if fault := bech32.fault(text, prefix):
-        raise UsageError(f"invalid {title} {quoted(text)}: {fault}", hint)
+        raise UsageError(f"invalid {title} {quoted(text)}: {fault}")
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
@@ -97,8 +93,6 @@ def url(text: str) -> str:
     """Check a URL: http or https with a host, `demo:`, or a data set. Return it without white space around it."""
     if is_data_set(text) or (text := text.strip()) == "demo:":  # a file of variables may end its lines in CR LF
         return text
-    if (bare := text.strip(_QUOTES)) != text:
-        raise UsageError(f"invalid URL: {excerpt(mask_url(bare))} is in quotation marks", "remove them")
     if re.fullmatch(r"demo(:[0-9]*)?", text.strip("/").lower()):
         raise UsageError(f"invalid URL {quoted(text)}: the sample chain is --url demo:")
     try:

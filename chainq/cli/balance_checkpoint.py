@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.errors import ChainqError, OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
-from chainq.resume.checkpoint import OTHER_URL, State, other_query
+from chainq.resume.checkpoint import State, other_query
 from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable
 from chainq.wallet.book import Book
@@ -105,13 +105,11 @@ class Checkpoint(Closing):
             kept = msgspec.json.decode(content, type=Kept)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise UsageError(
-                f"checkpoint {self._name} is damaged, or not one of balance: {excerpt(str(error), 80)}",
-                "use another file",
+                f"checkpoint {self._name} is damaged, or not one of balance: {excerpt(str(error), 80)}"
             ) from None
         if kept.chainq_balance != VERSION:
             raise other_query(self._name, "version", kept.chainq_balance, VERSION)
         for key in sorted(identity.keys() | kept.query.keys(), key=lambda key: (key == "url", key)):
             if kept.query.get(key) != identity.get(key):
-                hint = OTHER_URL if key == "url" else ""
-                raise other_query(self._name, key, kept.query.get(key), identity.get(key), hint)
+                raise other_query(self._name, key, kept.query.get(key), identity.get(key))
         return kept

@@ -1,9 +1,8 @@
 """Connects: from options, environment and profile to a service (docs/reference.md, "Service and configuration")."""
 
 import os
-import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,18 +12,15 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError, sentences
+from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
 from chainq.text.humanize import chain_end
-from chainq.text.sanitize import mask_url, printable
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
-
-_MOST_NAMED = 5  # profiles
 
 
 def service_options(
@@ -65,42 +61,8 @@ def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., 
     options = completed(given)
     if not options.url:
         missing = f"profile {options.profile!r} has no url" if options.profile else "no service URL"
-        raise UsageError(missing, _ways_to_a_url(options))
+        raise UsageError(f"{missing}: pass --url URL, set CHAINQ_URL or a profile, or try --url demo:")
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
-
-
-def _ways_to_a_url(options: ServiceOptions) -> str:
-    """Return how to name the service: profiles that exist, and other ways."""
-    from chainq.config import profiles
-
-    parts, settings, lake = list[str](), profiles.read(), options.lake
-    names = [shlex.quote(printable(name)) for name, one in settings.profiles.items() if one.url]
-    if options.profile:
-        table = f"[profiles.{printable(options.profile)}] in {settings.path}"
-        parts.append(f'add url = "URL" to {table}, pass --url URL or set CHAINQ_URL')
-    elif names:
-        others = f" ({', '.join(names[:_MOST_NAMED])}{', …' * (len(names) > _MOST_NAMED)})"
-        named = f"--profile {f'NAME{others}' if len(names) > 1 else names[0]}"
-        parts.append(f"pass --url URL or {named}, or set CHAINQ_URL")
-    else:
-        parts.append(f"pass --url URL, set CHAINQ_URL or a profile{'' if lake else ', or try --url demo:'}")
-    if lake:
-        parts.append(f"--url {shlex.quote(lake)} reads the export without a service")
-    return sentences(*parts)
-
-
-def suffix(given: "ServiceFlags") -> str:
-    """Return the options that lead other commands to the same service: those that are not in the environment.
-
-    A URL with secrets is left out.
-    """
-    url = given.url if given.url and mask_url(given.url) == given.url else None
-    options = (("url", url), ("profile", given.profile), ("dialect", given.dialect))
-    return "".join(
-        f" --{option} {shlex.quote(value)}"
-        for option, value in options
-        if value and value != os.environ.get(f"CHAINQ_{option.upper()}")
-    )
 
 
 def note_tip(error: NotFoundError, service: Service) -> None:
@@ -116,22 +78,15 @@ def warn_of_belief(
     *,
     limited: bool = False,
     hint: str = "; --strict makes this an error",
-    behind: Callable[[int], Sequence[str]] = lambda _: (),
 ) -> None:
     """Say once a run which rows rest on belief: of which command, and at which heights or where in its list.
 
-    `limited`: the run ended at its limit, and claims no rows beyond. `behind`: returns what to do if a server lacks
-    rows from a height on.
+    `limited`: the run ended at its limit, and claims no rows beyond.
     """
     if believed:
         from chainq.fetching.unproved import unproved
-        from chainq.heights.height_set import HeightSet
 
-        last = max(
-            (heights.start for one in believed.values() if isinstance(one, HeightSet) for heights in one), default=None
-        )
-        advice = () if last is None else behind(last)
-        reporter.warn(Shortfall(f"{sentences(unproved(believed, limited=limited), *advice)}{hint}"))
+        reporter.warn(Shortfall(f"{unproved(believed, limited=limited)}{hint}"))
 
 
 def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:

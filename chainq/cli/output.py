@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from chainq.catalog.methods import (
-    METHODS,
     Column,
     Method,
     Shape,
@@ -27,7 +26,6 @@ from chainq.text.width import terminal_width, width_is_stated
 if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions
 
-NO_CHECK = "--no-check skips this check"
 ALL = ("all", "*")
 """What `--columns` takes for every column."""
 BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
@@ -130,23 +128,13 @@ def settings(
     shown_once = appended and on_terminal(file)
     if appended and not (can.append or shown_once):
         where = " in a pipe or redirection" if file is None else " or --follow for -o FILE"
-        raise UsageError(
-            f"{name} cannot be used with --checkpoint{where}: rows are appended", "use jsonl, csv, tsv or text"
-        )
+        raise UsageError(f"{name} cannot be used with --checkpoint{where}: rows are appended")
     if (endless or shown_once) and not can.endless:
         option = "--follow" if endless else "--checkpoint"
         raise UsageError(f"{name} needs a finished range and cannot be used with {option}")
     if can.needs_heights and not is_charted(method):
-        from chainq.catalog.owned import COMMAND
-        from chainq.verify.findings import FINDINGS
-
-        commands = ", ".join(
-            [*(other.command for other in METHODS if is_charted(other)), COMMAND, "sql", FINDINGS.command]
-        )
         has = "none" if height_of(method) is None else "one row"
-        raise UsageError(
-            f"{name} needs rows with heights, and {method.command} has {has}", f"use {name} with {commands}"
-        )
+        raise UsageError(f"{name} needs rows with heights, and {method.command} has {has}")
     if given.no_header and name not in _WITH_HEADER:
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
     if flatten and name not in ("jsonl", "csv", "tsv"):  # the last two are flat already
@@ -167,7 +155,7 @@ def settings(
         abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
     )
     if spec.terminal and can.binary:
-        raise UsageError(f"{name} is binary and cannot be shown on a terminal", "use -o FILE")
+        raise UsageError(f"{name} is binary and cannot be shown on a terminal: expected -o FILE")
     source = method.program if any(column in method.derived for column in shown) else ""
     return OutputSettings(name, make, can, file, requested, stated is not None, spec, source)
 
@@ -297,18 +285,13 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
     if odd := [name for name in names if not name.isprintable()]:
         raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
     if not no_check and (unknown := [name for name in names if name not in ALL and not found(name)]):
-        raise _unknown(unknown, method.selectable, NO_CHECK if no_check is False else "")
+        known = ", ".join(column.path for column in method.selectable)
+        raise UsageError(
+            f"unknown column{'s' * (len(unknown) > 1)} {', '.join(map(quoted, unknown))}; the columns are {known}"
+        )
     for name in names:
         some = method.columns if name in ALL else (found(name) or Column(name, "unknown"),)
         if twice := [column.path for column in some if column in chosen]:
             raise UsageError(f"column {twice[0]} is given twice" + (": all has it, too" if {*ALL} & {*names} else ""))
         chosen += some
     return tuple(chosen)
-
-
-def _unknown(names: list[str], columns: tuple[Column, ...], hint: str) -> UsageError:
-    """Return the error for columns that the catalogue lacks: with those that there are."""
-    from chainq.catalog.columns import instead
-
-    named = f"unknown column{'s' * (len(names) > 1)} {', '.join(map(quoted, names))}"
-    return UsageError(named + instead(names[0], columns), hint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
-from chainq.cli.output import NO_CHECK, check_name, file_of
+from chainq.cli.output import check_name, file_of
 from chainq.cli.stdin import lines
 from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
-A_HEIGHT = "such as 12345, 5:8, latest, or -10: for the last 10 blocks"
-OF_URL = "the URL of a service is the value of --url"
-OF_EXPORT = "an export is verified as a whole, without a range"
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
 
@@ -89,8 +86,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     if given.rewind is not None and not kept:
         raise UsageError("--rewind needs --checkpoint")
     if (age is not None or given.lag is not None) and not (kept or follow):
-        alone = "" if age is None else f"for the age of the tip alone use chainq latest --max-age {given.max_age}"
-        raise UsageError(f"{'--max-age' if given.lag is None else '--lag'} needs --checkpoint or --follow", alone)
+        raise UsageError(f"{'--max-age' if given.lag is None else '--lag'} needs --checkpoint or --follow")
     interval = INTERVAL if given.interval is None else given.interval
     if given.interval is not None and not follow:
         raise UsageError("--interval needs --follow")
@@ -110,10 +106,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     for other, stated in excluded.items():
         if stated:
             name = "--checkpoint" if kept and other != "--end" else "--follow"
-            start = (given.range or "").partition(":")[0].replace(MINUS, "-")
-            endless = f"leave out the end of the range: {start}:" if given.range else ""
-            instead = {"--last": f"use --start -{query.bounds.last}", "--end": endless}
-            raise UsageError(f"{name} cannot be combined with {other}", instead.get(other, ""))
+            raise UsageError(f"{name} cannot be combined with {other}")
     from chainq.resume.settings import ResumeSettings
 
     lag = SETTLE if given.lag is None else given.lag
@@ -179,17 +172,14 @@ def check_page_size(query: Query, dialect: Dialect) -> None:
     """Raise UsageError for a page size above the maximum of the dialect."""
     maximum = dialect.page_size_max(query.method)
     if query.check and maximum is not None and (query.page_size or 0) > maximum:
-        raise UsageError(
-            f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}", NO_CHECK
-        )
+        raise UsageError(f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}")
 
 
 def check_one_page(method: Method, heights: HeightRange) -> None:
     """Raise UsageError for a range that is too long for one request, which is all that `--page` sends."""
     if method.max_heights is not None and len(heights) > method.max_heights:
         raise UsageError(
-            f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}",
-            "narrow the range, or omit --page",
+            f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}"
         )
 
 
@@ -203,11 +193,7 @@ def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None
         return None
     from chainq.rows.where import Where
 
-    try:
-        return Where(method, given.where or (), programs, functions, check=check)
-    except UsageError as error:
-        error.hint = NO_CHECK if "unknown field" in error.message else ""
-        raise
+    return Where(method, given.where or (), programs, functions, check=check)
 
 
 def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Lookup | Bounds, ...] | None:
@@ -219,7 +205,7 @@ def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Looku
                     raise UsageError(f"{words[0].replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
                 return (read_bounds(given, whole=False),)
             if not words:
-                raise UsageError("missing argument HEIGHT...", A_HEIGHT)
+                raise UsageError("missing argument HEIGHT...")
             return tuple(word if word == STDIN else _lookup(role, word, check) for word in words)
     return None
 
@@ -230,12 +216,8 @@ def value_in(line: str, paths: Sequence[str]) -> str:
     `paths`: of the fields, the first one that is there counts. Raises UsageError.
     """
     line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")  # a byte order mark
-    if line.startswith("[") or line == "{" or "," in line.partition("{")[0] or line in paths:
-        raise UsageError("it looks like csv or a JSON array", "pipe --jsonl, or bare values")
-    if not line.startswith("{") and len(line.split()) > 1:
-        if re.search(r"\S(\t|  )", line):  # as between columns
-            raise UsageError("it looks like a table", "pipe --jsonl, or bare values")
-        raise UsageError(f"invalid line {quoted(line)}: expected one value per line, without comments")
+    if not line.startswith("{") and (len(line.split()) > 1 or line.startswith("[") or "," in line or line in paths):
+        raise UsageError(f"invalid line {quoted(line)}: expected one value per line, or one JSON object as of --jsonl")
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of
@@ -265,8 +247,8 @@ def _height(word: str, parse: Callable[[str], T]) -> T:
     try:
         return parse(word)
     except UsageError:
-        if is_url(word):
-            raise UsageError(f"invalid height {quoted(mask_url(word))}", OF_URL) from None
+        if is_url(word):  # which may hold a secret
+            raise UsageError(f"invalid height {quoted(mask_url(word))}") from None
         from chainq.catalog.kinds import TextKind, check_kind
 
         check_kind(word, "height", TextKind.HEIGHT)
@@ -274,13 +256,7 @@ def _height(word: str, parse: Callable[[str], T]) -> T:
 
 
 def _checked(role: Role, word: str, check: bool) -> str:
-    if not check:
-        return identifiers.sendable(word)
-    try:
-        return identifiers.CHECKS[role](word)
-    except UsageError as error:
-        error.hint = error.hint or NO_CHECK
-        raise
+    return identifiers.CHECKS[role](word) if check else identifiers.sendable(word)
 
 
 def is_url(word: str) -> bool:

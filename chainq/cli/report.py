@@ -1,7 +1,6 @@
 """Prints to stderr during a run: requests (`-v`), long waits, warnings, progress."""
 
 import os
-import shutil
 import sys
 import threading
 from collections.abc import Sequence
@@ -33,14 +32,12 @@ class Reporter(Progress):
         self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._failed, self._warned = 0, 0  # attempts in a row, and at which of them the user was warned
-        self._status = ""  # what stands on the last line of the terminal, to be overwritten
 
     def line(self, text: str, level: str = "info", **fields: object) -> None:
         """Print one line, which JSON shows with a level and fields; a closed stderr is ignored."""
         shown = log.rendered(level, printable(text), **fields)
         with self._lock:
             try:
-                self._show_status("")
                 if not (self._bar and self._bar.line(shown)):
                     sys.stderr.write(shown + "\n")
                     sys.stderr.flush()
@@ -81,11 +78,10 @@ class Reporter(Progress):
             self._failed += 1
             if report.outcome == "ok":
                 self._failed = self._warned = 0
-                self._show_status("")
         if self._verbose:
             self._log_call(report)
         elif report.wait is not None and report.rate_limited:
-            self._warn_limited(report.method, report.wait)
+            self._warn_limited(report.method)
         elif report.hung and not self._hung:
             self._hung = True
             self.warn(f"{report.named}: {report.outcome}")
@@ -119,26 +115,12 @@ class Reporter(Progress):
             f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {outcome}{wait}"
         )
 
-    def _warn_limited(self, method: str, wait: float) -> None:
-        """Say that the service refused a request with HTTP 429: one line, on a terminal updated with each wait.
-
-        Not so where rows or a bar stand on the same terminal.
-        """
-        with self._lock, suppress(*_GONE):
-            text = f"chainq: warning: {method}: HTTP 429"
-            if not self.quiet and not self.shown and not log.is_json() and os.isatty(2) and not os.isatty(1):
-                self._show_status(f"{text}, retrying in {wait:.0f} s")
-            elif not self._limited and not self.quiet:
-                ends = f"chainq retries for up to {PATIENCE:g} s; use --rate N to stay below the limit"
-                self.line(f"{text}, the service limits the rate of calls; {ends}")
+    def _warn_limited(self, method: str) -> None:
+        """Say once that the service refused a request with HTTP 429."""
+        if not self._limited:
             self._limited = True
-
-    def _show_status(self, text: str) -> None:
-        """Overwrite the line of the status, in place; remove it if `text` is empty."""
-        if text or self._status:
-            sys.stderr.write("\r\x1b[K" + printable(text)[: shutil.get_terminal_size().columns - 1])
-            sys.stderr.flush()
-        self._status = text
+            ends = f"chainq retries for up to {PATIENCE:g} s; use --rate N to stay below the limit"
+            self.warn(f"{method}: HTTP 429, the service limits the rate of calls; {ends}")
 
     def draw(self, *, rows_on_terminal: bool = False) -> None:
         """Have a bar on stderr until `end`, if that is a terminal and the run takes long enough.
@@ -189,7 +171,6 @@ class Reporter(Progress):
         """End the progress: remove the bar, and print the totals unless an error or a signal ends the run."""
         totals = None
         with self._lock, suppress(*_GONE):
-            self._show_status("")
             bar, self._bar = self._bar, None
             totals = bar.close() if bar else None
         if totals and self._totals and sys.exc_info()[0] is None:

@@ -78,7 +78,6 @@ def run(
                 {**service.believed, **service.believed_lists},
                 reporter,
                 limited=single.limit == 0,
-                behind=lambda first: _behind(first, single, incremental=resume is not None),
             )
         )
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
@@ -108,16 +107,6 @@ def run(
             if max_age is not None:
                 check_age(service.blocks.tip(), max_age)
             single.write()
-
-
-def _behind(first: int, single: SingleRun, *, incremental: bool) -> list[str]:
-    """Return what to do if a server is behind and lacks rows from `first` on."""
-    from chainq.planning import facts
-
-    tip = single.service.blocks.known_tip
-    if tip is None:
-        return []
-    return facts.behind(first, tip + 1, single.read.start, single.query.bounds, incremental=incremental)
 
 
 def _warn_unseen(where: "Where", settings: OutputSettings, reporter: Reporter) -> None:

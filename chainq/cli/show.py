@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from chainq.catalog.kinds import TextKind, kind_of
 from chainq.cli import connect
 from chainq.cli.output import form_of, on_terminal, use_color
 from chainq.cli.tool_options import ShowCommand
-from chainq.errors import LackingError, NotFoundError, UsageError
+from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
@@ -18,8 +17,6 @@ from chainq.sinks.open import open_sink
 
 NAMED = 5  # objects that were not found, in the error
 
-_SCANNED = (TextKind.PROGRAM, TextKind.TRANSITION, TextKind.RECORD)
-"""What is looked for in the rows of ranges."""
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
 
@@ -50,9 +47,6 @@ def run(given: ShowCommand) -> None:
             except NotFoundError as error:
                 missing.append(error)
                 continue
-            except LackingError as error:
-                error.hint = _elsewhere(name, error)
-                raise
             output = _drawn(given, form, found, service)
             with signals_deferred():
                 sink.write(output if form or number == len(missing) else b"\n" + output)
@@ -72,18 +66,6 @@ def _not_found(missing: Sequence[NotFoundError]) -> NotFoundError | None:
     more = f"; {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
     names = [name for error in missing for name in error.missing or ("",)]
     return NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more, missing=names)
-
-
-def _elsewhere(name: str, error: LackingError) -> str:
-    """Return what to do if a served export lacks what the object was looked for in, where the user named no heights."""
-    from chainq.transport.failures import NO_TABLE
-
-    if error.code == str(NO_TABLE):
-        return error.hint
-    kind = kind_of(name)
-    if kind in _SCANNED or kind in (TextKind.ADDRESS, TextKind.BLOCK_HASH):
-        return "look only at blocks that it has with --last N, or read the export itself with --url FOLDER"
-    return "read the export itself with --url FOLDER" if "/" in name else error.hint
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -25,7 +24,6 @@ from chainq.formats.chart_result import ResultChart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.sql import Database, Result, statements, view_name
-from chainq.lake.sql_errors import single_file
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
@@ -52,7 +50,7 @@ def run(given: "SqlOptions") -> None:
     _check_words(words, query, given.url or "")
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
-        raise UsageError("a range cannot be combined with DEST", "filter heights with WHERE")
+        raise UsageError("a range cannot be combined with DEST")
     words = words or _of_url(given, bounds)
     if given.partial and not words:
         raise UsageError("--partial needs DEST")
@@ -119,20 +117,14 @@ def _check_words(words: list[str], query: str | None, url: str) -> None:
     """Raise UsageError unless `words`, the arguments before the query, the query and the URL are what they must be."""
     place = words[0] if words else url
     if os.path.isfile(place):  # noqa: PTH113  # a Path raises for names that are too long
-        raise UsageError(
-            f"{quoted(place)} is a file: expected the folder or URL of an export", single_file(query or "", place)
-        )
+        raise UsageError(f"{quoted(place)} is a file: expected the folder or URL of an export")
     if words and words[0] == "demo:":
-        of_url = f"chainq sql --url demo:{'' if query is None else f' {shlex.quote(query)}'}"
-        raise UsageError("demo: is a service: expected the folder or URL of an export", of_url)
+        raise UsageError("demo: is a service: expected --url demo:, or the folder or URL of an export")
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     if query is None and words and not is_data_set(words[0]):
-        hint = f"chainq sql {shlex.quote(words[0])} 'select ...' queries a data set"
-        raise UsageError(f"{quoted(words[0])} is not a query: expected one SELECT in quotes", hint)
+        raise UsageError(f"{quoted(words[0])} is not a query: expected one SELECT in quotes")
     if query is not None and not _looks_like_query(query):
-        if words and _looks_like_query(words[0]):
-            raise UsageError("the query comes last", f"chainq sql {shlex.quote(query)} {shlex.quote(words[0])}")
         raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
 
 
@@ -165,15 +157,9 @@ def _looks_like_query(text: str) -> bool:
 def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
     """Fetch the tables that a query names into memory, all of the same heights of the service. Raises ChainqError."""
     options = connect.service_options(given)
-    try:
-        commands = database.tables(query)
-    except UsageError as error:
-        url = completed(options).url
-        if "no table" in error.message and is_data_set(url):
-            error.hint = f"an export has all its tables without a range: chainq sql {shlex.quote(url)} 'QUERY'"
-        raise
+    commands = database.tables(query)
     if not commands:
-        raise UsageError("the query names no table", f"the tables are {', '.join(map(view_name, COMMANDS))}")
+        raise UsageError(f"the query names no table: expected {', '.join(map(view_name, COMMANDS))}")
     with connect.open_service(options, reporter) as service:
         reporter.draw()
         heights = service.height_range(bounds)

@@ -1,7 +1,5 @@
 """`chainq status`: how far a checkpoint or a data set has come, from its files alone; no request is sent."""
 
-import os
-import shlex
 import time
 from collections.abc import Sequence
 from itertools import chain
@@ -14,7 +12,6 @@ from chainq import tuning
 from chainq.cli.balance_checkpoint import Kept
 from chainq.cli.output import form_of, on_terminal
 from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
-from chainq.fetching.tip import CHECK_CLOCK
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.process.signals import STOPPED
@@ -155,33 +152,21 @@ def statuses(target: str, now: float) -> Group:
     """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
     if (path := Path(target)).is_file():
         if checkpoint := of_lock(path):
-            hint = f"chainq status {shlex.quote(str(checkpoint))}"
-            raise UsageError(f"{printable(target)} is the lock file of a checkpoint", printable(hint))
+            raise UsageError(f"{printable(target)} is the lock file of the checkpoint {printable(str(checkpoint))}")
         if path.stat().st_size and not is_checkpoint(path):
-            others = [str(other) for other in sorted(path.parent.iterdir()) if _is_of(other, path)]
-            hint = f"chainq status {shlex.quote(others[0])}" if others else "pass its --checkpoint FILE or an export"
-            raise UsageError(f"{printable(target)} is not a checkpoint", printable(hint))
+            raise UsageError(f"{printable(target)} is not a checkpoint")
         before, status = in_use(path), _of_checkpoint(target, now)
         running = in_use(path)
         return Group([status._replace(running=running, unfinished=status.unfinished and not (before or running))])
     if not path.exists() and in_use(path):
-        raise UsageError(f"no checkpoint {printable(target)} yet", f"{IN_PROGRESS}, and has recorded nothing so far")
-    from chainq.stored.data_set import inside
+        raise UsageError(f"no checkpoint {printable(target)} yet: {IN_PROGRESS}, and has recorded nothing so far")
     from chainq.stored.open import open_store
 
     store = open_store(target)
     found = _of_data_set(store, now)
     if not found.tables:
-        raise UsageError(f"no checkpoint and no data set at {store.label}", inside(store))
+        raise UsageError(f"no checkpoint and no data set at {store.label}")
     return found
-
-
-def _is_of(path: Path, output: Path) -> bool:
-    """Return whether a file is the checkpoint of an output file."""
-    try:
-        return is_checkpoint(path) and recorded(path).output == printable(os.path.realpath(output))
-    except (OSError, UsageError):
-        return False
 
 
 def _of_checkpoint(target: str, now: float) -> Status:
@@ -303,7 +288,7 @@ def _table(group: Group) -> str:
     """
     from chainq.formats.drawing import ENDLESS, draw_texts
 
-    found, described = group.tables, _wrapped(group.lost) if group.lost else []
+    found, described = group.tables, [group.lost] if group.lost else []
     if not any(one.bytes for one in found):
         every = found[0]._replace(command=" ".join(one.command for one in found))
         ended = "no run went well yet" if every.failure else "no run has ended"
@@ -325,15 +310,15 @@ def _table(group: Group) -> str:
     notes: list[str] = []
     for one in _alike(found):
         above = f"{counted(one.rows_above, 'more row')} above the first gap, " if one.rows_above else ""
-        notes += _wrapped(f"{_names(one)}: {above}{_missing(one)}") if one.missing else []
+        notes += [f"{_names(one)}: {above}{_missing(one)}"] if one.missing else []
     first = found[0].running and not found[0].failure  # the first export is in progress
     success = "" if first or any(one.success for one in found) else ", no run went well yet"
     left = [one for one in found if one.unfinished]
     printed = [
-        *_wrapped(f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}"),
+        f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}",
         *rows,
         *notes,
-        *(_failure(found) or (_wrapped(_unfinished(left)) if left else ())),
+        *(_failure(found) or ([_unfinished(left)] if left else [])),
         *described,
     ]
     return "".join(f"{line}\n" for line in printed)
@@ -364,9 +349,7 @@ def _failure(found: Sequence[Status]) -> list[str]:
     failure = found[0].failure
     if failure is not None and failure >= max(one.success or 0 for one in found):
         error = found[0].error
-        return _wrapped(
-            f"{error}, {utc(failure)}" if error.startswith(STOPPED) else f"last error, {utc(failure)}: {error}"
-        )
+        return [f"{error}, {utc(failure)}" if error.startswith(STOPPED) else f"last error, {utc(failure)}: {error}"]
     return []
 
 
@@ -398,16 +381,7 @@ def _line(status: Status) -> str:
     if status.keys is not None:
         parts += [counted(status.keys, "view key"), counted(status.records or 0, "record")]
         parts.append(f"{status.unspent:,} unspent")
-    return "".join(f"{line}\n" for line in [*_wrapped(", ".join(parts)), *_failure([status])])
-
-
-def _wrapped(text: str) -> list[str]:
-    """Return the lines of a text, which on a terminal are wrapped as messages are."""
-    if not on_terminal(None):
-        return [text]
-    from chainq.text.prose import wrapped
-
-    return wrapped(text).split("\n")
+    return "".join(f"{line}\n" for line in [", ".join(parts), *_failure([status])])
 
 
 def _missing(status: Status) -> str:
@@ -430,8 +404,7 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
         why = "its first run is in progress" if running else "no run went well yet"
         return kind(f"{name}: {why}, so its age is above {wanted}", hint)
     if status.age < -tuning.AHEAD:
-        ahead = f"{name}: the last success is {duration(-status.age)} in the future"
-        return StaleError(ahead, CHECK_CLOCK)
+        return StaleError(f"{name}: the last success is {duration(-status.age)} in the future")
     if status.age > limit:
         age = duration(status.age)
         return StaleError(f"{name}: the last success was {age} ago, longer than {wanted}")
@@ -440,5 +413,5 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
     if status.missing:
         return IncompleteError(f"{name}: {_missing(status)}")
     if status.unfinished and status.rows_above is not None:  # of a data set: the next run mends a checkpoint
-        return IncompleteError(f"{status.target}: {_unfinished([status])}", "run it again")
+        return IncompleteError(f"{status.target}: {_unfinished([status])}")
     return None

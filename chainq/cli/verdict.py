@@ -18,7 +18,7 @@ from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
 from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
-from chainq.verify.findings import ANCHOR, CHECKS, RECOMPUTED, Step
+from chainq.verify.findings import ANCHOR, CHECKS, Step
 from chainq.verify.service_rows import BLOCKS, COMMANDS
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
 WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, may be of another chain"
 """What helps if the blocks are right by themselves, but do not lead to the anchor."""
-NEWEST, MANY = 10, 5
-"""Heights at the tip that a server may not have filled yet, and heights with one kind of finding that show
-a habit."""
+MANY = 5  # heights whose missing and unexpected rows are not named
 SHOWN = 5  # kinds of rows that a server does not list
 
 
@@ -50,7 +48,6 @@ class Verdict:
         self.unwitnessed = False  # there is a witness, and no height was compared with it
         self.of_witness = 0  # findings that the full blocks show to be the witness's fault
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
-        self.told = False  # `compared` says what the receipt of a file shows
         self.unlike = False  # the service has none of the rows that were compared with it
         self.reorg = ""  # that a reorg during the run ended it, and what to do
         self.ended: int | None = None  # the height at which the blocks end below the anchor
@@ -220,27 +217,6 @@ def anchor_advice(verdict: Verdict) -> str:
     if verdict.findings.keys() != {ANCHOR}:
         return ""
     return WRONG_ANCHOR if verdict.ended is None else f"pass --anchor with a block at height {verdict.ended} or below"
-
-
-def next_step(verdict: Verdict, again: str, tip: int) -> str:
-    """Return what to do about findings in the rows of a service. `again`: the options that name it to a command."""
-    found = verdict.findings.keys()
-    if not found or found <= RECOMPUTED:
-        return ""
-    if found == {"differs"} and 1 < len(verdict.heights) <= len(verdict.wrong["differs"]):
-        return "each height differs: the service and the witness may be of different networks; check both URLs"
-    if verdict.of_witness == verdict.findings.total():
-        return "report these findings to the operator of the witness"
-    if found == {"differs"}:
-        return "either the service or the witness is wrong: a third server as the witness shows which"
-    lowest = min(set().union(*verdict.wrong.values()), default=0)
-    if found == {"missing"} and verdict.heights.start < lowest and tip - lowest < NEWEST:
-        return f"if the server is still adding these rows, they come later: end the range before height {lowest}"
-    report = "report these findings to the operator of the server"
-    most = max(map(len, verdict.wrong.values()), default=0)
-    if 2 * most > len(verdict.heights) and most >= MANY:
-        return f"most heights have findings: chainq doctor{again} shows how the lists of this server behave; {report}"
-    return report
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:

@@ -23,7 +23,6 @@ from chainq.cli.verdict import (
     anchor_advice,
     begun,
     conclude,
-    next_step,
     singles,
     witnessed,
     write_findings,
@@ -157,13 +156,8 @@ def run(given: VerifyCommand) -> None:
     _compared_further(
         audit, verdict, hashes, reporter, service=service, witness=mask_url(witness.url) if witness else ""
     )
-    advice = (
-        verdict.reorg
-        or anchor_advice(verdict)
-        or next_step(verdict, connect.suffix(given), service.blocks.tip_height())
-    )
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
-    conclude(verdict, reporter, "; ".join(filter(None, (advice, listed_by))))
+    conclude(verdict, reporter, verdict.reorg or anchor_advice(verdict) or listed_by)
 
 
 def _begin(

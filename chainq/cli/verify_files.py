@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
 FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 NAMED = 10  # columns that a file lacks, in the verdict
-_FILTERED = "if --where, --program, --function or --limit left these rows out, nothing is lost"
-_AGAIN = "write the file again with -o FILE"
-_ALIKE = f"as far as compared, the rows equal the service's; only their order or the bytes of the file differ: {_AGAIN}"
 _UNBOUNDED = "lost first or last heights show only with --start and --end"
 
 
@@ -70,7 +67,6 @@ def run(given: VerifyCommand) -> None:
             intact = single and files.counted and not files.differs
             if (unseen := _unseen(files, verdict)) and (intact or not (compared or hashes)):
                 verdict.compared = f"; {unseen}"
-                verdict.told = files.counted
             if compared and verdict.findings and not len(files.heights):
                 _say_uncompared(verdict, reporter)
             elif service is not None:
@@ -97,12 +93,9 @@ def run(given: VerifyCommand) -> None:
             writer.close()
     if verdict.unlike:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
-    repair = "check --url" if verdict.unlike else (files.hint or _repair(given, settings, verdict, files))
-    strange = "remove the foreign files yourself" if verdict.findings["foreign"] else ""
-    anchor = anchor_advice(verdict)
-    shuffled = _reordered(given, files, verdict)
-    mended = verdict.repairable or verdict.unlike or (single and verdict.findings["invalid"])
-    conclude(verdict, reporter, "; ".join(filter(None, (anchor, strange, repair if mended else shuffled))))
+    mended = verdict.repairable and not verdict.unlike
+    repair = files.hint or _repair(given, settings, verdict) if mended else ""
+    conclude(verdict, reporter, anchor_advice(verdict) or repair)
 
 
 def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
@@ -130,31 +123,14 @@ def _unseen(files: "Files", verdict: Verdict) -> str:
     return "" if files.differs and verdict.findings[ORDER] else files.unseen
 
 
-def _reordered(given: VerifyCommand, files: "Files", verdict: Verdict) -> str:
-    """Return what to do about rows in another order, and nothing else that is known to be wrong; empty for none."""
-    if verdict.findings[ORDER]:
-        return _AGAIN if files.differs else f"sort the rows by height, or {_AGAIN}"
-    alike = verdict.findings.keys() <= {"receipt", "content"}
-    return _ALIKE if given.full and files.differs and len(files.heights) and alike else ""
-
-
-def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict, files: "Files") -> str:
-    """Return how to repair a data set or a file, by the findings that are written."""
+def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verdict) -> str:
+    """Return what repairs a data set or a file, by the findings that are written."""
     name = given.range or ""
     if Path(name).is_file():
-        undamaged = "missing" in verdict.findings and verdict.findings.keys() <= {"missing", "misplaced"}
-        filtered = undamaged and not files.counted
-        ends = filtered and len(files.reached) and not verdict.wrong["missing"].issubset(range(*files.reached.edges))
-        reached = f"the file has rows of {files.reached} only" if ends else ""
-        repairs = LISTED if settings.format == "table" and verdict.repairable else ""
-        whole = "" if verdict.told else "to make the file whole, write it again with -o FILE"
-        return "; ".join(filter(None, (reached, _FILTERED if filtered else "", repairs, whole)))
+        return LISTED if settings.format == "table" else ""
     if not verdict.exported:  # no export writes there
         return "run the commands in repair, which remove these files (--jsonl shows them)"
-    found = verdict.findings.keys()
-    unnamed = "content" in found and not (given.full or "altered" in found)
-    named = "--full shows which rows were altered; " if unnamed else ""
-    return f"{named}run the commands in repair, which write these partitions again (--jsonl shows them)"
+    return "run the commands in repair, which write these partitions again (--jsonl shows them)"
 
 
 def _url(given: VerifyCommand) -> str:

@@ -100,8 +100,7 @@ class Asked(NamedTuple):
     that another process read; `learned` is called at the end with the value for the next range. `hashes`: returns the
     block hashes by height that rows must match; called once the first requests are sent. `compared`: heights whose rows
     must match their full blocks, if the service has these. `edges`: heights that no batch spans. `notes`: warn about
-    faults that rows are passed on with, for callers that do not look for them. `incremental`: later runs go on from the
-    end, so that errors advise more distance to the tip, and not another range.
+    faults that rows are passed on with, for callers that do not look for them.
     """
 
     concurrency: int | None = None
@@ -111,7 +110,6 @@ class Asked(NamedTuple):
     compared: HeightRange = HeightRange(0, 0)
     edges: Sequence[int] = ()
     notes: bool = True
-    incremental: bool = False
 
 
 ROWS = Asked()

@@ -6,7 +6,6 @@ The cache only saves calls: a cache that cannot be read or written is not an err
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from shlex import quote
 from typing import Any, NamedTuple
 
 from msgspec import Raw
@@ -71,8 +70,7 @@ def detect(call: Call, names: Names = NO_NAMES) -> str:
         if len(fitting) == 1:
             return fitting[0].name
         candidates = fitting or candidates
-    known = " or ".join(DIALECTS)
-    hint = f"pass --dialect {known}; chainq doctor examines the server"
+    hint = f"pass --dialect {' or '.join(DIALECTS)}"
     if refusals and not fitting:
         if _same(refusals):
             raise refusals[0].error
@@ -90,7 +88,6 @@ def explain_name(error: ServiceError, method: Method, names: Names, profile: str
     error.message = (
         f"{head}: the server has no method {own}, the name that methods.{method.name} of profile {profile} gives it"
     )
-    error.hint = f"chainq doctor --profile {quote(profile or '')} looks for its name"
     return True
 
 
@@ -102,15 +99,13 @@ def explain(error: ServiceError, dialect: Dialect, *, stated: bool, shared: bool
     """
     if not is_misunderstood(error.code, error.message):
         return
+    error.hint = "chainq doctor shows which methods the server has"
     if shared:
-        error.hint = "chainq doctor shows which methods the server has"
         return
     head, _, tail = error.message.partition(": ")
     error.message = f"{head}: this server speaks another dialect than {dialect.name}: {tail}"
-    error.hint = "--dialect auto detects it; chainq doctor examines the server"
     if not stated:
         error.message = f"{head}: this server speaks another dialect than {dialect.name}, or lacks the method: {tail}"
-        error.hint = "chainq doctor shows which methods the server has"
 
 
 def _fits(call: Call, dialect: Dialect, method: Method, arguments: dict[Role, int], refusals: list[Refusal]) -> bool:

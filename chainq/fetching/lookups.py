@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import Method, Role, Shape
-from chainq.errors import IncompleteError, NotFoundError, ServiceError, sentences
+from chainq.errors import IncompleteError, NotFoundError, ServiceError
 from chainq.fetching.calls import Calls
 from chainq.fetching.single_rows import fetch_block, fetch_transaction
 from chainq.heights.range import HeightRange
@@ -28,13 +28,12 @@ def fetch_lookups(
     stored: Fetch = lambda _: None,
     *,
     tip_height: Callable[[], int] = lambda: -1,
-    incremental: bool = False,
 ) -> Iterator[Batch]:
     """Yield one batch per existing height or ID, in input order. A batch for a height records that height.
 
     A range means each of its heights. A key of None means that the next one is not known yet. `stored` returns the rows
     that need no request, or None if one is needed. `tip_height` is called if a block does not come: up to the tip it
-    must exist. `incremental`: as in `Asked`. Raises NotFoundError after the last batch if a
+    must exist. Raises NotFoundError after the last batch if a
     key does not exist, at once IncompleteError if it must, ResponseError or IncompleteError for rows that do not belong
     to their key, and the errors of calls.
     """
@@ -54,7 +53,7 @@ def fetch_lookups(
             missing.append(str(key))
             if isinstance(key, int):
                 tip = _known(tip_height) if tip is None else tip
-                _check_above(key, tip, incremental=incremental)
+                _check_above(key, tip)
         else:
             yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None, lookups=looked_up)
             looked_up = 0
@@ -71,13 +70,12 @@ def _known(tip_height: Callable[[], int]) -> int:
         return -1
 
 
-def _check_above(height: int, tip: int, *, incremental: bool) -> None:
+def _check_above(height: int, tip: int) -> None:
     """Raise IncompleteError for a block that does not come unless it is above the tip."""
     if height <= tip:
         from chainq.planning import exact_heights, facts
 
-        hints = facts.behind(height, tip + 1, height, None, incremental=incremental)
-        raise IncompleteError(exact_heights.lacking([height], tip), sentences(*hints) if hints else "")
+        raise IncompleteError(exact_heights.lacking([height], tip), facts.behind(height, tip + 1))
 
 
 def with_height(batch: Batch) -> Batch:

@@ -61,7 +61,6 @@ def fetch_range(
         witness=witness is not None,
         strict=calls.options.strict,
         edges=asked.edges,
-        incremental=asked.incremental,
     )
 
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.

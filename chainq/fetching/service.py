@@ -273,22 +273,14 @@ class Service(Closing):
             arguments |= {Role.START: heights.start, Role.END: heights.end}
         yield Batch(self.calls.of(query.method)(arguments, decode_rows, str(heights or "")))
 
-    def fetch_lookups(
-        self,
-        method: Method,
-        wanted: Iterable[Lookup | HeightRange | None],
-        *,
-        incremental: bool = False,
-    ) -> Iterator[Batch]:
+    def fetch_lookups(self, method: Method, wanted: Iterable[Lookup | HeightRange | None]) -> Iterator[Batch]:
         """Yield the rows of each height or ID, in the order given; a range means all its heights, None a lookup that is
-        not known yet. `incremental`: as in `Asked`.
+        not known yet.
 
         Raises NotFoundError after the last one if some do not exist, IncompleteError for a block that must.
         """
         stored = self._lake.block if self._lake is not None and method.stored else lambda _: None
-        found = lookups.fetch_lookups(
-            self.calls, method, wanted, stored, tip_height=self.blocks.tip_height, incremental=incremental
-        )
+        found = lookups.fetch_lookups(self.calls, method, wanted, stored, tip_height=self.blocks.tip_height)
         return self.dialect.explained(method, found)
 
     def call(self, name: str, params: Any) -> Raw:

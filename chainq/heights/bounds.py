@@ -137,11 +137,6 @@ class Bounds(NamedTuple):
         return self if ended or above else self._replace(end=height + 1 or None)
 
     @property
-    def counted(self) -> int:
-        """Return how many blocks below the end of the chain the range begins if it counts from there; 0 if not."""
-        return self.last or (DEFAULT_LAST if self == Bounds() else -min(self.start or 0, 0))
-
-    @property
     def fixed(self) -> tuple[int, int] | None:
         """Return the heights (start included, end excluded) if they are known without the tip height, else None."""
         start, end = self.start or 0, self.end

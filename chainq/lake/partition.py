@@ -161,9 +161,7 @@ class Worker(Closing):
         self._advance(Advance(spec))
         workers = int(self._hashed(method))  # no more: each partition already has a process
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=workers)
-        batches = self._service.fetch_range(
-            query, spec.heights, Asked(known=task.known, learned=learned.append, incremental=True)
-        )
+        batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
         before = None if method.linked else self._service.blocks.block_hash(spec.end - 1)
         for batch in batches:
             files.write(batch)
@@ -175,7 +173,7 @@ class Worker(Closing):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
             return _hashes_in(files.first, files.last), learned[-1]
         wanted = dict.fromkeys([spec.start, spec.end - 1])
-        looked_up = self._service.fetch_lookups(BY_COMMAND["block"], wanted, incremental=True)
+        looked_up = self._service.fetch_lookups(BY_COMMAND["block"], wanted)
         found = [row for batch in looked_up for row in batch.rows]
         hashes = _hashes_in(found[0], found[-1])  # as the service returns them now
         if hashes.last != (before or ""):

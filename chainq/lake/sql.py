@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -21,12 +20,11 @@ from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.formats.registry import EXTENSIONS
 from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
 from chainq.lake.scan import Files, MissingHeightsError
-from chainq.lake.sql_errors import invalid, single_file
+from chainq.lake.sql_errors import invalid
 from chainq.process import Closing, signals
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
@@ -114,9 +112,6 @@ class Database(Closing):
             raise invalid(error, query) from None
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
-            if Path(unknown[0]).suffix in EXTENSIONS:
-                file = next(iter(re.findall(re.escape(unknown[0]), query, re.IGNORECASE)), unknown[0])
-                raise UsageError(f"the query names the file {quoted(file)}: expected tables", single_file(query))
             table = next((table for table in TABLES if view_name(table) == unknown[0]), None)
             if table in self._begun:
                 writes = self._writes(self._begun, "writes them")
@@ -290,10 +285,10 @@ class Database(Closing):
         if statements[0].type not in allowed:
             kind = statements[0].type.name
             if kind == "MULTI":
-                values = "name the values: pivot TABLE on COLUMN in ('a', 'b') using count(*)"
-                raise UsageError("invalid query: DuckDB makes several statements of a PIVOT without values", values)
-            hint = "-o FILE writes the result of a SELECT" if kind == "COPY" else ""
-            raise UsageError(f"invalid query: {kind}, expected a SELECT", hint)
+                raise UsageError(
+                    "invalid query: a PIVOT without values: expected pivot TABLE on COLUMN in ('a', 'b') using count(*)"
+                )
+            raise UsageError(f"invalid query: {kind}, expected a SELECT")
         return statements[0]
 
     def _failed(self, error: Exception, query: str) -> ChainqError:

@@ -1,10 +1,6 @@
-"""What is wrong with a query, on one line and at its place, and how to query what `chainq sql` does not."""
+"""What is wrong with a query, on one line and at its place."""
 
-import json
 import re
-import shlex
-import shutil
-import sys
 
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt
@@ -19,7 +15,7 @@ def invalid(error: Exception, query: str) -> UsageError:
     if len(shown) > _LONGEST:
         shown = re.sub(r"\n\s*Candidate (functions|macros):(\n\t.*)*", "", shown)
     if "file system operations are disabled" in shown:
-        return UsageError("the query reads a file: expected tables", single_file(query))
+        return UsageError("the query reads a file: expected tables")
     return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}")
 
 
@@ -37,18 +33,3 @@ def _located(found: "re.Match[str]", query: str) -> str:
     if rest and (line.endswith(rest) or line.count(rest) == 1):
         return f"LINE {number}: {line} (column {line.rindex(rest) + 1}: {word})"
     return f"LINE {number}: {shown} (at {word})"
-
-
-def single_file(query: str, file: str = "") -> str:
-    """Return how to query a file that is no data set: by the program duckdb if it is installed, else by its package,
-    which also takes a query of several lines on one. `file`: what a query that does not name it gets as its table."""
-    if file not in query:
-        table = f"from {json.dumps(file, ensure_ascii=False)}"
-        replaced, tables = re.subn(r"(?i)\bfrom\s+[\w.]+", lambda _: table, query)
-        query = replaced if tables == 1 else f"select * {table}"
-    if shutil.which("duckdb") and "\n" not in query:
-        command = f"duckdb -c {shlex.quote(query)}"
-    else:
-        code = f"import duckdb; duckdb.sql({json.dumps(query, ensure_ascii=False)}).show()"
-        command = f"{shlex.quote(sys.executable)} -c {shlex.quote(code)}"
-    return f"for a single file use DuckDB itself: {command}"

@@ -11,7 +11,6 @@ from chainq.catalog.methods import Method
 from chainq.errors import OutputError, needed
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.content import ContentHash
-from chainq.sinks.base import full_disk_hint
 from chainq.stored.receipt import METADATA_KEY, Receipt
 
 _T = TypeVar("_T")
@@ -136,7 +135,7 @@ class PartitionFile:
         try:
             return action()
         except OSError as error:
-            raise OutputError(f"cannot write {self._label}: {error.strerror or error}", full_disk_hint(error)) from None
+            raise OutputError(f"cannot write {self._label}: {error.strerror or error}") from None
 
 
 def _pyarrow() -> Any:

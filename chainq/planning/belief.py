@@ -11,7 +11,7 @@ from math import ceil, log
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.errors import IncompleteError, sentences
+from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest
 from chainq.planning.facts import Facts, weigh
@@ -222,4 +222,4 @@ def _counts_wrongly(heights: HeightRange, total: int, facts: Facts) -> Asking[in
 
 
 def _differ(heights: HeightRange, facts: Facts, said: str) -> IncompleteError:
-    return IncompleteError(f"{heights}: {said}", sentences(*facts.behind(heights.end - 1), "try again later"))
+    return IncompleteError(f"{heights}: {said}", facts.behind(heights.end - 1) or "try again later")

@@ -1,7 +1,7 @@
 """Requests blocks: every height up to the tip has exactly one, so a missing block is noticed."""
 
 from chainq import tuning
-from chainq.errors import IncompleteError, sentences
+from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
 from chainq.planning.facts import Facts
@@ -29,7 +29,7 @@ def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[No
     reach = ev.reach(heights.start, end)
     said = _fault(page, asked, reach, facts)
     if verify:
-        raise IncompleteError(f"{asked}: {said}", sentences(*facts.behind(reach), NO_VERIFY))
+        raise IncompleteError(f"{asked}: {said}", facts.behind(reach) or NO_VERIFY)
     facts.note(f"{asked}: {said}")
     ev.believe(HeightRange(reach, end), page.rows, page.heights)
 

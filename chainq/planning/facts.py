@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 
 from chainq import tuning
 from chainq.errors import TooHeavyError
-from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
 from chainq.planning.evidence import Evidence
@@ -14,33 +13,14 @@ from chainq.rows.sorting import Page
 NO_HEIGHTS = HeightRange(0, 0)
 
 
-def below_tip(blocks: int, bounds: Bounds | None, *, above: bool) -> str:
-    """Return a hint for lagging servers: request the heights that all of them have, so many blocks below the tip.
-
-    A range that is counted from the tip moves down. `bounds`: None without a range. `above`: whether the whole range is
-    above these heights.
-    """
-    last = 0 if bounds is None else bounds.counted
-    if above and not last:
-        return "request lower heights, or run the command again later"
-    example = (f"--start {-last - blocks} " if last else "") + f"--end {-blocks}"
-    if bounds is not None and bounds.one_word:
-        example = f"{-last - blocks if last else bounds.start or 0}:{-blocks}"
-    return f"end the range below the tip, such as {example}"
-
-
-def behind(first: int, top: int, start: int, bounds: Bounds | None, *, incremental: bool) -> list[str]:
+def behind(first: int, top: int) -> str:
     """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip.
 
-    `top`: the height after the highest known block. `start`, `bounds`: of the run. `incremental`: as in
-    `Asked`.
+    `top`: the height after the highest known block.
     """
-    if top - first > tuning.NEAR_TIP:
-        return []
     blocks = max(tuning.BELOW_TIP, top - first)
-    lag = f"stay below the tip with --lag {blocks}"
-    below = lag if incremental else below_tip(blocks, bounds, above=start >= top - blocks)
-    return ["if a server is behind, " + below]
+    near = top - first <= tuning.NEAR_TIP
+    return f"if a server is behind, end {blocks} blocks below the tip (--end -{blocks} or --lag {blocks})" * near
 
 
 @dataclass(slots=True)
@@ -58,8 +38,7 @@ class Facts:
     `unnamed`: heights whose full block does not come by itself. `dense`: a height that is likely to fill a response.
     `looked`: how often parts of a stretch were requested before any row was seen; `misses`: whether narrower requests
     had rows that a wide one lacked. `widened`: whether another method was asked for that before a wide request.
-    `row_ids`: of blocks by height, as far as they were requested; `ranked`: whether the service shows any. `bounds`,
-    `incremental`: of the run, for what to do if servers lag.
+    `row_ids`: of blocks by height, as far as they were requested; `ranked`: whether the service shows any.
     """
 
     evidence: Evidence
@@ -68,8 +47,6 @@ class Facts:
     size: int | None
     start: int
     tip: int | None
-    bounds: Bounds | None
-    incremental: bool
     highest: int = -1
     blocks: bool = False
     locate: bool = False
@@ -99,9 +76,9 @@ class Facts:
         """
         return None if self.tip is None else max(self.tip, self.highest) + 1
 
-    def behind(self, first: int) -> list[str]:
+    def behind(self, first: int) -> str:
         """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip."""
-        return behind(first, self.top or 0, self.start, self.bounds, incremental=self.incremental)
+        return behind(first, self.top or 0)
 
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""

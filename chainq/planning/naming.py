@@ -5,7 +5,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from chainq import tuning
-from chainq.errors import BehindError, IncompleteError, sentences
+from chainq.errors import BehindError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import believe
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Asking, Due, DueRequest, RowsRequest
@@ -117,8 +117,8 @@ def _show_height(heights: HeightRange, facts: Facts) -> Asking[None]:
         yield from believe(heights, facts)
     elif missing:
         raise BehindError(
-            f"{heights}: {missing} of its {due} rows do not come, by its full block",
-            sentences("the service lacks them", *facts.behind(heights.start)),
+            f"{heights}: {missing} of its {due} rows do not come, by its full block; the service lacks them",
+            facts.behind(heights.start),
             heights.start,
         )
 

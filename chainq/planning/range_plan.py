@@ -25,7 +25,7 @@ from msgspec import Raw
 
 from chainq import tuning
 from chainq.catalog.methods import Method
-from chainq.errors import BehindError, IncompleteError, TooHeavyError, sentences
+from chainq.errors import BehindError, IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk_line import Chunk, ChunkLine
 from chainq.planning.chunking import Chunker, page_sizes, within_limit
@@ -63,8 +63,7 @@ class RangePlan:
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
     requests. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
-    raise an error for rows that rest on belief. `edges`: heights that no result spans. `incremental`: as in
-    `Asked`.
+    raise an error for rows that rest on belief. `edges`: heights that no result spans.
     """
 
     def __init__(
@@ -78,7 +77,6 @@ class RangePlan:
         witness: bool = True,
         strict: bool = False,
         edges: Sequence[int] = (),
-        incremental: bool = False,
     ) -> None:
         method = query.method
         self._method, self._reverse, self._verify = method, query.reverse, query.verify
@@ -109,8 +107,6 @@ class RangePlan:
             size=size,
             start=heights.start,
             tip=tip,
-            bounds=query.bounds,
-            incremental=incremental,
             blocks=identified,
             locate=identified and method.height is None,
             spot_checked=query.limit is not None,
@@ -338,7 +334,7 @@ class RangePlan:
         if proved.grade is Grade.BELIEF and self.facts.strict:
             raise IncompleteError(
                 f"{proved.heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
-                sentences(*self.facts.behind(proved.heights.start), "leave out --strict to get them"),
+                self.facts.behind(proved.heights.start) or "leave out --strict to get them",
             )
         proof = Proof(proved.grade, max(1, chunk.responses))
         result = ChunkResult(*proved[:3], proof, self._chain.given(proved))

@@ -40,10 +40,7 @@ def content_of(path: Path, name: str, command: str) -> bytes | None:
         return content
     by = "balance" if made.chainq_balance is not None else made.query.command
     if by not in ("", command):
-        raise UsageError(
-            f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}",
-            "use another file for --checkpoint",
-        )
+        raise UsageError(f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}")
     return content
 
 
@@ -64,7 +61,7 @@ def locked(path: Path, name: str) -> int:
         if not path.name or (path.exists() and not path.is_file()):
             raise UsageError(f"checkpoint {name} is not a regular file")
         if os.access(path, os.R_OK) and not is_checkpoint(path):
-            raise UsageError(f"{name} is not a checkpoint", "use another file for --checkpoint")
+            raise UsageError(f"{name} is not a checkpoint")
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     except OSError as error:
         opened = printable(abridged(str(lock), 200)) if path.parent.is_dir() else f"checkpoint {name}"
@@ -75,8 +72,7 @@ def locked(path: Path, name: str) -> int:
             return descriptor
     except OSError as error:
         os.close(descriptor)
-        elsewhere = "keep it on a file system with locks, such as a local disk: --checkpoint FILE"
-        raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}", elsewhere) from None
+        raise OutputError(f"cannot lock {printable(str(lock))}: {error.strerror}") from None
     os.close(descriptor)
     raise BusyError(f"another run is using checkpoint {name}")
 

@@ -116,7 +116,7 @@ class Rounds:
                 self._check_known(self._hash_below(self.known.next, self.service.blocks.hash_of))
             self.seen = self._hash_below(self.end, self.service.blocks.hash_of)
         query = self.query._replace(limit=self.left)
-        batches = self.service.fetch_range(query, heights, Asked(compared=self._compared(), incremental=True))
+        batches = self.service.fetch_range(query, heights, Asked(compared=self._compared()))
         whole = False
         try:
             for batch in limited(matching(batches, query.where), query.limit):

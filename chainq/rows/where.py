@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.columns import column_by_end, instead, known_column
+from chainq.catalog.columns import column_by_end, known_column
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.nested import AMOUNT, INTEGER, SHAPES
 from chainq.errors import UsageError
@@ -97,7 +97,8 @@ class Where:
         if column is None and self._check:
             column = column_by_end(name, self._method.sent)
         if column is None and (self._check or not name.isprintable()):
-            unknown = f"unknown field {quoted(name)} at character {place}{instead(name, self._method.sent)}"
+            known = ", ".join(one.path for one in self._method.sent)
+            unknown = f"unknown field {quoted(name)} at character {place}; the columns are {known}"
             raise UsageError(f"invalid --where: {unknown}")
         path = column.path if column else name
         if column is None or not self._check:

@@ -20,7 +20,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
-from chainq.text.sanitize import abridged, mask_url
+from chainq.text.sanitize import abridged
 
 if TYPE_CHECKING:
     from chainq.catalog.dialects import Value
@@ -224,9 +224,7 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
         Where(BY_COMMAND[command], programs=[program]).rows(rows) for command, rows in zip(commands, read, strict=True)
     )
     if len(heights) and not records and not transitions:
-        raise _unseen(
-            service, f"program {program}", heights, check=f"check the name, or use chainq show {program}/FUNCTION"
-        )
+        raise _unseen(service, f"program {program}", heights)
     return ProgramParts(program, heights, records, transitions)
 
 
@@ -248,8 +246,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
     if records or transitions:
         return TransitionParts(transition_id, records, transitions)
     where = f"no records of it, and {_OPEN} have its ID"
-    at = f"chainq transitions H --where 'transition_id = {transition_id}', or the same with records"
-    raise _unseen(service, f"transition {transition_id}", heights, where, at=at)
+    raise _unseen(service, f"transition {transition_id}", heights, where)
 
 
 def _spent(service: Service, tag: str) -> TransactionParts:
@@ -261,15 +258,11 @@ def _spent(service: Service, tag: str) -> TransactionParts:
 
 
 def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
-    """Return the block with a hash. The error names the query that finds its height in an export of blocks."""
-    heights, condition, check = _newest_heights(service, last), f"block_hash = '{block_hash}'", ""
+    """Return the block with a hash. Raises NotFoundError."""
+    heights, condition = _newest_heights(service, last), f"block_hash = '{block_hash}'"
     if found := _newest(service, "blocks", condition, heights):
         return _block(service, integer_of(Picker(["height"])(found[0])[0]))
-    if service.has_index("blocks") and wider(heights, service.blocks.first):
-        from shlex import quote
-
-        check = f'chainq sql {quote(mask_url(service.url))} "select height from blocks where {condition}"'  # noqa: S608  # is shown, not run
-    raise _unseen(service, f"block {block_hash}", heights, check=check)
+    raise _unseen(service, f"block {block_hash}", heights)
 
 
 def _found(service: Service, table: str, column: str, text: str, what: str) -> Raw:
@@ -284,8 +277,7 @@ def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
     heights = _newest_heights(service, last)
     found = _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights)
     if not found:
-        at = f"chainq records H --where 'record_ciphertext ~ {ciphertext[:40]}'"
-        raise _unseen(service, f"record {abridged(ciphertext, 40)}", heights, at=at)
+        raise _unseen(service, f"record {abridged(ciphertext, 40)}", heights)
     return RecordParts(ciphertext, found[0])
 
 
@@ -311,22 +303,13 @@ _LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
 _OPEN = "no transitions without record inputs"
 
 
-def _unseen(
-    service: Service, what: str, heights: HeightRange, where: str = "", check: str = "", at: str = ""
-) -> NotFoundError:
-    """Return the error for what is not in the newest blocks.
-
-    `where`: what these have none of; `check`: what may help, before looking further; `at`: the command that finds it
-    for who knows its height H: an old one is too many blocks away.
-    """
+def _unseen(service: Service, what: str, heights: HeightRange, where: str = "") -> NotFoundError:
+    """Return the error for what is not in the newest blocks. `where`: what these have none of."""
     from chainq.text.humanize import counted
 
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
-    more = _look_at_more(service, heights)
-    hint = ", or ".join(filter(None, (check, more)))
-    if at and more:
-        hint += f"; if you know its height H: {at}"
-    return NotFoundError(f"{what} not found in the newest {looked}{f': {where}' if where else ''}", hint)
+    said = f"{what} not found in the newest {looked}{f': {where}' if where else ''}"
+    return NotFoundError(said, _look_at_more(service, heights))
 
 
 def wider(heights: HeightRange, first: int) -> int:
@@ -355,8 +338,7 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
     transactions = _all(limited(found, NEWEST))
     if not transactions:
         since = f" from height {start}" if start else ""
-        hint = more or "check the names of the program and function"
-        raise NotFoundError(f"no transaction{since} calls {program}/{function}", hint)
+        raise NotFoundError(f"no transaction{since} calls {program}/{function}", more)
     return FunctionParts(program, function, start, transactions)
 
 

@@ -6,10 +6,8 @@ Each kind has its own module: `stdout`, `atomic_file`, `append_file`; `open` cho
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from errno import EDQUOT, ENOSPC
 from pathlib import Path
 from select import select
-from shlex import quote
 from stat import S_ISREG
 from typing import Self
 
@@ -109,21 +107,12 @@ class Sink:
             raise self._failure(error) from None
 
     def _failure(self, error: OSError) -> OutputError:
-        return OutputError(
-            f"{self._name}: {error.strerror} (at byte {self.written} of the output)", full_disk_hint(error)
-        )
-
-
-def full_disk_hint(error: OSError) -> str:
-    """Return what to do about a disk that is full; empty for other errors."""
-    return "free space, or write elsewhere" if error.errno in (ENOSPC, EDQUOT) else ""
+        return OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
 
 
 def unopened(failed: str, path: Path, error: OSError) -> OutputError:
     """Return the error of a file that cannot be opened, which `failed` names; if its folder does not exist, that."""
     folder = path.parent
     if isinstance(error, FileNotFoundError) and not os.path.lexists(folder):
-        name = printable(str(folder))
-        return OutputError(f"{failed}: there is no folder {name}", f"create it with: mkdir -p {quote(name)}")
-    hint = "add the name of a file in it" if isinstance(error, IsADirectoryError) else ""
-    return OutputError(f"{failed}: {error.strerror}", hint)
+        return OutputError(f"{failed}: there is no folder {printable(str(folder))}")
+    return OutputError(f"{failed}: {error.strerror}")

@@ -82,12 +82,6 @@ def outer(label: str) -> Path | None:
     return None
 
 
-def inside(store: Store) -> str:
-    """Return what to do about a folder of another data set in place of that; empty for others."""
-    around = outer(store.label)
-    return f"it is a folder of the data set {around}; name that one" if around else ""
-
-
 def missing(store: Store, hint: str) -> UsageError:
     """Return the error of a destination without `chainq.json`. `hint`: what to do if no export wrote it."""
     with suppress(OutputError):  # a listing may be forbidden
@@ -95,14 +89,14 @@ def missing(store: Store, hint: str) -> UsageError:
             return UsageError(f"{store.label} lost {NAME}", RESTORE)
     gone = "://" not in store.label and not os.path.exists(store.label)  # noqa: PTH110  # as above
     reason = "that folder does not exist" if gone else f"no {NAME}"
-    return UsageError(f"no data set in {store.label}: {reason}", inside(store) or hint)
+    return UsageError(f"no data set in {store.label}: {reason}", hint)
 
 
 def check_place(store: Store) -> None:
     """Raise UsageError for a folder inside of another data set, whose readers would take the files for its own."""
     around = outer(store.label)
     if around is not None and read(store) is None:
-        raise UsageError(f"{store.label} is a folder of the data set {around}", "export into that one, or elsewhere")
+        raise UsageError(f"{store.label} is a folder of the data set {around}")
 
 
 def check(store: Store, found: DataSet, wanted: Wanted) -> None:

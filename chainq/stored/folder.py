@@ -22,7 +22,6 @@ from typing import BinaryIO, TypeVar
 
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import BusyError, OutputError
-from chainq.sinks.base import full_disk_hint
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.stored.narrow import OWN, check_size, lacking
 from chainq.stored.store import SMALL, Listed, Only
@@ -193,16 +192,9 @@ class FolderStore:
         try:
             return action()
         except FileNotFoundError:
-            hint = "choose another folder" if verb == "write" and not self._root.is_dir() else ""
-            raise _AbsentError(f"cannot {verb} {self.label}: not found", hint) from None
+            raise _AbsentError(f"cannot {verb} {self.label}: not found") from None
         except OSError as error:
-            raise OutputError(f"cannot {verb} {self.label}: {error.strerror}", self._advice(error)) from None
-
-    def _advice(self, error: OSError) -> str:
-        """Return what to do about an error of the folder; empty if nothing is known to help."""
-        if isinstance(error, NotADirectoryError) and (file := next(filter(Path.is_file, self._root.parents), None)):
-            return f"{printable(str(file))} is a file: choose another folder"
-        return full_disk_hint(error)
+            raise OutputError(f"cannot {verb} {self.label}: {error.strerror}") from None
 
 
 class _AbsentError(OutputError):

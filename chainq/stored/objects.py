@@ -19,7 +19,6 @@ from uuid import uuid4
 
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, UsageError, needed
-from chainq.sinks.base import full_disk_hint
 from chainq.stored.lease import NAME as LOCK
 from chainq.stored.lease import Content, Lease, is_held
 from chainq.stored.narrow import check_size
@@ -252,7 +251,7 @@ class ObjectUpload:
             size = self.file.tell()
             self.file.seek(0)
         except OSError as error:
-            raise OutputError(f"cannot write {self.label}: {error.strerror}", full_disk_hint(error)) from None
+            raise OutputError(f"cannot write {self.label}: {error.strerror}") from None
         self._store.send(name, self.file)
         return size
 

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from chainq.catalog.identifiers import OVER_HTTP
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import UsageError
 from chainq.stored.store import Store
@@ -35,11 +34,9 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
             raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
         return FolderStore(folder, memory)
     if scheme[1].lower() not in SCHEMES:
-        web = scheme[1].lower() in ("http", "https")
         raise UsageError(
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
-            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:",
-            f"{OVER_HTTP}, for --url" if web else "",
+            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
         )
     from chainq.stored.objects import ObjectStore
 

@@ -10,17 +10,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from chainq.catalog.kinds import TextKind, kind_of
 from chainq.errors import UsageError
 from chainq.hashes.sdk import load
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
 
 VARIABLE = "CHAINQ_VIEW_KEY"
-_ONE_A_LINE = f"expected one a line, such as {VIEW_KEY}..."
-_ALONE = f"expected the view key alone, which begins with {VIEW_KEY}"
-_FILE = "pass a file of view keys as --view-key-file FILE"
-_NO_KEY = "an address, which decrypts nothing"
+_EXPECTED = f"expected one a line, such as {VIEW_KEY}..."
 STDIN = "-"
 _TIMES = 3  # that a key is asked for at the terminal
 _MOST_BYTES = 1 << 20  # of a file of keys
@@ -48,15 +44,12 @@ def read(files: Sequence[Path], *, insecure: bool = False) -> list[ViewKey]:
     if files:
         return list({key.address: key for file in files for key in checked(_lines(file, insecure))}.values())
     if by_environment is not None:
-        return checked(_named(VARIABLE, by_environment.splitlines()), _FILE)
+        return checked(_named(VARIABLE, by_environment.splitlines()))
     return _typed()
 
 
-def checked(named: Iterable[tuple[str, str]], of_file: str = _ALONE) -> list[ViewKey]:
-    """Return valid view keys, each once, from texts that have a name for messages. Raises UsageError.
-
-    `of_file`: what to do if a text is the name of a file.
-    """
+def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
+    """Return valid view keys, each once, from texts that have a name for messages. Raises UsageError."""
     sdk = load()
     keys: dict[str, ViewKey] = {}
     for name, text in named:
@@ -64,23 +57,18 @@ def checked(named: Iterable[tuple[str, str]], of_file: str = _ALONE) -> list[Vie
             raise UsageError(f"{name} is not a str")
         word = text.strip()
         if word.startswith(PRIVATE_KEY):
-            raise UsageError(f"{name} is a private key", "only the view key is needed, which cannot spend")
+            raise UsageError(f"{name} is a private key")
         if not word.startswith(VIEW_KEY):
-            if "/" in word or os.path.isfile(word):  # noqa: PTH113  # for names that are too long
-                raise UsageError(f"{name} is the name of a file, not a view key", of_file)
-            what = "not a view key" if word else "empty"
-            if kind_of(word) is TextKind.ADDRESS:
-                what = _NO_KEY
-            raise UsageError(f"{name} is {what}", _ALONE)
+            raise UsageError(f"{name} is {'not a view key' if word else 'empty'}: {_EXPECTED}")
         try:
             address = str(sdk.ViewKey.from_string(word).address)
         except RuntimeError:
             wrong = "not a valid view key: a character is wrong, missing or extra"
             what = "more than one view key" if word.count(VIEW_KEY) > 1 else wrong
-            raise UsageError(f"{name} is {what}", _ONE_A_LINE) from None
+            raise UsageError(f"{name} is {what}: {_EXPECTED}") from None
         keys[address] = ViewKey(word, address)
     if not keys:
-        raise UsageError("there is no view key", _ONE_A_LINE)
+        raise UsageError(f"there is no view key: {_EXPECTED}")
     return list(keys.values())
 
 
@@ -95,13 +83,11 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
             device = stat.S_ISCHR(mode)  # such as a terminal, whose mode says nothing about the key
             if mode & _OTHERS and not device and not insecure:
                 raise UsageError(
-                    f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o})",
-                    "chmod 600 it, or pass --insecure-key-file",
+                    f"{name} can be read or written by others (mode {stat.S_IMODE(mode):04o}): expected mode 0600, or"
+                    " --insecure-key-file"
                 )
             sent = opened.read(_MOST_BYTES + 1)
     except OSError as error:
-        if kind_of(str(file)) is TextKind.ADDRESS:
-            raise UsageError(f"{name} is {_NO_KEY}", "owned and balance need a file of view keys") from None
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
     try:
         lines = decoded(sent).splitlines() if len(sent) <= _MOST_BYTES else None
@@ -120,7 +106,7 @@ def _named(source: str, lines: Sequence[str]) -> list[tuple[str, str]]:
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if not found:
-        raise UsageError(f"there is no view key in {source}", _ONE_A_LINE)
+        raise UsageError(f"there is no view key in {source}: {_EXPECTED}")
     return found
 
 
@@ -130,7 +116,7 @@ def _typed(times: int = _TIMES, before: str = "") -> list[ViewKey]:
     if not typed.strip():
         raise UsageError("no view key was typed")
     try:
-        return checked([("what you typed", typed)], _FILE)
+        return checked([("what you typed", typed)])
     except UsageError as error:
         if times == 1:
             raise

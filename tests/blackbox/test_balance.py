@@ -256,7 +256,7 @@ def test_a_second_run_is_cheap_and_the_checkpoint_holds_no_key(chainq: Program) 
     text = kept.read_text()
     for secret in (str(key.view_key), str(key.address), str(key.view_key.to_scalar()).removesuffix("scalar")):
         assert secret not in text
-    assert "was made with another view key; use the keys of its first run" in one_line(other, 2)
+    assert "was made with another view key" in one_line(other, 2)
 
 
 def test_watch_prints_a_line_for_each_change(chainq: Program) -> None:
@@ -407,13 +407,12 @@ def test_a_damaged_checkpoint_is_refused(chainq: Program, tmp_path: Path) -> Non
     assert "cannot open checkpoint lost/kept: there is no folder " in named
 
 
-def test_a_checkpoint_of_another_url_suggests_the_first_one(chainq: Program, server: Servers, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_url_is_refused(chainq: Program, server: Servers, tmp_path: Path) -> None:
     """As the checkpoints of other commands do."""
     words = ("--checkpoint", str(tmp_path / "kept"))
     balance(chainq, *words, url=server("--tip", "9"))
     message = one_line(balance(chainq, *words, url="demo:", code=2), 2)
     assert "(url: " in message
-    assert message.endswith("; use the first URL, or another checkpoint\n")
 
 
 def test_several_key_files(kept: Callable[..., Ran], other: Key) -> None:

@@ -255,34 +255,6 @@ def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server
     assert sorted(split(positional.out.strip())) == sorted(truth.rows("blocks", 5, 7))
 
 
-def test_rpc_says_which_dialect_has_a_method(chainq: Program, server: Servers) -> None:
-    """A name of the other dialect: what it is called in which; a name that no dialect has gets no such hint."""
-    for dialect, name, other in (
-        ("chain", "getAleoBlocks", "getChainBlocks"),
-        ("aleo", "getChainBlocks", "getAleoBlocks"),
-    ):
-        spoken = "aleo" if dialect == "chain" else "chain"
-        said = one_line(chainq("rpc", name, '{"start": 0, "end": 1}', url=server("--dialect", dialect)), 3)
-        assert f"{name} is a method of the dialect {spoken}; it is {other} in {dialect}" in said
-    assert "is a method of" not in one_line(chainq("rpc", "getNothing", url=server()), 3)
-
-
-def test_rpc_says_which_parameters_a_method_takes(chainq: Program) -> None:
-    """The service says only that some are wrong."""
-    for method, params, known in (
-        ("block", '{"blok": 5}', "block takes block"),
-        ("chainTransactionsForProgram", "{}", "takes programId, functionName, page, maxTransactions"),
-        (
-            "getPublicTransactionsForAddress",
-            "{}",
-            "in the dialect chain getPublicTransactionsForAddress takes address, start, end, page, "
-            "transitionsPerRequest; in the dialect aleo getPublicTransactionsForAddress takes address, start, end, "
-            "page, transactionsPerRequest",
-        ),
-    ):
-        assert one_line(chainq("rpc", method, params, url="demo:"), 3).endswith(f"{known}\n")
-
-
 def test_latest_is_an_alarm(chainq: Program) -> None:
     """With --max-age an old tip is exit 8 with its age, and nothing on stdout; one request, also of a young tip."""
     with witnessed() as (url, calls):

@@ -1,7 +1,6 @@
 """--lake DEST: what an export proves is read from its files, and only the rest is requested from the service."""
 
 import json
-import shlex
 from collections.abc import Iterator
 from itertools import product
 
@@ -272,12 +271,6 @@ def test_dry_run_lists_what_is_requested(chainq: Program, lake: str, seen: Seen)
     ]
     assert chainq("records", STORED, "--dry-run", "--lake", lake, url=url).out == b""
     assert calls == []
-
-
-def test_without_a_service_the_hint_names_the_option_that_needs_none(chainq: Program, lake: str) -> None:
-    line = one_line(chainq("blocks", "--lake", lake), 2)
-    hint = f"pass --url URL, set CHAINQ_URL or a profile; --url {shlex.quote(lake)} reads the export without a service"
-    assert line == f"chainq blocks: no service URL; {hint}\n"
 
 
 def test_what_is_no_data_set(chainq: Program, seen: Seen) -> None:

@@ -92,11 +92,11 @@ def test_the_same_id_in_many_rows_is_one_call(chainq: Program) -> None:
         ("block", '{"height":5', "line 1 of standard input: it is not valid JSON"),
         ("block", '{"height":-5}', "invalid height '-5'"),
         ("transaction", '{"transaction_id":"at1x\\u001b"}', "at1x"),
-        ("block", "[5]", "looks like csv or a JSON array"),
-        ("block", "height  timestamp             block_hash", "looks like a table; pipe --jsonl, or bare values"),
+        ("block", "[5]", "invalid line '[5]': expected one value per line, or one JSON object as of --jsonl"),
+        ("block", "height  timestamp             block_hash", "expected one value per line, or one JSON object"),
         ("block", "5 6", "line 1 of standard input: invalid line '5 6': expected one value per line"),
-        ("block", "5\t6", "looks like a table"),
-        ("transaction", "at1tkjag…695ac3  12345", "looks like a table; pipe --jsonl, or bare values"),
+        ("block", "5\t6", "expected one value per line"),
+        ("transaction", "at1tkjag…695ac3  12345", "expected one value per line, or one JSON object"),
     ],
 )
 def test_2_a_line_without_what_is_looked_for(

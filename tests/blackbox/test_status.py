@@ -155,7 +155,7 @@ def test_a_success_in_the_future_is_not_fresh(chainq: Program) -> None:
     recorded["state"]["success"] = time.time() + 7 * 3600
     job.kept.write_text(json.dumps(recorded))
     alarm = one_line(chainq("status", str(job.kept), "--max-age", "1h"), 8)
-    assert "in the future; check the clock of this machine" in alarm
+    assert "in the future\n" in alarm
 
 
 def test_a_service_behind_is_no_success(chainq: Program) -> None:
@@ -277,7 +277,7 @@ def test_several_targets(chainq: Program, server: Servers) -> None:
     with_locks = chainq("status", "a.ckpt", "a.ckpt.lock", "b.ckpt", "b.ckpt.lock", "--json")
     assert [one["target"] for one in json.loads(with_locks.out)] == ["a.ckpt", "b.ckpt"]
     lone = chainq("status", "a.ckpt.lock")
-    assert one_line(lone, 2) == "chainq status: a.ckpt.lock is the lock file of a checkpoint; chainq status a.ckpt\n"
+    assert one_line(lone, 2) == "chainq status: a.ckpt.lock is the lock file of the checkpoint a.ckpt\n"
 
 
 def test_an_export_with_files_of_a_later_version(chainq: Program, server: Servers) -> None:
@@ -464,13 +464,12 @@ def test_what_is_no_status(chainq: Program, text: str) -> None:
 
 
 def test_an_output_file_is_no_checkpoint(chainq: Program, server: Servers) -> None:
-    """It names the checkpoint in the same folder, if there is one."""
+    """Nor is one that a checkpoint is about."""
     url = server("--tip", "50")
     for file, kept in (("rows.csv", ()), ("rows.jsonl", ("--checkpoint", "rows.ckpt"))):
         assert chainq("blocks", "0:5", *kept, "-o", file, url=url).code == 0
-    assert "rows.csv is not a checkpoint; pass its" in one_line(chainq("status", "rows.csv"), 2)
-    told = one_line(chainq("status", "rows.jsonl"), 2)
-    assert "rows.jsonl is not a checkpoint; chainq status rows.ckpt" in told
+    for name in ("rows.csv", "rows.jsonl"):
+        assert one_line(chainq("status", name), 2) == f"chainq status: {name} is not a checkpoint\n"
     assert chainq("status", "rows.ckpt").code == 0
 
 

@@ -94,7 +94,10 @@ def test_binary_data_is_not_sent_to_a_terminal(chainq: Program) -> None:
     """A terminal would act on binary data, so that it gets an error with the way out."""
     pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
     text, code = seen(chainq, "block", "5", "--format", "parquet", "--url", "demo:", columns=200)
-    assert (code, text) == (2, "chainq block: parquet is binary and cannot be shown on a terminal; use -o FILE\r\n")
+    assert (code, text) == (
+        2,
+        "chainq block: parquet is binary and cannot be shown on a terminal: expected -o FILE\r\n",
+    )
 
 
 def test_no_color(chainq: Program) -> None:

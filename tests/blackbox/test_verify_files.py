@@ -337,20 +337,14 @@ def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], ver
 def test_heights_beyond_those_of_a_file(
     command: str, kind: str, program: Program, verify: Callable[..., Ran], server: Servers, tmp_path: Path
 ) -> None:
-    """A finding if the metadata names the range; else the advice names only heights that have rows."""
+    """A finding each, by the metadata if it names the range."""
     path = tmp_path / f"rows.{kind}"
     wrote = program(command, HEIGHTS, "-o", str(path), "-q", url=server("--tip", "400"))
     assert wrote.code == 0, wrote.err
     assert verify(str(path), "--start", "100", "--end", "220").code == 0
     ran = verify(str(path), "--start", "90", "--end", "230", "--jsonl")
     if kind != "parquet":
-        heights = [int(row["height"]) for row in load(path)]
-        first, last = min(heights), max(heights)
-        advice = f"; the file has rows of heights {first}-{last} only; if --where, "
-        for damage in (b"", b"{"):  # which no option leaves behind
-            path.write_bytes(path.read_bytes() + damage)
-            ran = verify(str(path), "--start", "90", "--end", "230", "--full", url=server("--tip", "400"))
-            assert (ran.code, advice in ran.err, "if --where, " in ran.err) == (6, not damage, not damage), ran.err
+        assert ran.code == 6
         return
     found = [(row["check"], row["height"], row["expected"], row["found"]) for row in map(json.loads, ran.rows)]
     assert ran.code == 6
@@ -379,7 +373,6 @@ def test_a_file_that_was_cut(
     ran = verify(str(path), "--jsonl")
     assert ran.code == 6, ran.err
     (last,) = (found for found in map(json.loads, ran.rows) if found["check"] == "invalid")  # one damage
-    assert ran.err.endswith("; to make the file whole, write it again with -o FILE\n")
     assert kind != "parquet" or "rows.parquet is not a whole Parquet file" in last["found"]
 
 
@@ -400,7 +393,7 @@ def test_parquet_bytes_that_were_changed(
         assert found["command"] == (None if hidden else "records")
         assert "pass --start and --end" not in ran.err
         assert ": 1 finding (1 invalid) in 0 " in ran.err
-        assert ("; not compared: records of heights 100-219; to make the file whole, " in ran.err) == (not hidden)
+        assert ("; not compared: records of heights 100-219" in ran.err) == (not hidden)
         assert "--full" not in ran.err and "compared with the service" not in ran.err
 
 
@@ -529,7 +522,6 @@ def test_a_file_that_was_shuffled_or_appended_to_itself(
     ran = verify(str(path), "--jsonl")
     (found,) = map(json.loads, ran.rows)
     assert (found["check"], found["repair"], "the first of" in found["found"]) == ("order", None, True)
-    assert ran.err.endswith("; sort the rows by height, or write the file again with -o FILE\n")
     path.write_text("".join([header, *lines, header, *lines]))
     first = json.loads(verify(str(path), "--jsonl").rows[0])
     assert first["found"] == f"row {len(lines) + 2}: the header again; another file may have been appended"

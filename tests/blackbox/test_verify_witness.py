@@ -44,9 +44,8 @@ def test_every_difference_is_named_and_nothing_else(dialect: str, program: Progr
     assert right == PLANTS.keys() - {91, 108}, "the full blocks are the same, and contain the rows of the service"
     assert f"compared with the witness {witness} at heights 30-129, differs at heights 41, 51, 61, 71, 81" in ran.err
     assert ": by the full blocks, which are the same on both sides, the witness is wrong in 7 of 1" in ran.err
-    assert ran.err.endswith("; either the service or the witness is wrong: a third server as the witness shows which\n")
     sure = program("verify", "30:90", "--full", "--witness", witness, url=server("--tip", "330"))
-    assert sure.err.endswith(", the witness is wrong; report these findings to the operator of the witness\n")
+    assert sure.err.endswith(", the witness is wrong\n")
 
 
 def test_equal_services_have_no_difference(program: Program, server: Servers) -> None:
@@ -108,7 +107,6 @@ def test_another_chain_differs_at_every_height(program: Program, server: Servers
     rows = [json.loads(row) for row in ran.rows]
     assert [(row["height"], row["command"]) for row in rows] == [(at, "full-blocks") for at in (30, 31, 32)]
     assert all(re.fullmatch(r"witness: full-block 3\d: block_hash=ab1\w+", row["expected"]) for row in rows)
-    assert ran.err.endswith("may be of different networks; check both URLs\n")
 
 
 def test_a_witness_that_cannot_be_reached_is_exit_4(program: Program, server: Servers, nowhere: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainq.catalog.columns import instead, known_column
+from chainq.catalog.columns import known_column
 from chainq.catalog.methods import BY_COMMAND
 
 COLUMNS = BY_COMMAND["full-blocks"].columns
@@ -31,16 +31,8 @@ def test_members_of_items_are_known(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("transactions[].nope", "; transactions[] has status, type, index, transaction.type, transaction.id, "),
-        ("transactions[]x", "; transactions[] has status, type, index, transaction.type, transaction.id, "),
-        ("transactions.status", "; transactions[] has status, type, index, transaction.type, transaction.id, "),
-        ("header.metadata", "; header.metadata has header.metadata.network, "),
-        ("heigth", "; the columns are block_hash, previous_hash, "),
-    ],
+    "name", ["transactions[].nope", "transactions[]x", "transactions.status", "header.metadata", "heigth"]
 )
-def test_other_members_are_not(name: str, hint: str) -> None:
-    """The error names what the object has, else all columns."""
+def test_other_members_are_not(name: str) -> None:
+    """Nor objects, nor what is misspelt."""
     assert known_column(name, COLUMNS) is None
-    assert instead(name, COLUMNS).startswith(hint)

@@ -36,28 +36,6 @@ def test_a_log_gets_one_line(terminals: set[int], capsys: pytest.CaptureFixture[
     assert "--rate N" in error
 
 
-def test_a_terminal_has_one_line_that_changes(terminals: set[int], capsys: pytest.CaptureFixture[str]) -> None:
-    """Each wait overwrites the line, and success removes it; a warning in between has a line of its own."""
-    terminals.add(2)
-    reporter = Reporter()
-    reporter.call(REFUSED)
-    reporter.call(REFUSED._replace(wait=4.0))
-    reporter.warn("something else")
-    reporter.call(REFUSED)
-    reporter.call(FINE)
-    reporter.end()
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    pieces = error.split("\r\x1b[K")
-    assert pieces[:3] == [
-        "",
-        "chainq: warning: records/all: HTTP 429, retrying in 8 s",
-        "chainq: warning: records/all: HTTP 429, retrying in 4 s",
-    ]
-    assert pieces[3] == "chainq: warning: something else\n"
-    assert pieces[-1] == ""
-
-
 def test_rows_on_the_terminal_are_not_overwritten(terminals: set[int], capsys: pytest.CaptureFixture[str]) -> None:
     """Where rows come on the same terminal a line that changes would stand among them."""
     terminals |= {1, 2}

@@ -17,7 +17,6 @@ from chainq.errors import UsageError
 from chainq.formats.chart import Chart
 from chainq.formats.chart_bins import BINS, Bins
 from chainq.formats.protocol import OutputSpec
-from chainq.installer import install_command
 from harness.search import some
 from harness.truth import Truth
 
@@ -207,7 +206,7 @@ def test_a_selected_array_is_its_length() -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("round,proof_target", "draws one column, but columns selects 2: round, proof_target"),
+        ("round,proof_target", "draws one column, but --columns selects 2: round, proof_target"),
         ("block_hash", "it can draw id, round, coin"),
     ],
 )
@@ -280,7 +279,7 @@ def test_bins_lose_nothing(points: list[tuple[int, int]], most: int) -> None:
 def test_without_plotille(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the plotting library, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "plotille", None)
-    with pytest.raises(UsageError, match=re.escape(install_command("chart"))):
+    with pytest.raises(UsageError, match=re.escape("it comes with chainq[chart] ")):
         Chart(io.BytesIO(), spec_of("blocks"))
 
 

@@ -22,7 +22,6 @@ from chainq.errors import OutputError, ResponseError, UsageError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
-from chainq.installer import install_command
 from harness.belief import besides_belief
 from harness.program import Program
 from harness.truth import Truth
@@ -409,7 +408,7 @@ def test_a_pipe_gets_a_complete_file(chainq: Program) -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pyarrow, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=re.escape(install_command("parquet"))):
+    with pytest.raises(UsageError, match=re.escape("it comes with chainq[parquet] ")):
         Parquet(io.BytesIO(), spec_of("blocks"))
 
 

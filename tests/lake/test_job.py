@@ -62,6 +62,6 @@ def test_no_memory_is_an_error_with_advice(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(Worker, "_fetch", fail)
     settings = ServiceOptions("demo:", dialect="chain")
     job = Job(settings, Tip(5, "a", "b", None), str(tmp_path))
-    with Worker(job) as worker, pytest.raises(OutputError, match="smaller partition"):
+    with Worker(job) as worker, pytest.raises(OutputError, match="smaller --partition"):
         worker.write(Task(PartitionSpec("records", 0, 5)))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -56,7 +56,7 @@ def passes(expression: str, row: object = ROW) -> bool:
 def test_the_grammar(expression: str, met: bool | None) -> None:
     """Numbers compare exactly, also as strings of digits; null meets neither an order nor a pattern."""
     if met is None:
-        with pytest.raises(Exception, match="invalid where"):
+        with pytest.raises(Exception, match="invalid --where"):
             passes(expression)
     else:
         assert passes(expression) is met

@@ -66,7 +66,7 @@ def test_errors() -> None:
         with pytest.raises(UsageError) as raised:
             client.balance("AViewKey1secret")
         assert "secret" not in str(raised.value)
-        with pytest.raises(UsageError, match="no heights from 5 to 4: end is below start"):
+        with pytest.raises(UsageError, match="no heights from 5 to 4: --end is below --start"):
             client.balance(PUBLISHED.text, 5, 4)
         with pytest.raises(IncompleteError, match="no block from height 5000000 on"):
             client.balance(PUBLISHED.text, 5_000_000)

@@ -76,8 +76,8 @@ def test_an_error_names_the_first_malformed_rows_only() -> None:
 @pytest.mark.parametrize(
     ("reader", "fewer", "read"),
     [
-        ("unspent=True", "as_of", lambda client, key: list(client.owned(key, 0, 120, unspent=True, workers=1))),
-        ("balance()", "end", lambda client, key: client.balance(key, workers=1)),
+        ("--unspent", "--as-of", lambda client, key: list(client.owned(key, 0, 120, unspent=True, workers=1))),
+        ("chainq balance", "--end", lambda client, key: client.balance(key, workers=1)),
     ],
 )
 def test_many_full_blocks_are_announced(
@@ -87,7 +87,7 @@ def test_many_full_blocks_are_announced(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before the first call, by a warning that names keywords; a bar counts the blocks."""
+    """Before the first call, by a warning; a bar counts the blocks."""
     key, begun = fresh_key(), list[str]()
     monkeypatch.setattr(Bar, "begin", lambda _bar, _total, unit="heights": begun.append(unit))
     service = Holding(fresh_records(key.address, 1), 10_300, first=0)
@@ -106,7 +106,7 @@ def test_many_full_blocks_are_announced(
     (warning,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
     assert re.fullmatch(
         rf"{re.escape(reader)} reads the full blocks of heights [0-9]+-10300, up to [0-9,]+ calls; "
-        rf"{fewer}=HEIGHT reads fewer, lake=DEST requests fewer",
+        rf"{fewer} HEIGHT reads fewer, --lake DEST requests fewer",
         warning,
     )
     assert begun[-1] == "full blocks"
@@ -123,13 +123,13 @@ def test_what_is_no_key_is_not_repeated(view_key: object) -> None:
 
 def test_a_block_without_spends_is_refused() -> None:
     """As by the command: the rows would not depend on it, even if it is the tip."""
-    with Client("demo:") as client, pytest.raises(UsageError, match="as_of needs spent=True or unspent=True"):
+    with Client("demo:") as client, pytest.raises(UsageError, match="--as-of needs --spent or --unspent"):
         client.owned(PUBLISHED.text, 0, 5, as_of=-1)
 
 
 @pytest.mark.parametrize(("end", "block"), [(110, 50), (28, 5), (2000, 100)])
 def test_a_block_below_the_range_is_refused_at_once(end: int, block: int) -> None:
     """By the range, whatever rows it has."""
-    last = f"as_of={block} is below the end of the range, height {end - 1}; end the range before height {block + 1}"
+    last = f"--as-of {block} is below the end of the range, height {end - 1}; end the range before height {block + 1}"
     with Client("demo:") as client, pytest.raises(UsageError, match=last):
         client.owned(PUBLISHED.text, 0, end, unspent=True, as_of=block)
