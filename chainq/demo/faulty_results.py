@@ -62,12 +62,16 @@ class FaultyResults:
         handler = getattr(results, method.handler)
         if self._faults.lists and "page" in args:
             return self._body(self._listed(method.handler, call, calls), number)
+        if method.handler == "transactions_of_row" and "stored-again" in self._lists.names:
+            call = call._replace(args={**call.args, "block": call.args["block"] % STORED_AGAIN})
         result = handler(call)
         if not isinstance(result, list):
             return encoded(result)
         self._weigh(result)
         if method.handler in _BLOCKS:
             result = self._blocks([*map(self._stored, result)])
+        elif method.handler.startswith("transactions"):
+            result = [*map(self._stored, result)]
         if self._faults.neighbour_rows and "start" in args and len(result) < call.args.get("limit", len(result) + 1):
             after = {**call.args, "start": call.args["end"], "end": call.args["end"] + 1, "offset": 0, "limit": 1}
             result += handler(call._replace(args=after))[:1]
@@ -111,7 +115,8 @@ class FaultyResults:
         """Return a row with the row id that its block has since it was stored again."""
         again = [fault.number for fault in self._faults.lists if fault.name == "stored-again"]
         name = "block_id" if "block_id" in row else "id"
-        late = again and "height" in row and int(row["height"]) in again and name in row
+        height = self._chain.height_of_row(row["block_id"]) if "block_id" in row else row.get("height")
+        late = again and height is not None and int(height) in again and name in row
         return {**row, name: row[name] + STORED_AGAIN} if late else row
 
     def _cached(self, asked: Asked, number: int) -> list[range]:
