@@ -103,12 +103,14 @@ PAGED = LOOKED_UP | {
         "planning.page_blocks",
         "planning.page_plan",
         "planning.page_requests",
+        "rows.full_block",
         "rows.transaction",
     ),
     "planning.exchange",
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file", "sinks.disk"}
-TABLE = {"formats.cells", "formats.drawing", "formats.table", "formats.tree", "rows.transaction", "text.humanize"}
+TABLE = {"formats.cells", "formats.drawing", "formats.table", "formats.tree", "text.humanize"}
+TABLE |= {"rows.full_block", "rows.transaction"}  # the first walks the transitions for the second
 
 BUDGETS: dict[str, Set[str]] = {
     "--version": SHELL,
