@@ -102,12 +102,21 @@ PAGED = LOOKED_UP | {
         "planning.page_blocks",
         "planning.page_plan",
         "planning.page_requests",
+        "rows.full_block",
         "rows.transaction",
     ),
     "planning.exchange",
 }
 DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file", "sinks.disk"}
-TABLE = {"formats.cells", "formats.drawing", "formats.table", "rows.transaction", "text.humanize", "text.style"}
+TABLE = {
+    "formats.cells",
+    "formats.drawing",
+    "formats.table",
+    "rows.full_block",
+    "rows.transaction",
+    "text.humanize",
+    "text.style",
+}
 
 FAULTS = {
     f"demo.{name}"

@@ -73,7 +73,6 @@ class Evidence:
         self._spans = Spans()
         self._hashes: dict[int, str] = {}
         self._located: list[tuple[DueRequest, Located]] = []  # until the order of rows is seen
-        self._dropped: list[Shown] = []  # with heights: their rows must come again
         self._doubts: list[HeightRange] = []  # heights for which rule 1 is not applied
         self.puzzles: list[tuple[Shown, frozenset[int]]] = []  # out of order at these heights: why is to be found out
         self._listed: set[str] = set()  # kinds of rows
@@ -237,12 +236,11 @@ class Evidence:
     def forget(self, heights: HeightRange) -> None:
         """Drop contradictory responses and beliefs for these heights, so that the heights are requested again.
 
-        Rows seen before must be shown again; otherwise a response without them would only have to come twice. Rows
-        without heights may have been located with wrong data, so all their locations are dropped.
+        Rows seen before must be shown again all the same (`conservation.py`). Rows without heights may have been
+        located with wrong data, so all their locations are dropped.
         """
         self._beliefs = [one for one in self._beliefs if not one.heights.overlaps(heights)]
         if self.with_heights:
-            self._dropped += [one for one in self._responses if one.heights.overlaps(heights)]
             self._responses = [one for one in self._responses if not one.heights.overlaps(heights)]
         else:
             self._responses, self._spans = [], Spans()
@@ -255,12 +253,7 @@ class Evidence:
         proofs = [proof for proof in self._proofs(heights, reverse=reverse) if len(proof.heights)]
         if not proofs:
             return None
-        best = min(proofs, key=lambda proof: (_RANK[proof.grade], -len(proof.heights)))
-        for dropped in self._dropped:
-            part = dropped.at(best.heights)
-            if not set(map(bytes, dropped.rows[part])) <= set(map(bytes, best.rows)):
-                raise IncompleteError(f"{best.heights}: a row that came before is missing now", AGAIN)
-        return best
+        return min(proofs, key=lambda proof: (_RANK[proof.grade], -len(proof.heights)))
 
     def reach(self, start: int, end: int) -> int:
         """Return the height, at most `end`, up to which all rows starting at `start` can be proved."""
@@ -306,7 +299,6 @@ class Evidence:
         self._witnesses = [w for w in self._witnesses if w.due.heights.end >= low and w.due.heights.start <= high]
         self._beliefs = [b for b in self._beliefs if b.heights.end > low and b.heights.start < high]
         self._doubts = [d for d in self._doubts if d.end > low and d.start < high]
-        self._dropped = [d for d in self._dropped if d.heights.end > low and d.heights.start < high]
 
     # Rule 1
 

@@ -55,8 +55,7 @@ def read_full_block(row: Raw) -> FullBlock:
     block_hash = printable(text_of(block.get("block_hash")))  # as the hashes of blocks are kept
     found = FullBlock(integer_of(metadata.get("height")) if whole else None, block_hash, [], {})
     for confirmed in array_of(block.get("transactions")):
-        for transition, fee in transitions_of(object_of(object_of(confirmed).get("transaction"))):
-            members = object_of(transition)
+        for _, members, fee in transitions_of(object_of(confirmed)):
             name = text_of(members.get("id"))
             found.outputs.extend((name, str(index)) for index, _ in records_of(members))
             inputs = input_types(members)
@@ -73,13 +72,23 @@ def looked_up(row: Raw) -> list[Raw]:
     return [Raw(bytes(one)[:-1] + time) for one in array_of(block.get("transactions"))]
 
 
-def transitions_of(transaction: Mapping[str, Raw]) -> Iterator[tuple[Raw, bool]]:
-    """Yield the transitions of a transaction that happened, and whether each pays the fee."""
-    for transition in array_of(object_of(transaction.get("execution")).get("transitions")):
-        yield transition, False
-    fee = object_of(transaction.get("fee")).get("transition")
+class Transition(NamedTuple):
+    """A transition that happened: the ID of its transaction, its own members, and whether it pays the fee."""
+
+    transaction: str
+    members: dict[str, Raw]
+    fee: bool
+
+
+def transitions_of(confirmed: Mapping[str, Raw]) -> Iterator[Transition]:
+    """Yield the transitions of a member of a full block's `transactions` that happened."""
+    inner = object_of(confirmed.get("transaction"))
+    name = text_of(inner.get("id"))
+    for transition in array_of(object_of(inner.get("execution")).get("transitions")):
+        yield Transition(name, object_of(transition), fee=False)
+    fee = object_of(inner.get("fee")).get("transition")
     if fee is not None:
-        yield fee, True
+        yield Transition(name, object_of(fee), fee=True)
 
 
 def records_of(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
@@ -148,8 +157,8 @@ def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
         "index": text(outer.get("index")),
         "status": status,
     }
-    for transition, fee in transitions_of(inner):
-        _read_transition(facts, transaction_id, object_of(transition), fee=fee)
+    for _, members, fee in transitions_of(outer):
+        _read_transition(facts, transaction_id, members, fee=fee)
 
 
 def _types(outer: str | None, inner: str | None) -> str | None:

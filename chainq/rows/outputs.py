@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.rows.fields import array_of, integer_of, object_of, seconds_of, text_of
-from chainq.rows.full_block import records_of, transitions_of
+from chainq.rows.full_block import Transition, records_of, transitions_of
 
 
 class RecordOutput(NamedTuple):
@@ -31,17 +31,20 @@ class RecordOutput(NamedTuple):
 
 def record_outputs(confirmed: Raw) -> Iterator[RecordOutput]:
     """Yield the outputs of a confirmed transaction that are records; skip malformed parts."""
-    inner = object_of(object_of(confirmed).get("transaction"))
-    for transition, _ in transitions_of(inner):
-        members = object_of(transition)
-        for index, output in records_of(members):
-            yield RecordOutput(
-                text_of(inner.get("id")),
-                text_of(members.get("id")),
-                index,
-                text_of(members.get("program")),
-                *(text_of(output.get(name)) for name in ("id", "value", "sender_ciphertext")),
-            )
+    for transition in transitions_of(object_of(confirmed)):
+        yield from _outputs_of(transition)
+
+
+def _outputs_of(transition: Transition) -> Iterator[RecordOutput]:
+    members = transition.members
+    for index, output in records_of(members):
+        yield RecordOutput(
+            transition.transaction,
+            text_of(members.get("id")),
+            index,
+            text_of(members.get("program")),
+            *(text_of(output.get(name)) for name in ("id", "value", "sender_ciphertext")),
+        )
 
 
 class BlockRecords(NamedTuple):
@@ -71,10 +74,9 @@ def read_block_records(block: Raw) -> BlockRecords:
         [],
     )
     for confirmed in array_of(members.get("transactions")):
-        found.outputs.extend(record_outputs(confirmed))
-        inner = object_of(object_of(confirmed).get("transaction"))
-        for transition, _ in transitions_of(inner):
-            for given in array_of(object_of(transition).get("inputs")):
+        for transition in transitions_of(object_of(confirmed)):
+            found.outputs.extend(_outputs_of(transition))
+            for given in array_of(transition.members.get("inputs")):
                 if tag := text_of(object_of(given).get("tag")):
-                    found.spent.append((tag.removesuffix("field"), text_of(inner.get("id"))))
+                    found.spent.append((tag.removesuffix("field"), transition.transaction))
     return found

@@ -55,8 +55,7 @@ def _read_transaction(rows: Rows, place: Mapping[str, Raw], outer: dict[str, Raw
         rows["finalize"].append(_row({**object_of(entry), **place, "position": position}))
     names = (("index", "transaction_index"), ("status", "status"))
     common = {name: outer[sent] for sent, name in names if sent in outer}
-    for index, (transition, fee) in enumerate(transitions_of(inner)):
-        members = object_of(transition)
+    for index, (_, members, fee) in enumerate(transitions_of(outer)):
         call = {**common, "index": index, "kind": "fee" if fee else "execution"}
         _read_transition(rows, place, members, call)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.rows.fields import array_of, object_of, text_of
+from chainq.rows.full_block import transitions_of
 
 CREDITS = "credits.aleo"  # the program whose amounts are microcredits
 _NAME = 100  # characters; a name that the chain accepts has 31 at most, with .aleo
@@ -75,9 +76,8 @@ def calls_of(row: Raw) -> list[Call]:
 
 def times_called(row: bytes, program: str, function: str) -> int:
     """Return how often a full transaction calls a function; 0 if it was rejected, because its calls are elsewhere."""
-    inner = object_of(object_of(row).get("transaction"))
-    calls = [*map(_call, array_of(object_of(inner.get("execution")).get("transitions"))), fee_of(inner.get("fee"))]
-    return sum(call is not None and (call.program, call.function) == (program, function) for call in calls)
+    called = (one.members for one in transitions_of(object_of(row)))
+    return sum((text_of(one.get("program")), text_of(one.get("function"))) == (program, function) for one in called)
 
 
 def deployed_by(row: Raw) -> str:
