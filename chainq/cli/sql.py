@@ -1,5 +1,6 @@
 """`chainq sql`: a query over a data set, or over the last blocks, which are fetched into memory first."""
 
+import gc
 import os
 import re
 import sys
@@ -65,6 +66,7 @@ def run(given: "SqlOptions") -> None:
     if query is None:
         _print_views(store, given, reporter)
         return
+    gc.enable()
     with Database() as database:
         if store is not None:
             database.add_data_set(store, partial=given.partial)

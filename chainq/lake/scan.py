@@ -5,16 +5,18 @@ A gap between the partitions fails a query only if its filter does not exclude t
 DuckDB passes columns and a filter to `scanner` of an Arrow dataset. An export proved that a file contains only the
 heights in its name, so other files are not opened. Files are opened when their rows are needed and then released, so
 memory does not grow with their number. Files are checked for damage: pages against their checksums, the number of rows
-against the receipt.
+against the receipt. The filter is applied to the rows themselves, whatever the names of files say.
 
 Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and opening them takes three times as long.
+To read the number of rows alone from the first bytes of a footer, which only a count of all rows used.
 """
 
 import re
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from chainq.catalog.methods import Method
@@ -22,7 +24,6 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
-from chainq.lake.footer import RowCount
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
 from chainq.stored.decoded import check_decoded
@@ -32,7 +33,8 @@ from chainq.stored.store import Listed, Store
 from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
-GROUP = 64  # files that are skipped, or scanned, together
+GROUP = 64  # files that are skipped together
+TOGETHER = 4 << 20  # bytes of rows that are filtered together
 OPENED = 8  # files opened concurrently
 _HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
@@ -80,11 +82,11 @@ class Files:
             default_fragment_scan_options=dataset.ParquetFragmentScanOptions(page_checksum_verification=True)
         )
         self._height, self._store = method.height, store
+        self._remote = "://" in store.address("")
         self._entries = sorted(entries, key=lambda entry: entry.spec)
         start, stored = pyarrow.field(PARTITION_COLUMN, pyarrow.int64()), ArrowRows(method.columns, pyarrow).schema
         # First, because DuckDB counts rows with the first column, and this one is in no file, so no page is read.
         self._schema = stored.insert(0, start)
-        self._count = RowCount(stored)
         self.command, self.gaps = method.command, gaps
         self.unwritten: Sequence[HeightRange] = ()
         self.beyond: Sequence[HeightRange] = ()
@@ -114,8 +116,7 @@ class Files:
         if (asked := self._asked(where)) and asked not in self.asked:
             self.asked.append(asked)
         self.needed = sorted({*crossed, *(self.needed or ())}, key=lambda gap: gap.start)
-        local = not self._entries or isinstance(self._source(self._entries[0]), str)
-        batches = self._whole(names) if where is None and local else self._filtered(names, where)
+        batches = self._rows(names, where)
         if crossed and not self._partial:
             batches = self._incomplete()
         schema = self._arrow.schema([self._schema.field(name) for name in names])
@@ -178,46 +179,71 @@ class Files:
             self.failure = error
             raise
 
-    def _whole(self, columns: list[str]) -> Iterator[Any]:
-        """Yield all rows, file by file."""
-        schema = self._arrow.schema([self._schema.field(name) for name in columns])
-        stored = [name for name in columns if name != PARTITION_COLUMN]
-        make = partial(self._arrow.RecordBatch.from_arrays, schema=schema)
-        if not stored:
-            for at in range(0, len(self._entries), GROUP):
-                group = self._entries[at : at + GROUP]
-                yield make([self._starts((entry.spec.start, self._rows(entry)) for entry in group)])
-            return
-        for entry in self._entries:
-            with (
-                checked(self._store, entry.spec.name),
-                self._parquet.ParquetFile(self._source(entry), page_checksum_verification=True) as file,
-            ):
-                check_footer(self._store, entry, file.metadata)
-                self._check_decoded(entry, file.metadata, stored)
-                self._note_unfit(file.metadata, partial(_group_of, file), stored, None)
-                for batch in file.iter_batches(columns=stored):
-                    arrays = dict(zip(stored, batch.columns, strict=True))
-                    if len(stored) < len(columns):
-                        arrays[PARTITION_COLUMN] = self._starts([(entry.spec.start, batch.num_rows)])
-                    yield make([arrays[name] for name in columns])
+    def _rows(self, columns: list[str], where: Any) -> Iterator[Any]:
+        """Yield the rows for which an expression is true, all without one, in batches of about `TOGETHER`: DuckDB takes
+        50 KB for each batch, and keeps them."""
+        known = {*columns, *_named(where)}
+        schema = self._arrow.schema([field for field in self._schema if field.name in known])
+        held: list[Any] = []
+        size = 0
+        for table in chain(self._tables(schema, where), [None]):
+            if table is not None:
+                held.append(table)
+                size += table.nbytes
+            if held and (table is None or size >= TOGETHER):
+                some = self._arrow.concat_tables(held)
+                some = some if where is None else some.filter(where)
+                yield from some.select(columns).combine_chunks().to_batches()
+                held, size = [], 0
 
-    def _note_unfit(
-        self, footer: Any, group_of: Callable[[int, list[str]], Any], columns: Sequence[str], where: Any
-    ) -> None:
+    def _tables(self, schema: Any, where: Any) -> Iterator[Any]:
+        """Yield columns of each row group in which an expression may be true."""
+        stored = [name for name in schema.names if name != PARTITION_COLUMN]
+        jobs = (partial(self._opened, entry) for entry in self._hit(where))
+        for entry, file in in_order(OPENED, jobs, OPENED) if self._remote else (job() for job in jobs):
+            with checked(self._store, entry.spec.name), file:
+                groups = self._groups(file, where)
+                if stored:
+                    place = Listed(entry.spec.name, entry.size)
+                    check_decoded(self._store, place, file.metadata, [*stored, EXTRA], groups)
+                    self._note_unfit(file, stored, where)
+                for number in groups:
+                    columns = {}
+                    if stored:
+                        table = file.read_row_group(number, stored)
+                        columns = dict(zip(stored, table.columns, strict=True))
+                    if len(stored) < len(schema):
+                        columns[PARTITION_COLUMN] = self._starts(entry, file.metadata.row_group(number).num_rows)
+                    yield self._arrow.table([columns[name] for name in schema.names], schema=schema)
+
+    def _opened(self, entry: Entry) -> tuple[Entry, Any]:
+        """Return a file, open, and its entry."""
+        with checked(self._store, entry.spec.name):
+            source = self._store.source(Listed(entry.spec.name, entry.size))
+            file = self._parquet.ParquetFile(source, page_checksum_verification=True)
+            check_footer(self._store, entry, file)
+        return entry, file
+
+    def _groups(self, file: Any, where: Any) -> Sequence[int]:
+        """Return the row groups of a file in which an expression may be true, by their heights, whose pages have
+        checksums; the statistics in the footer have none."""
+        every = range(file.num_row_groups)
+        if where is None or not self._height or len(every) < 2:
+            return every
+        return [number for number in every if self._may_hold_in(file.read_row_group(number, [self._height]), where)]
+
+    def _note_unfit(self, file: Any, columns: Sequence[str], where: Any) -> None:
         """Note the columns of a query whose values are in `extra`, in rows that its filter on height may leave.
 
-        `group_of` returns columns of a row group of the file. The footer tells which row groups have anything there;
-        most files have nothing, and are not read for it.
+        The footer tells which row groups have anything there; most files have nothing, and are not read for it.
         """
-        groups = [number for number in range(footer.num_row_groups) if _has_extra(footer.row_group(number))]
-        named = {*columns, *_named(where)} - {EXTRA, PARTITION_COLUMN, *self.unfit}
-        wanted = sorted(named & {*self._schema.names})
+        groups = [number for number in range(file.num_row_groups) if _has_extra(file.metadata.row_group(number))]
+        wanted = sorted({*columns} - {EXTRA, *self.unfit})
         if not groups or not wanted:
             return
         stored = [name for name in (EXTRA, self._height) if name]
         for number in groups:
-            rows = group_of(number, stored)
+            rows = file.read_row_group(number, columns=stored)
             for name in wanted:
                 if name not in self.unfit and self._has_unfit(rows, name, where):
                     kind = excerpt(str(self._schema.field(name).type), 40)
@@ -232,41 +258,31 @@ class Files:
         rows = rows.filter(compute.match_substring(rows[EXTRA], member))
         held = [column in members(text.encode()) for text in rows[EXTRA].to_pylist()]
         rows = rows.filter(self._arrow.array(held, self._arrow.bool_()))
-        if not rows.num_rows or where is None or not self._height:
-            return bool(rows.num_rows)
+        return bool(rows.num_rows) and (where is None or not self._height or self._may_hold_in(rows, where))
+
+    def _may_hold_in(self, rows: Any, where: Any) -> bool:
+        """Return whether an expression might be true at the heights of these rows."""
+        from pyarrow import compute
+
         low, high = compute.min_max(rows[self._height]).as_py().values()
         return low is None or self._may_hold(where, low, high)
 
-    def _starts(self, counts: Iterable[tuple[int, int]]) -> Any:
-        """Return an array of starts, each repeated by its count. `pyarrow.repeat` looks for pandas each time."""
-        data = b"".join(start.to_bytes(8, sys.byteorder) * rows for start, rows in counts)
-        return self._arrow.Array.from_buffers(self._arrow.int64(), len(data) // 8, [None, self._arrow.py_buffer(data)])
+    def _starts(self, entry: Entry, rows: int) -> Any:
+        """Return so many times the start of a file. `pyarrow.repeat` looks for pandas each time."""
+        data = entry.spec.start.to_bytes(8, sys.byteorder) * rows
+        return self._arrow.Array.from_buffers(self._arrow.int64(), rows, [None, self._arrow.py_buffer(data)])
 
-    def _rows(self, entry: Entry) -> int:
-        """Return the number of rows in a file's footer, which equals the number in its receipt."""
-        with checked(self._store, entry.spec.name):
-            path = self._source(entry)
-            if self._count.of(path) != entry.rows:
-                check_footer(self._store, entry, self._parquet.read_metadata(path))
-        return entry.rows
-
-    def _filtered(self, columns: list[str], where: Any) -> Iterator[Any]:
-        """Yield the rows for which an expression is true, if there is one."""
+    def _hit(self, where: Any) -> Iterator[Entry]:
+        """Yield the files that may have rows for which an expression is true."""
+        if where is None:
+            yield from self._entries
+            return
         groups = [self._entries[at : at + GROUP] for at in range(0, len(self._entries), GROUP)]
-        for group in self._hit(groups, where):
-            hit = [entry for (entry,) in self._hit([[entry] for entry in group], where)]
-            if not hit:
-                continue  # heights without a file
-            jobs = (partial(self._fragment, entry) for entry in hit)
-            fragments = list(in_order(OPENED, jobs, len(hit)))
-            names = " to ".join(dict.fromkeys(entry.spec.name for entry in (hit[0], hit[-1])))
-            with checked(self._store, names):
-                for entry, fragment in zip(hit, fragments, strict=True):
-                    self._check_decoded(entry, fragment.metadata, [*columns, *_named(where)])
-                    self._note_unfit(fragment.metadata, partial(_group_in, fragment), columns, where)
-                yield from self._made(fragments).to_batches(columns=columns, filter=where)
+        for group in self._that_hold(groups, where):
+            for (entry,) in self._that_hold([[entry] for entry in group], where):
+                yield entry
 
-    def _hit(self, groups: list[list[Entry]], where: Any) -> list[list[Entry]]:
+    def _that_hold(self, groups: list[list[Entry]], where: Any) -> list[list[Entry]]:
         """Return the groups of files that may have rows for which an expression is true."""
         fragments = [
             self._format.make_fragment(str(number), self._local, self._held(group))
@@ -283,33 +299,6 @@ class Files:
 
     def _made(self, fragments: list[Any]) -> Any:
         return self._dataset.FileSystemDataset(fragments, self._schema, self._format)
-
-    def _fragment(self, entry: Entry) -> Any:
-        """Open a file."""
-        source, file_system = self._source(entry), self._local
-        if not isinstance(source, str):
-            source, file_system = self._arrow.PythonFile(source, mode="r"), None
-        with checked(self._store, entry.spec.name):
-            fragment = self._format.make_fragment(source, file_system, self._held([entry]))
-            check_footer(self._store, entry, fragment.metadata)
-        return fragment
-
-    def _check_decoded(self, entry: Entry, footer: Any, columns: Sequence[str]) -> None:
-        file, groups = Listed(entry.spec.name, entry.size), range(footer.num_row_groups)
-        check_decoded(self._store, file, footer, [*columns, EXTRA], groups)
-
-    def _source(self, entry: Entry) -> Any:
-        return self._store.source(Listed(entry.spec.name, entry.size))
-
-
-def _group_of(file: Any, number: int, columns: list[str]) -> Any:
-    """Return columns of a row group of an open Parquet file."""
-    return file.read_row_group(number, columns=columns)
-
-
-def _group_in(fragment: Any, number: int, columns: list[str]) -> Any:
-    """Return columns of a row group of a file in an Arrow dataset."""
-    return fragment.subset(row_group_ids=[number]).to_table(columns=columns)
 
 
 def _named(where: Any) -> list[str]:

@@ -24,7 +24,7 @@ def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
 
     source = store.source(Listed(entry.spec.name, entry.size))
     with checked(store, entry.spec.name), parquet.ParquetFile(source, page_checksum_verification=True) as file:
-        check_footer(store, entry, file.metadata)
+        check_footer(store, entry, file)
         sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
         if sealed is None:
             raise damaged(store.label, entry.spec.name, "no receipt in its metadata")
@@ -35,13 +35,12 @@ def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
         yield file, receipt
 
 
-def check_footer(store: Store, entry: Entry, footer: Any) -> None:
-    """Raise IncompleteError if the number of rows in a footer differs from the receipt, or its columns from the
-    table's."""
-    if footer.num_rows != entry.rows:
-        raise damaged(store.label, entry.spec.name, f"{footer.num_rows} rows, the receipt names {entry.rows}")
-
-    if not footer.schema.to_arrow_schema().equals(_schema(entry.spec.command)):
+def check_footer(store: Store, entry: Entry, file: Any) -> None:
+    """Raise IncompleteError if the number of rows in the footer of an open file differs from the receipt, or its
+    columns from the table's."""
+    if file.metadata.num_rows != entry.rows:
+        raise damaged(store.label, entry.spec.name, f"{file.metadata.num_rows} rows, the receipt names {entry.rows}")
+    if not file.schema_arrow.equals(_schema(entry.spec.command)):  # of the footer itself it would keep the footer
         raise damaged(store.label, entry.spec.name, f"its columns are not those of {entry.spec.command}")
 
 

@@ -261,17 +261,6 @@ def test_a_block_can_be_heavy() -> None:
     assert len(records(service, 777, 778)) == 10_000
 
 
-@pytest.mark.parametrize("dialect", ["chain", "aleo"])
-def test_a_block_that_was_stored_again_has_one_row_id_in_all_methods(dialect: str) -> None:
-    """A higher one than its neighbors, also in the list of its transactions, which one dialect requests by it."""
-    service = Service(CHAIN, Faults(lists=(parse_fault("stored-again:672"),)), dialect=dialect)
-    (block,) = ask(service, "block", block=672)
-    assert block["id"] > ask(service, "block", block=673)[0]["id"]
-    listed = ask(service, "transactions", blockId=672 if dialect == "chain" else block["id"])
-    rows = [*listed, *records(service, 672, 673)]
-    assert {row["block_id"] for row in rows} == {block["id"]}
-
-
 # --- all of them
 
 
