@@ -59,11 +59,6 @@ class CallOptions(WhereOptions, total=False):
     function: Texts | None
 
 
-CLIENT_OPTIONS = ["profile", "dialect", "timeout", "retries", "rate", "headers", "cert", "lake", "concurrency"]
-CLIENT_OPTIONS += ["max_memory", "strict", "typed", "progress"]
-"""The keywords of `Client` beside the URL."""
-
-
 def range_query(
     caller: str,
     command: str,

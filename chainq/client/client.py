@@ -1,6 +1,5 @@
 """`Client`: one service for Python code; `chainq.client` describes what its methods share."""
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
@@ -11,7 +10,6 @@ from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, Wh
 from chainq.client.notes import complete, uncalled
 from chainq.client.opened import Opened, range_of
 from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime, while_open
-from chainq.client.signatures import show_keywords
 from chainq.errors import UsageError
 from chainq.heights.bounds import HIGHEST
 from chainq.query import Batch, Query, limited
@@ -363,7 +361,3 @@ class Client(Opened):
         """
         with while_open():
             return decode(self._service.call(arguments.text("method", method), arguments.encoded(params)))
-
-
-show_keywords([*vars(Opened).values(), *vars(Client).values()], {"reverse": False})
-Client.transactions.__signature__ = inspect.signature(Client._range_of_transactions)  # type: ignore[attr-defined]

@@ -1,10 +1,10 @@
 """`Opened`: what a client's methods are made of: its service, and how ranges and lookups of it become rows."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial, wraps
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
@@ -30,25 +30,12 @@ from chainq.transport.base import ServiceOptions
 if TYPE_CHECKING:
     from chainq.client.row_types import TransactionsRow
 
-P = ParamSpec("P")
 MOST_REQUESTS = 64  # at a time
-
-
-def _known_options(init: Callable[P, None]) -> Callable[P, None]:
-    """Return a constructor whose error for an unknown keyword names the nearest one."""
-
-    @wraps(init)
-    def called(*args: P.args, **options: P.kwargs) -> None:
-        arguments.check_names("Client", options, ("url", *arguments.CLIENT_OPTIONS))
-        init(*args, **options)
-
-    return called
 
 
 class Opened(Closing):
     """The base of `Client`, which describes the arguments and has the public methods."""
 
-    @_known_options
     def __init__(
         self,
         url: Location | None = None,
@@ -103,9 +90,6 @@ class Opened(Closing):
     def __repr__(self) -> str:
         closed = ", closed" if self._service.connection.closed else ""
         return f"<Client of {mask_url(self._service.url)}{closed}>"
-
-    def __getstate__(self) -> NoReturn:
-        raise TypeError("a Client cannot be pickled: make one in each process")
 
     def _transactions_of(self, height: Height, where: Texts | None = None) -> "list[TransactionsRow]":
         condition = arguments.condition(BY_COMMAND["transactions"], where)

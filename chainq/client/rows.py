@@ -8,7 +8,7 @@ from decimal import Decimal
 from importlib import import_module
 from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import Raw
@@ -63,9 +63,6 @@ class Rows(Iterator[R], Generic[R]):
         self._raws = chain.from_iterable(self._parts)
         self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
 
-    def __getstate__(self) -> NoReturn:
-        raise TypeError("Rows cannot be pickled: pass on list(rows), or call the method in each process")
-
     def __repr__(self) -> str:
         return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
 
@@ -99,15 +96,6 @@ class Rows(Iterator[R], Generic[R]):
     def _check(self) -> None:
         if self._failures:
             raise UsageError(f"reading these rows failed: {self._failures[0]}", "call the method again")
-
-    if not TYPE_CHECKING:  # which says so itself. No `__len__` that raises: pandas.Series would call it
-
-        def __getitem__(self, _):
-            raise TypeError("Rows have no index: next(rows) is the first row, list(rows) holds all")
-
-        def __getattr__(self, name):
-            hint = "" if name.startswith("_") else "; list(islice(rows, 5)) is the first rows, to_pandas() a table"
-            raise AttributeError(f"Rows have no {name!r}{hint}", name=name, obj=self)
 
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""

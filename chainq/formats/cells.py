@@ -62,13 +62,15 @@ def _first_of(items: Sequence[str], room: float) -> str:
     >>> _first_of(["abc", "de", "f", "g"], 12)
     'abc, … 3 more'
     """
-    text = ", ".join(items)
-    if width_of(text) > room:
-        for shown in range(min(len(items) - 1, int(room) // len("a, ") + 1), 0, -1):
-            text = f"{', '.join(items[:shown])}, {ELLIPSIS} {len(items) - shown:,} more"
-            if width_of(text) <= room:
-                break
-    return text
+    if width_of(every := ", ".join(items)) <= room or len(items) == 1:
+        return every
+    shown, width, more = 0, 0, f"{ELLIPSIS} {len(items):,} more"  # never shorter than the number that is left
+    for item in items[:-1]:
+        width += width_of(item) + len(", ")
+        if shown and width + width_of(more) > room:
+            break
+        shown += 1
+    return f"{', '.join(items[:shown])}, {ELLIPSIS} {len(items) - shown:,} more"
 
 
 class Pieces(Cell):
@@ -79,9 +81,10 @@ class Pieces(Cell):
     def text(self, room: float) -> str:
         """Return the texts, from the first one on whole if there is room."""
         shown = list(self.items[::2])
+        spare = room - width_of("  ".join(shown))
         for at, whole in enumerate(self.items[1::2]):
-            if width_of("  ".join([*shown[:at], whole, *shown[at + 1 :]])) <= room:
-                shown[at] = whole
+            if (more := width_of(whole) - width_of(shown[at])) <= spare:
+                shown[at], spare = whole, spare - more
         return "  ".join(shown)
 
 

@@ -272,7 +272,11 @@ class TreeBuilder:
         """Return members on one line, IDs abbreviated if they do not fit."""
         texts = [f"{self._word(name)}={printable(text_of(one)) or '-'}" for name, one in members.items()]
         pairs = [(cells.short_ids(text) if self.abbreviate else text, text) for text in texts]
-        return cells.Pieces("  ".join(short for short, _ in pairs), "  ".join(texts), items=tuple(sum(pairs, ())))
+        return cells.Pieces(
+            "  ".join(short for short, _ in pairs),
+            "  ".join(texts),
+            items=tuple(text for pair in pairs for text in pair),
+        )
 
     def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Node]:
         if self.brief:

@@ -1,10 +1,6 @@
 """What a Python prompt and a notebook show of a client and of rows."""
 
-import inspect
-import pydoc
-
 from chainq import Client
-from chainq.client.arguments import CLIENT_OPTIONS
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service as DemoService
 from harness.services import serving
@@ -33,13 +29,3 @@ def test_proved_rows_say_how_many_they_are() -> None:
     with Client("demo:") as client:
         batch = next(client.batches("records", 0, 500))
     assert repr(batch) == "<ProvedRows: 2,867 rows of heights 0-499, order>"
-
-
-def test_help_names_each_keyword() -> None:
-    """With its type and its default, though the code has them as `**options`."""
-    shown = pydoc.plain(pydoc.render_doc(Client.records))
-    for keyword in ("last: int | str | None = None", "limit: int | None = None", "reverse: bool = False", "where: str"):
-        assert keyword in shown
-    assert "options" not in shown
-    assert "where" not in inspect.signature(Client.batches).parameters
-    assert [*inspect.signature(Client).parameters] == ["url", *CLIENT_OPTIONS]
