@@ -78,7 +78,7 @@ def _failed(meaning: Meaning, message: str, hint: str = "", retry_after: float |
 
 def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
-    said = _unended(excerpt(message))
+    said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     if code in (str(INCOMPLETE), str(NO_TABLE)) and (found := _incomplete(data)):
         heights = "pass heights that it has, or have the others exported there"
