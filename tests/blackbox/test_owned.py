@@ -54,7 +54,7 @@ def test_fresh_keys_find_theirs_and_nothing_else(chainq: Program, workers: str) 
 def test_serve_plants_records_of_any_owner(chainq: Program, server: Servers) -> None:
     """`--owner` replaces the published records; the SDK that made them decrypts them."""
     key = fresh_key()
-    with server.own("--owner", key.address) as (url, _):
+    with server.own("--owner", key.address) as url:
         ran = chainq("owned", *RANGE, "--decrypt", "--view-key-file", key_file(chainq.home, key), url=url)
         none = chainq("owned", *FEW, url=url, env={VARIABLE: PUBLISHED.text})
     assert (ran.code, ran.err, none.code, none.out) == (0, "", 0, b"")
