@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_sessionfinish() -> None:
     """Let Python tidy up at its end what was collected, too."""
     gc.unfreeze()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` writes the golden records anew."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden records of tests/golden/ anew")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compares a text with a file of golden records, or writes it there."""
+
+    def compare(file: Path, text: str) -> None:
+        if request.config.getoption("--update-golden"):
+            file.write_text(text)
+        assert text == file.read_text(), f"{file.name}: pytest --update-golden writes it anew"
+
+    return compare
 
 
 @pytest.fixture(scope="session", autouse=True)

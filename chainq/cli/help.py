@@ -68,8 +68,8 @@ class PlainCommand(TyperCommand):
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Parse the command line. A range that counts back from the tip, such as `-100:`, is not taken for options."""
-        if ALL in args:
-            self.everything, args = True, ["--help"]
+        self.everything = ALL in args
+        args = ["--help"] if self.everything else args
         # Rejected: to let the parser pass on what it does not know, which would hide a misspelt option.
         places = [place for place, word in enumerate(args) if re.fullmatch(r"-[0-9][0-9_.KkMm]*:\S*", word)]
         if places:

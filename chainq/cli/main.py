@@ -29,43 +29,52 @@ _LONGEST_OF_TYPER = 400  # of one that repeats arguments whole
 def main() -> NoReturn:
     """Run the program with the process's arguments and end the process (exit codes: `errors.ExitCode`)."""
     signals.install()
-    arguments = sys.argv[1:]
+    code = run(sys.argv[1:])
+    if code < 0:
+        signals.die(-code)
+    # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
+    os._exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the program in this process, with its environment, folder and streams, and say on stderr what went wrong.
+
+    Returns the exit code, or the negative number of the signal that the process is to die by. Raises what is a bug of
+    chainq if CHAINQ_DEBUG is set.
+    """
     log.use_stated(arguments)
     if kinds := set[str]().union(*map(keys_in, arguments)):  # before anything that could show or send it
         kind, name = (PRIVATE_KEY, "private") if PRIVATE_KEY in kinds else (VIEW_KEY, "view")
         said = f"a {name} key is on the command line, where everyone on this machine can read it; {_KEYS[kind]}"
         _complain(arguments, said, UsageError(said))
-        os._exit(ExitCode.USAGE)
+        return ExitCode.USAGE
     try:
         command = typer.main.get_command(app)
         code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False) or 0
         _flush()
     except signals.Interrupted as stop:
-        code = _stopped(arguments, stop)
+        return _stopped(arguments, stop)
     except (signals.PipeClosed, SystemExit):  # the latter by Typer, if the reader of its help has gone
-        import signal
-
-        signals.die(signal.SIGPIPE)
+        return -signals.PIPE
     except ChainqError as error:
         _complain(arguments, str(error), error)
-        code = error.exit_code
+        return error.exit_code
     except typer.TyperException as error:
         _complain(arguments, abridged(_without_secrets(_usage(error), arguments), _LONGEST_OF_TYPER), error)
-        code = ExitCode.USAGE
+        return ExitCode.USAGE
     except Exception as error:
         if limit := _limit(error):
             _complain(arguments, limit, error)
-            os._exit(ExitCode.RESPONSE if isinstance(error, RecursionError) else ExitCode.OUTPUT)
+            return ExitCode.RESPONSE if isinstance(error, RecursionError) else ExitCode.OUTPUT
         if isinstance(error, OSError) and (error.errno in _OF_WRITING or _unwritten()):
             _complain(arguments, f"cannot write the output: {error.strerror}", error)
-            os._exit(ExitCode.OUTPUT)
+            return ExitCode.OUTPUT
         if os.environ.get("CHAINQ_DEBUG"):
             raise
         bug = f"bug in chainq: {type(error).__name__}: {error}; CHAINQ_DEBUG=1 shows the traceback"
         _complain(arguments, bug, error)
-        code = ExitCode.BUG
-    # Without the interpreter's own shutdown, which takes time and would wait for requests that nobody needs any more.
-    os._exit(code)
+        return ExitCode.BUG
+    return code
 
 
 def _flush() -> None:
@@ -78,7 +87,7 @@ def _flush() -> None:
 
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
-    """Say what stopped the run, and die by the signal; return the exit code if it was no signal, but the time."""
+    """Say what stopped the run; return the signal as a negative number, or the exit code if it was the time."""
     incomplete = (
         "; the reader had stalled, so the output may have rows of the rest, and end in the middle of one"
         if stop.mid_write
@@ -86,7 +95,7 @@ def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
     )
     overdue = stop.number == signals.OVERDUE
     _complain(arguments, str(stop) + incomplete, stop)
-    return OverdueError.exit_code if overdue else signals.die(stop.number)
+    return OverdueError.exit_code if overdue else -stop.number
 
 
 def _limit(error: Exception) -> str:

@@ -32,6 +32,18 @@ if TYPE_CHECKING:
     from chainq.stored.reader import Reader
 
 
+def _sample() -> Transport:
+    from chainq.demo.chain import Chain
+    from chainq.demo.service import Service as DemoService
+    from chainq.demo.transport import DemoTransport
+
+    return DemoTransport(DemoService(Chain()))
+
+
+IN_PROCESS: dict[str, Callable[[], Transport]] = {"demo:": _sample}
+"""The services within this process, by URL: what makes the transport to each, in the place of the network."""
+
+
 class Service(Closing):
     """One service at a URL (`demo:` is the sample chain), or a data set that answers as one. A context manager.
 
@@ -59,13 +71,10 @@ class Service(Closing):
             raise UsageError(f"unknown dialect {quoted(dialect)}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
         self.options, self.url = options, options.url
         self.transport: Transport | None = None  # None for the network
-        if self.url == "demo:":
-            from chainq.demo.chain import Chain
-            from chainq.demo.service import Service as DemoService
-            from chainq.demo.transport import DemoTransport
-
-            dialect = "chain" if dialect == AUTO else dialect
-            self.transport = DemoTransport(DemoService(Chain()))
+        if make := IN_PROCESS.get(self.url):
+            self.transport = make()
+        if self.url == "demo:" and dialect == AUTO:
+            dialect = "chain"
         self._stored = None
         if is_data_set(self.url):
             from chainq.stored.service import StoredService

@@ -28,6 +28,7 @@ GRACE = 0.5  # seconds; a reader that takes no byte for so long after a signal h
 MOMENT = 0.01  # seconds until a signal that came during an import, or whose exception was dropped, is raised again
 TICK = 0.2  # seconds of processor time between looks at the clock of a run that has a time to end
 OVERDUE = signal.SIGVTALRM
+PIPE = signal.SIGPIPE
 STOPPED = "stopped by "  # begins the message of a run that a signal stopped; its name follows
 MAX_PERIODS = 10  # of GRACE, for a write under way whose reader is slow but does read
 

@@ -10,13 +10,14 @@ import pickle  # between this process and the one that started it, over pipes th
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from chainq import errors
 from chainq.errors import ChainqError
-from chainq.process import forgo_pandas
+from chainq.process import Closing, forgo_pandas
 
 Say = Callable[[object], None]
 """Sends an event to the pool, from any thread."""
@@ -27,6 +28,11 @@ def main() -> None:
     forgo_pandas()
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the messages
+    serve(source, target, os._exit)  # the interpreter's own shutdown fails with a thread that reads standard input
+
+
+def serve(source: BinaryIO, target: BinaryIO, end: Callable[[int], None]) -> None:
+    """Work until `source` ends, or a call fails; then call `end` with the exit code."""
     lock = threading.Lock()
 
     def send(kind: str, value: object) -> None:
@@ -35,16 +41,17 @@ def main() -> None:
             target.write(message)
             target.flush()
 
-    calls: SimpleQueue[tuple[Callable[..., object], object]] = SimpleQueue()
+    calls: SimpleQueue[tuple[Callable[..., object], object] | None] = SimpleQueue()
     try:
         state = pickle.load(source)(partial(send, "event"))  # noqa: S301
-        threading.Thread(target=_read, args=(source, state, calls), daemon=True).start()
-        while True:
-            function, argument = calls.get()
-            send("result", function(state, argument))
+        threading.Thread(target=_read, args=(source, state, calls, end), daemon=True).start()
+        with state if isinstance(state, Closing) else nullcontext():
+            while call := calls.get():
+                function, argument = call
+                send("result", function(state, argument))
     except Exception as error:
         send("error", portable(error))
-        os._exit(1)  # the interpreter's own shutdown fails with a thread that reads standard input
+        end(1)
 
 
 def portable(error: Exception) -> Exception:
@@ -59,7 +66,12 @@ def portable(error: Exception) -> Exception:
     return error
 
 
-def _read(source: BinaryIO, state: Any, calls: "SimpleQueue[tuple[Callable[..., object], object]]") -> None:
+def _read(
+    source: BinaryIO,
+    state: Any,
+    calls: "SimpleQueue[tuple[Callable[..., object], object] | None]",
+    end: Callable[[int], None],
+) -> None:
     """Pass calls on, and run calls that need no reply at once; at the end of the input, end the process."""
     try:
         while True:
@@ -68,8 +80,11 @@ def _read(source: BinaryIO, state: Any, calls: "SimpleQueue[tuple[Callable[..., 
                 calls.put((function, argument))
             else:
                 function(state, argument)
+    except (EOFError, ValueError):  # the latter from a source that was closed
+        pass
     finally:
-        os._exit(1)
+        calls.put(None)
+        end(1)
 
 
 if __name__ == "__main__":

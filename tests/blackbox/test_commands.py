@@ -14,7 +14,7 @@ import pytest
 from chainq.catalog.methods import BY_COMMAND, METHODS
 from chainq.demo.chain import DEFAULT_TIP
 from harness.belief import besides_belief
-from harness.program import Program, Ran, Servers, one_line, side_by_side
+from harness.program import Program, Ran, Servers, one_line
 from harness.services import witnessed
 from harness.truth import Groups, Truth, difference, split
 
@@ -95,7 +95,7 @@ def runs(program: Program, server: Servers, truth: Truth) -> Runs:
             chosen = ("--columns", case.key) if name == "keys" and not case.single else ()
             jobs[case.command, name] = partial(program, *words, *flags, *chosen, url=server())
         jobs[case.command, "demo"] = partial(program, *words, "--jsonl", url="demo:")
-    return dict(zip(jobs, side_by_side(jobs.values()), strict=True))
+    return {name: job() for name, job in jobs.items()}
 
 
 def keyed(row: bytes, path: str) -> Any:
@@ -277,7 +277,7 @@ def test_latest_as_text_is_the_height(chainq: Program) -> None:
 
 def test_a_verbose_server_logs_every_call_with_its_status(chainq: Program, server: Servers) -> None:
     """What `serve -v` prints is text of a stranger: one line for a call, and nothing that acts on a terminal."""
-    with server.own("-v") as (url, process):
+    with server.process("-v") as (url, process):
         assert process.stderr is not None
         assert chainq("block", "5", url=url).code == 0
         assert re.fullmatch(r'200 \{.*"method":"block".*\}\n', process.stderr.readline().decode())

@@ -139,7 +139,7 @@ def test_an_overfull_height_inside_a_long_range(chainq: Program, server: Servers
 
 def test_the_done_when_of_the_issue(chainq: Program, server: Servers, truth: Truth) -> None:
     """A hidden cap of 700, one call in ten failing, and 429s: a long range is equal to the truth."""
-    with server.own(*CAP, *FAILING, "--fault", "rate-limit:100", "--fault", "rate-window:0.3") as (url, _):
+    with server.own(*CAP, *FAILING, "--fault", "rate-limit:100", "--fault", "rate-window:0.3") as url:
         for command, start, end in (("records", 50_000, 51_000), ("ownership", 30_000, 31_000)):
             ran, due = run(chainq, truth, url, command, start, end, "-q", *STUBBORN)
             assert (ran.code, difference(ran.rows, due)) == (0, "")
@@ -274,7 +274,7 @@ def test_no_silent_loss_with_any_faults(
     words = ["-q", "-j", str(concurrency), *(["--reverse"] if reverse else [])]
     if page_size and not linked:
         words += ["--page-size", str(page_size)]
-    with server.own(*switches(faults)) as (url, _):
+    with server.own(*switches(faults)) as url:
         ran, due = run(program, truth, url, command, start, end, *words)
     groups = due[::-1] if reverse else due
     if ran.code == 0:
@@ -296,7 +296,7 @@ def test_a_server_killed_at_any_moment(
     # More than calls one at a time and a full pipe can hold.
     end, pages = (7_000, ()) if command == "blocks" else (2_500, ("--page-size", "1000"))
     span = ("--start", "1000", "--end", str(end), *pages)
-    with server.own() as (url, served):
+    with server.process() as (url, served):
         process = program.start(command, *span, "--retries", "0", "-j", "1", url=url)
         assert process.stdout is not None
         read = b"".join(process.stdout.readline() for _ in range(lines))

@@ -198,7 +198,7 @@ def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, 
     run = RUNS[name]
     # Small calls, one at a time: far more are due than a run makes before the pipe is full.
     small = ("-j", "1") if run.words[0] == "blocks" else ("-j", "1", "--page-size", "200")
-    with server.own() as (url, served):
+    with server.process() as (url, served):
         process = chainq.start(*run.args, *small, "--retries", "0", url=url)
         first = begun(process)
         served.kill()

@@ -149,7 +149,7 @@ def ended(ran: Ran, groups: Groups) -> str:
 
 def test_requests_are_not_widened_for_a_server_that_leaves_rows_out(chainq: Program, server: Servers) -> None:
     """Full blocks show that before a request for thousands of heights, which takes long."""
-    with server.own("--no-shuffle", "--fault", "first-block", "--fault", "short-pages") as (url, _):
+    with server.own("--no-shuffle", "--fault", "first-block", "--fault", "short-pages") as url:
         ran = chainq("records", "100:110", "-v", url=url)
     assert (ran.code, {json.loads(row)["height"] for row in ran.rows}) == (0, {100, 101, 103, 105, 106, 107, 108, 109})
     requested = [(int(start), int(end)) for start, end in re.findall(r"records/all heights (\d+)-(\d+):", ran.err)]

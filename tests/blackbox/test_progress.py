@@ -188,7 +188,7 @@ def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callabl
 
 def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> None:
     """The seconds count down while the service refuses calls, and the bar is there from the first call on."""
-    with server.own("--fault", "rate-limit:3", "--fault", "rate-window:3600", "--fault", "retry-after:40") as (url, _):
+    with server.own("--fault", "rate-limit:3", "--fault", "rate-window:3600", "--fault", "retry-after:40") as url:
         child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", url)
         shown = r"held back by the service for ([0-9]+) s"
         child.expect(shown)
@@ -203,7 +203,7 @@ def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> No
 
 def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
     """After a failure that may pass: how long until the next attempt, and what failed."""
-    with server.own("--fault", "fail-rate:1") as (url, _):
+    with server.own("--fault", "fail-rate:1") as url:
         child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", url)
         child.expect(r"retrying in [0-9]+ s: http[^\r]*HTTP 503")
         assert all(line.startswith("chainq") for line in interrupted(child))

@@ -24,7 +24,7 @@ def test_a_server_that_is_started_again_has_the_same_blocks(chainq: Program, ser
     """Without `--tip` times and heights are those of the calendar, so a mirror goes on after a restart."""
     latest = chainq("latest", "--text", url=server("--now"))
     height = latest.out.decode().strip()
-    with server.own("--now") as (url, _):
+    with server.own("--now") as url:
         again = chainq("block", height, "--jsonl", url=url)
     assert again.out == chainq("block", height, "--jsonl", url=server("--now")).out
     assert int(chainq("latest", "--text", url=server("--now")).out) >= int(height) > 10_000_000

@@ -3,13 +3,12 @@
 import json
 import re
 from collections import Counter
-from functools import partial
 from typing import Any
 
 import pytest
 
 from chainq.demo.chain import DEFAULT_TIP
-from harness.program import Program, Ran, one_line, side_by_side
+from harness.program import Program, Ran, one_line
 from harness.services import Canned, canned, witnessed
 from harness.truth import Truth
 
@@ -49,15 +48,13 @@ MOST_CALLS = {
 def screens(program: Program) -> dict[str, Ran]:
     """Each object on a screen of 80 columns."""
     env = {"COLUMNS": "80"}
-    jobs = [partial(program, "show", name, url="demo:", env=env) for name in OBJECTS]
-    return dict(zip(OBJECTS, side_by_side(jobs), strict=True))
+    return {name: program("show", name, url="demo:", env=env) for name in OBJECTS}
 
 
 @pytest.fixture(scope="module")
 def shown(program: Program) -> dict[str, Ran]:
     """Each object as JSON."""
-    jobs = [partial(program, "show", name, "--json", url="demo:") for name in OBJECTS]
-    return dict(zip(OBJECTS, side_by_side(jobs), strict=True))
+    return {name: program("show", name, "--json", url="demo:") for name in OBJECTS}
 
 
 @pytest.mark.parametrize("name", OBJECTS)

@@ -139,7 +139,7 @@ def test_a_checkpoint_of_verify(chainq: Program, server: Servers) -> None:
     again = seen(chainq, "c")
     assert (again["next"], again["tip"]) == (40, 60)
     assert again["success"] > found["failure"]
-    with server.own("--tip", "60", "--seed", "1") as (other, _):
+    with server.own("--tip", "60", "--seed", "1") as other:
         kept = chainq.home / "c"
         kept.write_text(kept.read_text().replace(url, other))
         assert chainq(*words, url=other).code == 9

@@ -1,11 +1,10 @@
 """Exit code 2: arguments, environment and configuration that cannot be used, told before any call."""
 
 import socket
-from functools import partial
 
 import pytest
 
-from harness.program import Program, Ran, Servers, one_line, side_by_side
+from harness.program import Program, Ran, Servers, one_line
 from harness.truth import Truth
 
 ADDRESS = Truth().chain.addresses[0]
@@ -158,7 +157,7 @@ def refusals(program: Program) -> list[Ran]:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         env = {"CHAINQ_URL": f"http://127.0.0.1:{held.getsockname()[1]}/"}
-        return side_by_side(partial(program, *words, env=env) for words, _ in USAGE)
+        return [program(*words, env=env) for words, _ in USAGE]
 
 
 @pytest.mark.parametrize("place", range(len(USAGE)), ids=[" ".join(words)[:50] for words, _ in USAGE])

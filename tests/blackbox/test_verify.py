@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_written_is_refused_first(program: Program, nowher
 
 def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
     """Where the service goes away, the findings so far are printed, and the message has the range that is left."""
-    with server.own("--tip", "330", "--fault", "database-down:30:100000") as (url, _):
+    with server.own("--tip", "330", "--fault", "database-down:30:100000") as url:
         ran = program("verify", "--start", "0", "--end", "300", "--retries", "0", "-j", "1", url=url)
     assert ran.code in (3, 4)
     assert " findings so far; resume with --start " in ran.err
@@ -293,7 +293,7 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
     Findings without a reorg have no such words.
     """
     options = ("--fault", "reorg-at:685", "--fault", "reorg-after:68", "--fault", "lost-record:672")
-    with server.own("--tip", "700", *options) as (url, _):
+    with server.own("--tip", "700", *options) as url:
         ran = program("verify", "670:701", "--full", "--jsonl", "-q", url=url)
         assert ran.code == 6, ran.err
         assert [json.loads(row)["height"] for row in ran.rows] == [672]
@@ -301,7 +301,7 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
             "chainq verify: heights 670-684: 1 finding (1 missing) in 15 blocks, 15 full-blocks, "
         )
         assert ran.err.endswith("; a reorg during this run replaced the blocks from height 685 on: verify again\n")
-    with server.own("--tip", "700", "--fault", "reorg-at:685", "--fault", "reorg-after:25") as (url, _):
+    with server.own("--tip", "700", "--fault", "reorg-at:685", "--fault", "reorg-after:25") as url:
         ran = program("verify", "670:701", url=url)
         assert (ran.code, ran.out) == (6, b""), ran.err
         again = program("verify", "670:701", url=url)

@@ -57,7 +57,7 @@ def test_a_run_that_failed_resumes_and_finds_everything_once(program: Program, s
     assert program("verify", "100:200", "-o", str(whole), url=url).code == 6
     arguments = ("100:200", "--checkpoint", str(tmp_path / "c"), "-o", str(parts), "--retries", "0", "-j", "1")
     failures = 0
-    with server.own("--tip", "330", "--fault", "database-down:60:63", *PLANTS) as (own, _):
+    with server.own("--tip", "330", "--fault", "database-down:60:63", *PLANTS) as own:
         while (ran := program("verify", *arguments, url=own)).code not in (0, 6, 9):
             assert ran.code in (3, 4), ran.err
             failures += 1
@@ -68,7 +68,7 @@ def test_a_run_that_failed_resumes_and_finds_everything_once(program: Program, s
 def test_without_a_checkpoint_a_file_is_left_as_it_was(program: Program, server: Servers, tmp_path: Path) -> None:
     """The message does not say to resume where the findings so far are gone."""
     path = tmp_path / "findings.jsonl"
-    with server.own("--tip", "330", "--fault", "database-down:30:100000") as (url, _):
+    with server.own("--tip", "330", "--fault", "database-down:30:100000") as url:
         ran = program("verify", "0:300", "--retries", "0", "-j", "1", "-o", str(path), url=url)
     assert ran.code in (3, 4)
     assert f"{path} was not created; run the command again, or add --checkpoint FILE" in ran.err
@@ -96,7 +96,7 @@ def test_a_reorg_during_the_run_is_not_in_the_checkpoint(program: Program, serve
     file does not keep findings of rows of two chains."""
     out, checkpoint = tmp_path / "findings.jsonl", tmp_path / "c"
     arguments = ("--start", "300", "--checkpoint", str(checkpoint), "-o", str(out))
-    with server.own("--tip", "330", "--fault", "reorg-at:320", "--fault", "reorg-after:25") as (url, _):
+    with server.own("--tip", "330", "--fault", "reorg-at:320", "--fault", "reorg-after:25") as url:
         ran = program("verify", *arguments, url=url)
         said = "replaced the blocks from height 320 on: the next run verifies again from height 320\n"
         assert (ran.code, ran.err.endswith(said)) == (6, True), ran.err
@@ -106,7 +106,10 @@ def test_a_reorg_during_the_run_is_not_in_the_checkpoint(program: Program, serve
     assert not out.read_text()
     checkpoint.write_bytes(kept)
     port = url.rstrip("/").rpartition(":")[2]
-    with server.own("--tip", "335", "--fault", "reorg-at:310", "--fault", "reorg-after:0", "--port", port) as (url, _):
+    with server.process("--tip", "335", "--fault", "reorg-at:310", "--fault", "reorg-after:0", "--port", port) as (
+        url,
+        _,
+    ):
         assert "reorg: block 319 is ab1" in one_line(program("verify", *arguments, url=url), 9)
 
 

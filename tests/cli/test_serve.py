@@ -33,7 +33,7 @@ def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Progr
 def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers) -> None:
     """The chain's dense height, and faults of several stages."""
     faults = ("--fault", "row-cap:50", "--fault", "offset-by-asked", "--fault", "database-down:1")
-    with server.own("--dense-height", "300:70", *faults) as (url, _):
+    with server.process("--dense-height", "300:70", *faults) as (url, _):
         params = {"start": 300, "end": 301, "page": 1, "recordsPerRequest": 60}
         down = chainq("rpc", "records/all", json.dumps(params), "--retries", "0", url=url)
         assert "57P01" in down.err
@@ -43,13 +43,13 @@ def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers
 
 def test_newest_is_another_name_of_tip(chainq: Program, server: Servers) -> None:
     """The name of 0.1.0 still sets the tip height."""
-    with server.own("--newest", "41") as (url, _):
+    with server.process("--newest", "41") as (url, _):
         assert b'{"height":"41"}' in chainq("latest", "--columns", "height", url=url).out
 
 
 def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:
     """An address that cannot be had is named."""
-    with server.own() as (url, _):
+    with server.process() as (url, _):
         port = int(url.rstrip("/").rpartition(":")[2])
         with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1:{port}"):
             run(ServeOptions(port=port))

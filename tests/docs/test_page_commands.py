@@ -171,7 +171,7 @@ def test_developers_commands_name_what_there_is(block: Block) -> None:
 def test_the_profile_of_a_server_that_speaks_differently_works(server: Servers, chainq: Program) -> None:
     """The cookbook's profile makes a server usable that fits no dialect of the name it is given."""
     (block,) = (block for block in BLOCKS if "[profiles.renamed]" in block.text)
-    with server.own("--dialect", "aleo") as (url, _):
+    with server.own("--dialect", "aleo") as url:
         chainq.config.parent.mkdir(parents=True)
         chainq.config.write_text(block.text.replace("http://127.0.0.1:8545/", url))
         for words in (

@@ -5,7 +5,6 @@ import subprocess
 from collections.abc import Callable, Sequence
 from typing import IO
 
-from harness.forked import BEGINNING
 from harness.program import Program, Ran, finish
 from harness.truth import Truth
 
@@ -41,7 +40,7 @@ class Job:
 
     def __call__(self, *more: str, out: str | None = None, env: dict[str, str] | None = None) -> Ran:
         """Run to the end."""
-        return finish(self.start(*more, out=out, env=env))
+        return self.program(*self.line(*more, out=out), env=env)
 
     def capped(self, size: int, *more: str, out: str | None = None) -> Ran:
         """Run to the end where no file may grow beyond `size` bytes."""
@@ -122,4 +121,4 @@ def starting(program: Program, name: str, code: str) -> dict[str, str]:
     folder = program.home / name
     folder.mkdir(exist_ok=True)
     (folder / "sitecustomize.py").write_text(code)
-    return {BEGINNING: str(folder / "sitecustomize.py")}
+    return {"PYTHONPATH": str(folder)}

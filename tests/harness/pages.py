@@ -15,8 +15,7 @@ from select import select
 
 from chainq.demo.planted import VIEW_KEY
 from harness.belief import UNPROVED, besides_belief
-from harness.forked import NURSERY
-from harness.program import DIALECT, FORKS, LONGEST, ROOT, Ran, installed
+from harness.program import DIALECT, LONGEST, ROOT, Ran, installed
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # A block in `sh own-server` is left out: it needs a server of its own. test_verify_hashes.py runs such blocks.
@@ -43,29 +42,6 @@ init = open(place[1]).read() if place[:1] == ["-init"] else ""
 connection = duckdb.connect(*([] if init else place))
 connection.execute(init).fetchall() if init else None
 print(connection.sql(query) or "")
-"""
-# chainq, forked from a process that has loaded it (nursery.py): the run has the arguments, environment, folder and
-# streams of this process, which ends as the run does. If the socket is closed, as in a program that another program
-# starts, this process becomes the installed program.
-CHAINQ = """\
-#!{python} -ISE
-import json, os, signal, socket, sys
-line = [{installed!r}, *sys.argv[1:]]
-try:
-    control = socket.socket(fileno=int(os.environ["CHAINQ_TEST_NURSERY"]))
-except (KeyError, OSError):
-    os.execv(line[0], line)
-request = json.dumps({{"line": line, "environment": dict(os.environ), "folder": os.getcwd()}})
-ours, told = socket.socketpair()
-socket.send_fds(control, [request.encode()], [0, 1, 2, told.fileno()])
-told.close()
-said = ours.makefile()
-said.readline()
-code = int(said.readline())
-if code < 0:
-    signal.signal(-code, signal.SIG_DFL)
-    os.kill(os.getpid(), -code)
-os._exit(code)
 """
 CONFIG = """\
 default-profile = "main"
@@ -132,8 +108,9 @@ class Home:
         (place / ".local" / "bin").mkdir(parents=True)
         (place / ".local" / "bin" / "chainq").symlink_to(place / "bin" / "chainq")
         (place / "bin").mkdir()
-        for name, text in (("chainq", CHAINQ), ("duckdb", DUCKDB)):
-            (place / "bin" / name).write_text(text.format(python=sys.executable, installed=installed()))
+        (place / "bin" / "chainq").symlink_to(installed())
+        for name, text in (("duckdb", DUCKDB),):
+            (place / "bin" / name).write_text(text.format(python=sys.executable))
             (place / "bin" / name).chmod(0o755)
         config = place / ".config" / "chainq" / "config.toml"
         config.parent.mkdir(parents=True)
@@ -143,12 +120,10 @@ class Home:
 
     def run(self, line: list[str], **env: str) -> str:
         """Run to the end: what was printed. Fails where the exit code is not 0 or chainq warns of something."""
-        forks = {"CHAINQ_TEST_NURSERY": str(NURSERY.control.fileno())} if FORKS else {}
         done = subprocess.run(
             line,
             cwd=self.place,
-            env={**self.environment, **env, **forks},
-            pass_fds=[*map(int, forks.values())],
+            env={**self.environment, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

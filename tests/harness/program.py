@@ -4,23 +4,27 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import IO, NamedTuple, TypeVar
+from typing import IO, NamedTuple
+from unittest.mock import patch
 
-from harness.forked import BEGINNING, Forked
+from chainq.demo import http_server
+from chainq.demo.service import Service
+from chainq.demo.transport import DemoTransport
+from chainq.fetching.service import IN_PROCESS
+from harness import inside
+from harness.inside import LONGEST as LONGEST
 
-T = TypeVar("T")
 ROOT = Path(__file__).parents[2]  # of the project
 # The dialect that the sample servers speak and the program is told: the suite is run in both.
 DIALECT = os.environ.get("CHAINQ_TEST_DIALECT", "chain")
-# Runs are forked from a process that has loaded chainq, which costs a tenth of a new interpreter. CHAINQ_TEST_EXEC=1
-# starts the installed script each time, and so does a run whose environment says something to Python itself. Where
-# libraries of the system do not bear to be forked (macOS), nothing is.
-FORKS = sys.platform == "linux" and not os.environ.get("CHAINQ_TEST_EXEC")
-LONGEST = 300  # seconds that any run of the program may take before it counts as hanging, on a machine with other work
+OUTSIDE = ("PYTHON", "_CHAINQ")
+"""Begin the names of variables that are for a process of its own: Python reads them, or a shell asks what may follow.
+"""
 
 
 class Ran(NamedTuple):
@@ -46,13 +50,15 @@ def installed() -> str:
 
 
 class Program:
-    """Runs the installed program as a process, in an environment of its own."""
+    """Runs the program in an environment of its own: to its end within this process, and the installed script as a
+    process where a test starts it, and where a run needs one (`OUTSIDE`, `--deadline`) or is one of several at a time.
+    """
 
     def __init__(self, home: Path) -> None:
         self.home = home
         self.config = home / "config" / "chainq" / "config.toml"
         self.path = installed()
-        self.forks = FORKS
+        self.inside = True
 
     def environment(self, env: dict[str, str] | None = None) -> dict[str, str]:
         """Nothing of the caller's own settings, proxies or CHAINQ_*."""
@@ -67,12 +73,20 @@ class Program:
 
     @contextmanager
     def executed(self) -> Iterator[None]:
-        """Fork no run: for tests of the children of a run, and of what the system shows of them."""
-        self.forks = False
+        """Run each as a process: for tests of the children of a run, and of what the system shows of them."""
+        self.inside = False
         try:
             yield
         finally:
-            self.forks = FORKS
+            self.inside = True
+
+    @staticmethod
+    def line(*args: str, url: str | None = None) -> list[str]:
+        """The arguments of a run at a URL."""
+        where = [] if url is None else ["--url", url]
+        if url not in (None, "demo:") and args[0] != "rpc" and "--dialect" not in args:
+            where += ["--dialect", DIALECT]
+        return [*args, *where]
 
     def start(
         self,
@@ -83,17 +97,9 @@ class Program:
         stdin: int | IO[bytes] = subprocess.DEVNULL,
     ) -> subprocess.Popen[bytes]:
         """Start a run and leave it to the caller; stderr is a pipe."""
-        where = [] if url is None else ["--url", url]
-        if url not in (None, "demo:") and args[0] != "rpc" and "--dialect" not in args:
-            where += ["--dialect", DIALECT]
-        line, environment = [self.path, *args, *where], self.environment(env)
-        if self.forks and not any(name.startswith("PYTHON") for name in env or ()):
-            return Forked(line, environment, self.home, stdin, stdout)
-        if first := environment.get(BEGINNING):
-            environment["PYTHONPATH"] = str(Path(first).parent)
         return subprocess.Popen(
-            line,
-            env=environment,
+            [self.path, *self.line(*args, url=url)],
+            env=self.environment(env),
             cwd=self.home,
             stdin=stdin,
             stdout=stdout,
@@ -105,6 +111,10 @@ class Program:
         self, *args: str, url: str | None = None, env: dict[str, str] | None = None, stdin: bytes | None = None
     ) -> Ran:
         """Run the program to its end; `url` stands last, as --url."""
+        alone = "--deadline" in args or any(name.startswith(OUTSIDE) for name in env or ())
+        if self.inside and not alone and threading.current_thread() is threading.main_thread():
+            code, out, err = inside.run(self.line(*args, url=url), self.environment(env), self.home, stdin)
+            return Ran(code, out, err.decode())
         process = self.start(*args, url=url, env=env, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE)
         return finish(process, stdin)
 
@@ -131,49 +141,75 @@ def one_line(ran: Ran, code: int) -> str:
     return ran.err
 
 
-def side_by_side(jobs: Iterable[Callable[[], T]]) -> list[T]:
-    """Do independent jobs two at a time, for tests that take many short runs; their results in order."""
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda job: job(), jobs))
-
-
 class Servers:
-    """Starts `chainq serve` with switches. `servers(...)` keeps one for each set of switches until the session ends."""
+    """Sample servers with the switches of `chainq serve`, in this process: on a socket for programs and `serve`'s own
+    tests, and without one for runs within this process. `servers(...)` keeps one for each set of switches."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._kept: dict[tuple[str, ...], tuple[str, subprocess.Popen[bytes]]] = {}
+        self._kept: dict[tuple[str, ...], str] = {}
+        self._open = ExitStack()
 
     def __call__(self, *switches: str) -> str:
         """The URL of a server with these switches. It is shared, so they must not depend on a count of calls."""
         if switches not in self._kept:
-            self._kept[switches] = self._open(switches)
-        return self._kept[switches][0]
+            self._kept[switches] = self._open.enter_context(self.own(*switches))
+        return self._kept[switches]
 
     @contextmanager
-    def own(self, *switches: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-        """A server of the caller's own: its URL and its process, which may be killed."""
-        url, process = self._open(switches)
-        try:
-            yield url, process
-        finally:
-            self._close(process)
+    def own(self, *switches: str) -> Iterator[str]:
+        """The URL of a server of the caller's own."""
+        made: list[Callable[[], Service]] = []
+        with patch.object(http_server, "serve", lambda make, *_args, **_more: made.append(make)):
+            ran = self._program("serve", "--port", "0", "--dialect", DIALECT, *switches)
+        assert ran.code == 0, ran.err
+        with serving(made[0]()) as url:
+            yield url
 
-    def stop(self) -> None:
-        """Stop all that are kept."""
-        for _, process in self._kept.values():
-            self._close(process)
-
-    def _open(self, switches: tuple[str, ...]) -> tuple[str, subprocess.Popen[bytes]]:
+    @contextmanager
+    def process(self, *switches: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+        """A server as a process of the caller's own, which may be killed: its URL and the process."""
         process = self._program.start("serve", "--port", "0", "--dialect", DIALECT, *switches)
         assert process.stdout is not None
         url = process.stdout.readline().decode().strip()
         if not url.startswith("http://127.0.0.1:"):
             raise AssertionError(f"chainq serve gave no URL but {url!r}: {finish(process).err}")
-        return url, process
+        try:
+            yield url, process
+        finally:
+            process.terminate()
+            ended = finish(process)
+            assert "Traceback" not in ended.err, ended.err
 
-    @staticmethod
-    def _close(process: subprocess.Popen[bytes]) -> None:
-        process.terminate()
-        ended = finish(process)
-        assert "Traceback" not in ended.err, ended.err
+    def stop(self) -> None:
+        """Stop all that are kept."""
+        self._open.close()
+
+
+@contextmanager
+def serving(service: Service, *released: threading.Event) -> Iterator[str]:
+    """The URL of a service, on a socket for programs and without one for runs within this process. `released`: what
+    calls may wait for; set at the end, or no server would end."""
+    server = http_server.DemoServer(lambda: service, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.port}/"
+    IN_PROCESS[url] = lambda: DemoTransport(service)
+    with running(server):
+        try:
+            yield url
+        finally:
+            del IN_PROCESS[url]
+            for event in released:
+                event.set()
+
+
+@contextmanager
+def running(server: ThreadingHTTPServer | http_server.DemoServer) -> Iterator[None]:
+    """Serve in a thread until the end of the block."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join(LONGEST)
+        server.server_close()

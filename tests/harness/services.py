@@ -11,10 +11,10 @@ from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.exchange import Reply
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.fork import Fork
-from chainq.demo.http_server import DemoServer
 from chainq.demo.results import Results
 from chainq.demo.service import Service
-from harness.program import DIALECT, LONGEST
+from harness.program import DIALECT, LONGEST, running
+from harness.program import serving as serving
 from harness.truth import Truth
 
 FULL_BLOCKS = ("getChainBlocks", "getAleoBlocks")  # by dialect: they name the rows that other methods must show
@@ -59,7 +59,7 @@ def canned(answer: Callable[[Any], Canned]) -> Iterator[tuple[str, list[Any]]]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    with _running(server):
+    with running(server):
         yield f"http://127.0.0.1:{server.server_address[1]}/", seen
 
 
@@ -162,18 +162,6 @@ class BlocklessMoving(Moving):
         return lacking(body) or super().respond(body)
 
 
-@contextmanager
-def serving(service: Service, *released: threading.Event) -> Iterator[str]:
-    """The URL of a service on a socket. `released`: what calls may wait for; set at the end, or no server would end."""
-    server = DemoServer(lambda: service, "127.0.0.1", 0)
-    with _running(server):
-        try:
-            yield f"http://127.0.0.1:{server.port}/"
-        finally:
-            for event in released:
-                event.set()
-
-
 def held(service: "Moving", when: Callable[[str], bool]) -> tuple[threading.Event, threading.Event]:
     """Hold the calls of methods for which `when` is true: the event that one came, and the one that lets them go."""
     begun, go = threading.Event(), threading.Event()
@@ -193,15 +181,3 @@ def fork_truth(at: int, tip: int) -> Truth:
     truth.chain = Fork(truth.chain, at)
     truth._results = Results(truth.chain, shuffle=False)
     return truth
-
-
-@contextmanager
-def _running(server: ThreadingHTTPServer | DemoServer) -> Iterator[None]:
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

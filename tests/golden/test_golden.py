@@ -1,0 +1,129 @@
+"""Golden records: what command lines print, in files that a diff shows. `pytest --update-golden` writes them anew.
+
+A file of `commands/` is a session in a home of its own. `$ NAME=VALUE chainq WORDS <<< 'text'` is a run, where a word
+`serve SWITCHES` stands for the URL of such a sample server; `% DAMAGE …` changes a file (`DAMAGES`). Below stand the
+lines of stdout after `| `, those of stderr after `! `, and after `= ` an exit code that is not 0. A line is all that
+a further run takes. Times, paths and what else differs from run to run are replaced (`VARYING`).
+"""
+
+import hashlib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.attempts import attempt
+from harness.model import KINDS, NARROW
+from harness.program import Program, Servers
+from harness.wrong import WRONG
+
+HERE = Path(__file__).parent
+SESSIONS = sorted((HERE / "commands").glob("*.txt"))
+LONGEST = 1000  # characters of a line that is shown whole
+SEEDS = range(2)
+VARYING = (
+    (r"http://127\.0\.0\.1:[0-9]+", "http://SERVER"),
+    (r"chainq [0-9]+\.[0-9]+\.[0-9]+\S*", "chainq VERSION"),
+    (r"\d\d:\d\d:\d\d\.\d{3}Z", "TIME"),
+    (r"\b\d+ ms\b", "N ms"),
+    (r'"(success|age|seconds)":[0-9.e-]+', r'"\1":N'),
+    (r'"(time|run|request_id)":"[^"]*"', r'"\1":"…"'),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in [0-9.]+ s", "DATE, in N s"),
+    (r" *\b[0-9.]+ [KM]iB( *)\b", " N KiB "),
+    (r" +\d+ s$", " N s"),
+    (r"\d+ seconds? ago", "N seconds ago"),
+    (r"retrying in [0-9.]+ s", "retrying in N s"),
+)
+
+
+def _swapped(lines: list[bytes], at: int) -> list[bytes]:
+    return [*lines[:at], *lines[at : at + 2][::-1], *lines[at + 2 :]]
+
+
+def _lines(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[bytes], bytes]:
+    return lambda data: b"".join(change(data.splitlines(keepends=True)))
+
+
+DAMAGES: dict[str, Callable[..., Callable[[bytes], bytes]]] = {
+    "text": lambda text: lambda _: text.replace("\\n", "\n").encode() + b"\n",
+    "replace": lambda old, new: lambda data: data.replace(old.encode(), new.encode(), 1),
+    "lose": lambda line: _lines(lambda lines: lines[: int(line)] + lines[int(line) + 1 :]),
+    "double": lambda line: _lines(lambda lines: lines[: int(line) + 1] + lines[int(line) :]),
+    "swap": lambda line: _lines(
+        lambda lines: [*lines[: int(line)], *lines[int(line) :][:2][::-1], *lines[int(line) + 2 :]]
+    ),
+    "cut": lambda size: lambda data: data[: int(size)],
+    "flip": lambda place: lambda data: data[: int(place)] + bytes([data[int(place)] ^ 1]) + data[int(place) + 1 :],
+    "as": lambda other: lambda _: Path(other).read_bytes(),
+}
+"""What `% DAMAGE FILE ARGUMENT…` makes of the bytes of a file; `% remove FILE` removes it."""
+
+
+@pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
+def test_command_lines(file: Path, chainq: Program, server: Servers, golden: Callable[[Path, str], None]) -> None:
+    """Every run prints what it printed when its record was made, and ends as it ended."""
+    steps = [line for line in file.read_text().splitlines() if line.startswith(("$ ", "% ", "#"))]
+    golden(file, "".join(f"{step}\n{_done(step, chainq, server)}" for step in steps))
+
+
+def _done(step: str, chainq: Program, server: Servers) -> str:
+    """Do a step: what it printed."""
+    if step.startswith("#"):
+        return ""
+    words = shlex.split(step[2:])
+    if step.startswith("%"):
+        action, name, *arguments = words
+        path = chainq.home / name
+        if action == "remove":
+            path.unlink()
+        else:
+            if action == "as":
+                arguments = [str(chainq.home / arguments[0])]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(DAMAGES[action](*arguments)(path.read_bytes() if path.exists() else b""))
+        return ""
+    stdin = None
+    if "<<<" in words:
+        *words, _, text = words
+        stdin = text.replace("\\n", "\n").encode() + b"\n"
+    program = words.index("chainq")
+    env = dict(word.split("=", 1) for word in words[:program])
+    words = [server(*word.split()[1:]) if word.startswith("serve --") else word for word in words[program + 1 :]]
+    ran = chainq(*words, env=env, stdin=stdin)
+    try:
+        out = ran.out.decode()
+    except UnicodeDecodeError:
+        out = "(bytes)\n"
+    said = _marked("| ", out, chainq) + _marked("! ", ran.err, chainq)
+    return said + (f"= {ran.code}\n" if ran.code else "")
+
+
+def _marked(mark: str, text: str, chainq: Program) -> str:
+    text = text.replace(str(chainq.home), "HOME")
+    for pattern, word in VARYING:
+        text = re.sub(pattern, word, text, flags=re.MULTILINE)
+    if text and not text.endswith("\n"):
+        text += "(no newline)\n"
+    return "".join(f"{mark}{_short(line)}".rstrip() + "\n" for line in text.split("\n")[:-1])
+
+
+def _short(line: str) -> str:
+    digest = hashlib.sha256(line.encode()).hexdigest()[:16]
+    return line if len(line) <= LONGEST else f"{line[:200]}… {len(line)} characters, SHA-256 {digest}"
+
+
+def test_wrong_servers(golden: Callable[[Path, str], None]) -> None:
+    """For each kind of wrong server the share of runs that end in the truth, in belief and in an error; the calls."""
+    lines = []
+    for kind in [*KINDS, *NARROW, *WRONG]:
+        ends, calls = Counter[str](), 0
+        for seed in SEEDS:
+            found, outcome = attempt(seed, kind, rows=1000, lengths=(50,))
+            ends[found] += 1
+            calls += outcome.calls
+        shares = ", ".join(f"{count} {found}" for found, count in sorted(ends.items()))
+        lines.append(f"{kind}: {shares}; {calls} calls\n")
+    golden(HERE / "wrong_servers.txt", "".join(lines))
