@@ -71,16 +71,14 @@ class Query(NamedTuple):
 class Batch(NamedTuple):
     """Rows in order, the heights that they make complete, and how that was proved; both None for a method without.
 
-    `scanned`: the number of rows that these were picked from, None if they are all. `confirmed`: these are the last
-    rows of a range whose last block was known, and responses show that all its rows are of the chain of this block.
-    `lookups`: the number of heights or IDs that were looked up since the batch before.
+    `scanned`: the number of rows that these were picked from, None if they are all. `lookups`: the number of heights or
+    IDs that were looked up since the batch before.
     """
 
     rows: list[Raw]
     heights: HeightRange | None = None
     proof: "Proof | None" = None
     scanned: int | None = None
-    confirmed: bool = False
     lookups: int = 0
 
     @property

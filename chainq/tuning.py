@@ -85,8 +85,6 @@ AHEAD = 120.0  # seconds that a time may be ahead of this machine's clock; if it
 KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
 # Lagging servers, reorgs and outages (resume)
-MAX_LAG = 16  # blocks below the tip that a run learns to leave out
-TAIL = 1000  # heights without a row that may still get rows, counted from the end of a look
 RECORD_SECONDS = 5.0  # after which a position is recorded: two requests, and a sync of the disk; also for polls
 FIRST_RECORD_SECONDS = 0.5  # the same for the first one: a run that is killed after two seconds must get on, too
 LAST_SECONDS = 0.8  # for the hashes of what a run has written that was told to end; less than 2 * signals.GRACE

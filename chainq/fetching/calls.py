@@ -97,18 +97,15 @@ class Asked(NamedTuple):
     """Further facts and requirements for a range.
 
     `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from ranges of the same method
-    that another process read; `learned` is called at the end with the value for the next range. `hashes`: returns the
-    block hashes by height that rows must match; called once the first requests are sent. `compared`: heights whose rows
-    must match their full blocks, if the service has these. `edges`: heights that no batch spans. `notes`: warn about
-    faults that rows are passed on with, for callers that do not look for them.
+    that another process read; `learned` is called at the end with the value for the next range. `compared`:
+    heights whose rows must match their full blocks, if the service has these. `notes`: warn about faults that rows are
+    passed on with, for callers that do not look for them.
     """
 
     concurrency: int | None = None
     known: "Known | None" = None
     learned: "Callable[[Known], None]" = lambda _: None
-    hashes: Callable[[], Mapping[int, str]] = dict
     compared: HeightRange = HeightRange(0, 0)
-    edges: Sequence[int] = ()
     notes: bool = True
 
 

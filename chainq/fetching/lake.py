@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.errors import IncompleteError
-from chainq.fetching.calls import ROWS, Asked
+from chainq.fetching.calls import Asked
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
@@ -82,7 +82,7 @@ class Lake:
         `read` yields the rows of a stored part, and `ask` requests the rows of any other. Raises IncompleteError before
         rows of another chain.
         """
-        parts, left = self._parts(query, heights, asked), query.limit
+        parts, left = self._parts(query, heights), query.limit
         if any(part.last is None for part in parts):
             self.ask()
         for part in parts:
@@ -93,18 +93,16 @@ class Lake:
                 self._take(part.last)
             for batch in ask(one, part.heights, asked) if part.last is None else read(one, part.heights):
                 left = None if left is None else left - len(batch.rows)
-                yield batch._replace(confirmed=batch.confirmed and len(parts) == 1)
+                yield batch
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""
-        return [part.heights for part in self._parts(query, heights, ROWS) if part.last is None]
+        return [part.heights for part in self._parts(query, heights) if part.last is None]
 
-    def _parts(self, query: Query, heights: HeightRange, asked: Asked) -> list[_Part]:
+    def _parts(self, query: Query, heights: HeightRange) -> list[_Part]:
         """Return the parts of a range, in the order of the query."""
         command = "blocks" if query.method.command == "block" else query.method.command
-        # Rows without heights can only be read as whole partitions, which no edge may divide.
-        whole = heights.split(asked.edges if query.method.height is None else ())
-        entries = [one for part in whole for one in self.reader.proved(command, part, strict=self._strict)]
+        entries = self.reader.proved(command, heights, strict=self._strict)
         missing = gaps([entry.spec for entry in entries], heights)
         places = heights.split([edge for gap in missing for edge in gap.edges], reverse=query.reverse)
         at = partial(bisect_left, entries, key=lambda entry: entry.spec.start)

@@ -49,7 +49,7 @@ def fetch_range(
 
     `tip`: the tip height if it is known; else `tip_height` is called if the range turns out to need it. `believed` is
     called with the heights of a batch that rests on belief; with `strict` it raises an error. `witness`: the other
-    methods that name the due rows, None to use none. Raises ChainqError, and the errors of `asked.hashes`.
+    methods that name the due rows, None to use none. Raises ChainqError.
     """
     most = calls.options.concurrency
     plan = RangePlan(
@@ -60,7 +60,6 @@ def fetch_range(
         known=asked.known or NOTHING_KNOWN,
         witness=witness is not None,
         strict=calls.options.strict,
-        edges=asked.edges,
     )
 
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
@@ -79,7 +78,6 @@ def fetch_range(
         for due in witness.blocks_of(asked.compared) if witness is not None else ():
             plan.evidence.witness(due)
         submit()
-        plan.know_hashes(asked.hashes())
         while not plan.done:
             for result in plan.ready():
                 check(result.rows, result.row_heights)
@@ -151,7 +149,7 @@ def _batch(method: Method, result: ChunkResult, trace: Say, believed: Callable[[
     trace(f"{method.name} {result.heights}: {len(result.rows)} rows, proof: {result.proof}")
     if result.proof.grade is Grade.BELIEF:
         believed(result.heights)
-    return Batch(result.rows, result.heights, result.proof, confirmed=result.confirmed)
+    return Batch(result.rows, result.heights, result.proof)
 
 
 def _sender(

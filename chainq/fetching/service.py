@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -10,7 +10,7 @@ from msgspec import Raw
 from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ChainqError, UsageError
+from chainq.errors import UsageError
 from chainq.fetching import lookups
 from chainq.fetching.blocks import Blocks
 from chainq.fetching.calls import ROWS, Asked, Calls
@@ -149,10 +149,9 @@ class Service(Closing):
         if query.where is not None:  # the number of rows to read is unknown until rows pass
             query = query._replace(limit=None)
         if self._stored is not None:
-            batches = self._read_range(self._stored.reader, asked, query, heights)
+            batches = self._read_range(self._stored.reader, query, heights)
         elif self._lake is not None and query.method.stored:
-            asked = asked._replace(hashes=cache(asked.hashes))  # for all parts
-            read = partial(self._read_range, self._lake.reader, asked)
+            read = partial(self._read_range, self._lake.reader)
             batches = self._lake.fetch_range(query, heights, asked, read, self._ask_range)
         else:
             batches = self._ask_range(query, heights, asked)
@@ -161,22 +160,6 @@ class Service(Closing):
 
             batches = hashed(batches, query, self.unhashed, self.calls.trace)
         return batches
-
-    def density(self, query: Query, heights: HeightRange) -> "Known":
-        """Return what one request shows about the right length of requests for a range that begins here."""
-        from chainq.planning.exchange import NOTHING_KNOWN, Known
-
-        size = query.page_size or query.method.page_size or 0
-        if not size or self._stored is not None or self._lake is not None:
-            return NOTHING_KNOWN
-        try:
-            (batch,) = self._one_page(query._replace(page=0, page_size=size), heights)
-        except ChainqError:  # it will be raised by the rows, if it is more than chance
-            return NOTHING_KNOWN
-        rows = len(batch.rows)
-        if not 0 < rows < size:
-            return NOTHING_KNOWN
-        return Known(rows / len(heights), sum(len(bytes(row)) for row in batch.rows[:64]) / min(64, rows))
 
     def need(self, *commands: str) -> None:
         """Raise IncompleteError if this is an export that has no rows of some commands at any height."""
@@ -211,11 +194,11 @@ class Service(Closing):
             return [heights]
         return self._lake.missing(query, heights)
 
-    def _read_range(self, reader: "Reader", asked: Asked, query: Query, heights: HeightRange) -> Iterator[Batch]:
+    def _read_range(self, reader: "Reader", query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield the rows of a range from a data set."""
         from chainq.fetching.stored_ranges import fetch_stored
 
-        return fetch_stored(self.calls, reader, partial(self._believe, query.method), asked, query, heights)
+        return fetch_stored(self.calls, reader, partial(self._believe, query.method), query, heights)
 
     def _ask_range(self, query: Query, heights: HeightRange, asked: Asked) -> Iterator[Batch]:
         """Yield the rows of a range as requests prove them."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
-from chainq.fetching.calls import Asked, Calls
+from chainq.fetching.calls import Calls
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query
@@ -18,7 +18,6 @@ def fetch_stored(
     calls: Calls,
     reader: "Reader",
     believed: Callable[[HeightRange], None],
-    asked: Asked,
     query: Query,
     heights: HeightRange,
 ) -> Iterator[Batch]:
@@ -31,19 +30,18 @@ def fetch_stored(
 
     method, address = query.method, query.arguments.get(Role.ADDRESS)
     reader.check("inputs" if address else method.command, heights)
-    for part in heights.split(asked.edges, reverse=query.reverse):
-        if address:
-            batches = address_transactions(reader, str(address), part, reverse=query.reverse)
-        else:
-            batches = reader.batches(method.command, part, reverse=query.reverse)
-        for batch in batches:
-            rows = f"{method.name} {batch.heights}: {len(batch.rows)} rows"
-            calls.trace(f"{rows}, proof: {batch.proof}, from {reader.label}")
-            if batch.proof is not None and batch.proof.grade is Grade.BELIEF and batch.heights is not None:
-                if calls.options.strict:
-                    raise IncompleteError(
-                        f"{method.name} {batch.heights}: nothing proves that these are all rows",
-                        "export them again with --strict, or verify them with a witness",
-                    )
-                believed(batch.heights)
-            yield batch
+    if address:
+        batches = address_transactions(reader, str(address), heights, reverse=query.reverse)
+    else:
+        batches = reader.batches(method.command, heights, reverse=query.reverse)
+    for batch in batches:
+        rows = f"{method.name} {batch.heights}: {len(batch.rows)} rows"
+        calls.trace(f"{rows}, proof: {batch.proof}, from {reader.label}")
+        if batch.proof is not None and batch.proof.grade is Grade.BELIEF and batch.heights is not None:
+            if calls.options.strict:
+                raise IncompleteError(
+                    f"{method.name} {batch.heights}: nothing proves that these are all rows",
+                    "export them again with --strict, or verify them with a witness",
+                )
+            believed(batch.heights)
+        yield batch

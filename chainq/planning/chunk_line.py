@@ -1,6 +1,5 @@
 """The line of chunks of a range: which heights are in which chunk, in the order of the output."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chainq import tuning
@@ -32,15 +31,13 @@ class Chunk:
 
 
 class ChunkLine:
-    """The chunks of some heights. `rest`: the heights that are not in a chunk yet. `edges`: heights no chunk spans.
+    """The chunks of some heights. `rest`: the heights that are not in a chunk yet.
 
     `window`: concurrent requests; `alone`: one chunk at a time.
     """
 
-    def __init__(
-        self, heights: HeightRange, facts: Facts, window: int, *, reverse: bool, edges: Sequence[int], alone: bool
-    ) -> None:
-        self._facts, self._window, self._reverse, self._edges, self._alone = facts, window, reverse, edges, alone
+    def __init__(self, heights: HeightRange, facts: Facts, window: int, *, reverse: bool, alone: bool) -> None:
+        self._facts, self._window, self._reverse, self._alone = facts, window, reverse, alone
         self.rest = self._left = heights  # the latter: those that are not handed on
         self.chunks: list[Chunk] = []
 
@@ -48,7 +45,7 @@ class ChunkLine:
         """Extend or shorten the line to the tip known now, and add chunks while the window has room."""
         self._end_at_tip()
         if len(cut_off := self.cut_off()):
-            self.chunks.insert(0, Chunk(self._within_edges(cut_off), self._facts.pace.choose()[1]))
+            self.chunks.insert(0, Chunk(cut_off, self._facts.pace.choose()[1]))
         self._extend()
 
     def shorten(self, chunk: Chunk, given: HeightRange) -> None:
@@ -127,16 +124,9 @@ class ChunkLine:
             length, overlap = self._facts.pace.choose()
             rest = self.rest
             if self._reverse:
-                heights = self._within_edges(HeightRange(max(rest.start, rest.end - length), rest.end))
+                heights = HeightRange(max(rest.start, rest.end - length), rest.end)
                 self.rest = HeightRange(rest.start, heights.start)
             else:
-                heights = self._within_edges(HeightRange(rest.start, min(rest.end, rest.start + length)))
+                heights = HeightRange(rest.start, min(rest.end, rest.start + length))
                 self.rest = HeightRange(heights.end, rest.end)
             self.chunks.append(Chunk(heights, overlap))
-
-    def _within_edges(self, heights: HeightRange) -> HeightRange:
-        """Return the first part of some heights that spans no edge, in the order of the output."""
-        inside = [edge for edge in self._edges if heights.start < edge < heights.end]
-        if self._reverse:
-            return HeightRange(max(inside, default=heights.start), heights.end)
-        return HeightRange(heights.start, min(inside, default=heights.end))

@@ -41,13 +41,12 @@ _RANK = {Grade.ORDER: 0, Grade.WITNESS: 1, Grade.BELIEF: 2}
 
 class Proved(NamedTuple):
     """All rows of `heights`, in order of height, and the grade of that. `row_heights` is empty if rows of the method
-    have no height. `beyond`: the next row of the same response, and its height."""
+    have no height."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     grade: Grade
-    beyond: tuple[int, Raw] | None = None
 
 
 class Evidence:
@@ -520,5 +519,4 @@ def _cut(shown: Shown, heights: HeightRange, complete: HeightRange) -> Proved:
     """Return the rows of a response at the part of `heights` for which it is complete."""
     part = heights.common(complete)
     rows = shown.at(part)
-    beyond = (shown.row_heights[rows.stop], shown.rows[rows.stop]) if rows.stop < len(shown.rows) else None
-    return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER, beyond)
+    return Proved(part, shown.rows[rows], shown.row_heights[rows], Grade.ORDER)

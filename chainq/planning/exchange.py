@@ -104,14 +104,12 @@ class Proof(NamedTuple):
 
 
 class ChunkResult(NamedTuple):
-    """All rows of `heights`. `row_heights`: the height of each row, empty if rows have none. `confirmed`: these are
-    the last rows, and all rows are of the chain of the last block (`one_chain`)."""
+    """All rows of `heights`. `row_heights`: the height of each row, empty if rows have none."""
 
     heights: HeightRange
     rows: list[Raw]
     row_heights: list[int]
     proof: Proof
-    confirmed: bool = False
 
 
 class Known(NamedTuple):

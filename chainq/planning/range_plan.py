@@ -17,7 +17,7 @@ kernel (`evidence`) has proved, whichever chunk's response showed them. An error
 before it are printed, the same in every run.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -49,7 +49,6 @@ from chainq.planning.exchange import (
 )
 from chainq.planning.facts import Facts
 from chainq.planning.naming import confirm
-from chainq.planning.one_chain import OneChain
 from chainq.planning.questions import pursue
 from chainq.query import Query
 from chainq.rows.fields import Picker, text_of
@@ -63,7 +62,7 @@ class RangePlan:
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
     requests. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
-    raise an error for rows that rest on belief. `edges`: heights that no result spans.
+    raise an error for rows that rest on belief.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class RangePlan:
         known: Known = NOTHING_KNOWN,
         witness: bool = True,
         strict: bool = False,
-        edges: Sequence[int] = (),
     ) -> None:
         method = query.method
         self._method, self._reverse, self._verify = method, query.reverse, query.verify
@@ -96,7 +94,6 @@ class RangePlan:
             block_hash=_hash_reader(method),
         )
         self.evidence.widest = known.shown_width
-        self._chain = OneChain(heights.end, _hash_reader(method))
         self._conservation = Conservation(with_heights=method.height is not None, reverse=query.reverse)
         identified = bool(method.identity) and witness
         self.evidence.alone = not identified
@@ -114,7 +111,7 @@ class RangePlan:
             strict=strict,
             repeats=method.repeats,
         )
-        self._line = ChunkLine(heights, self.facts, self.window, reverse=query.reverse, edges=edges, alone=alone)
+        self._line = ChunkLine(heights, self.facts, self.window, reverse=query.reverse, alone=alone)
 
     @property
     def done(self) -> bool:
@@ -130,11 +127,6 @@ class RangePlan:
     def waiting(self) -> bool:
         """Return whether an outcome is due."""
         return bool(self._waiting)
-
-    def know_hashes(self, hashes: Mapping[int, str]) -> None:
-        """Record block hashes by height, of one chain, before the first response. Raises IncompleteError."""
-        self._chain.last = "" if self._reverse else hashes.get(self.facts.end - 1, "")
-        self.evidence.know_hashes(hashes)
 
     def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
         """Yield the requests to send now, each with the number to pass to `receive` with its outcome."""
@@ -154,22 +146,13 @@ class RangePlan:
             if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
                 self._step(chunk)
             if isinstance(chunk.request, RowsRequest | TipRequest | DueRequest):
-                yield from self._send(chunk, chunk.request)
+                self._number += 1
+                self._waiting[self._number] = chunk
+                chunk.sent = True
+                yield self._number, chunk.request
         if not self._waiting and (stuck := next((c for c in line if isinstance(c.request, Wait)), None)):
             self._step(stuck)  # no request is in progress that it could wait for
             yield from self.requests()
-
-    def _send(
-        self, chunk: Chunk, request: RowsRequest | TipRequest | DueRequest
-    ) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
-        """Yield a request of a chunk with its number, unless it is better sent later."""
-        if self._chain.waits(request, under_way=self.waiting):
-            return
-        self._number += 1
-        self._chain.sent(self._number, request, under_way=self.waiting)
-        self._waiting[self._number] = chunk
-        chunk.sent = True
-        yield self._number, request
 
     def _has_waited(self, place: int, chunk: Chunk) -> bool:
         """Return whether the responses that a chunk waits for have arrived or are not needed any more."""
@@ -211,7 +194,6 @@ class RangePlan:
 
     def receive(self, number: int, outcome: object) -> None:
         """Record the outcome of a request: a page, the due rows, a tip height, or the failure."""
-        self._chain.came(number, outcome)
         chunk = self._waiting.pop(number)
         request, chunk.sent = chunk.request, False
         chunk.responses += 1
@@ -337,7 +319,7 @@ class RangePlan:
                 self.facts.behind(proved.heights.start) or "leave out --strict to get them",
             )
         proof = Proof(proved.grade, max(1, chunk.responses))
-        result = ChunkResult(*proved[:3], proof, self._chain.given(proved))
+        result = ChunkResult(*proved[:3], proof)
         chunk.responses = 0
         self._line.shorten(chunk, proved.heights)
         if self._reverse:

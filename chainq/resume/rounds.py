@@ -203,8 +203,7 @@ class Rounds:
         reorg = difference(self.known, found)
         if not reorg:
             return
-        positions = [position for position in self.journal.positions if position.hash]
-        same = next((one for one in reversed(positions) if self._still(one)), None)
+        same = next((one for one in reversed(self.journal.positions) if self._still(one)), None)
         if self.journal.checkpoint is None:
             raise self._discarded(reorg, same or self.journal.positions[0])
         if same is None:
@@ -221,7 +220,12 @@ class Rounds:
         return hash_text(block_hash) if integer_of(height) == end - 1 else ""
 
     def _still(self, position: Position) -> bool:
-        """Return whether the service still has the block that a position recorded."""
+        """Return whether the service still has the block that a position recorded.
+
+        A checkpoint may begin with a position without a hash: nothing is before it. Other runs have more of these.
+        """
+        if not position.hash:
+            return self.journal.checkpoint is not None
         return self.service.blocks.block_hash(position.next - 1) == position.hash
 
     def _replaced(self, reorg: str) -> None:

@@ -16,7 +16,6 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import refuse_whole
-from chainq.planning.exchange import Known
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
@@ -162,9 +161,8 @@ class Wallet(Closing):
                 if self.wanted.spends:
                     self._listed.add(heights, scanned.batch.rows)
             self._owners.update(key for _, key in scanned.findings.owned)
-            confirmed = scanned.batch.confirmed and finder is None  # which makes requests of its own
             rows, count = self._rows(scanned, finder), len(scanned.batch.rows)
-            yield scanned.batch._replace(rows=rows, scanned=count, confirmed=confirmed)
+            yield scanned.batch._replace(rows=rows, scanned=count)
             del scanned  # free its large rows before a wait that may be long
 
     def _with_spends(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
@@ -199,7 +197,7 @@ class Wallet(Closing):
                     wanted.append(_with(row, _spent(by)))
                 else:
                     self.amounts.pop(key_of(row), None)
-            yield batch._replace(rows=wanted, confirmed=False)
+            yield batch._replace(rows=wanted)
 
     def _compare(self, block: BlockRecords) -> None:
         """Note a block of the range with records that the service does not list."""
@@ -301,10 +299,6 @@ class OwnedService(Service):
         super().__init__(*arguments, **listeners)
         self._wallet, self._network = wallet, network
         self.need(*wallet.wanted.commands)
-
-    def density(self, query: Query, heights: HeightRange) -> Known:
-        """Return the density of the rows that are compared."""
-        return super().density(query._replace(method=_OWNERSHIP), heights)
 
     def bounded(self, requested: Bounds) -> Bounds:
         """Return the bounds; without an end they end with the block of `as_of`. Raises UsageError for none, if the

@@ -693,7 +693,7 @@ def test_a_proof_has_heights_where_rows_do() -> None:
     """One for each row."""
     found = evidence()
     see(found, 0, 9, page(1, 5))
-    assert found.prove(HeightRange(0, 9)) == Proved(HeightRange(0, 5), [row(1)], [1], Grade.ORDER, (5, row(5)))
+    assert found.prove(HeightRange(0, 9)) == Proved(HeightRange(0, 5), [row(1)], [1], Grade.ORDER)
     found.witness(due(5, 9, 5))
     assert found.prove(HeightRange(5, 9)) == Proved(HeightRange(5, 9), [row(5)], [5], Grade.WITNESS)
     found = evidence(heights=False)

@@ -154,10 +154,10 @@ class Record:
 
 def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
     """One cron run; return how it ended."""
-    journal = Journal(cast("Any", output), cast("Checkpoint", record), "")
     query = Query(BY_COMMAND["records"], bounds=Bounds(start=0))
-    rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, lambda _: None, UNSEEN)
     try:
+        journal = Journal(cast("Any", output), cast("Checkpoint", record), "")
+        rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, lambda _: None, UNSEEN)
         tip = chain.tip()
         writer = journal.begin(lambda: 0, rewind, lambda *_: cast("Writer", output), lambda _: None)
         rounds.run(writer, tip)
