@@ -28,7 +28,6 @@ class Progress:
         self._lock = Lock()  # of those below
         self._partitions = self._written = 0
         self._underway: dict[str, Advance] = {}  # by the name of the partition
-        self._workers: dict[int, Advance] = {}  # by the number of the worker
 
     def begin(self, plan: ExportPlan) -> None:
         """Start the bar; with `announce`, because nobody gave these heights, say how much, with `whole` also why."""
@@ -40,17 +39,15 @@ class Progress:
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
 
-    def advanced(self, worker: int, advance: Advance) -> None:
+    def advanced(self, advance: Advance) -> None:
         """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
         with self._lock:
-            self._workers[worker] = advance
             self._count(advance)
 
     def wrote(self, done: Done) -> None:
         """Count a partition."""
         with self._lock:
             self._written += len(done.receipts)
-            self._workers = {worker: one for worker, one in self._workers.items() if one.spec.name != done.spec.name}
             self._count(Advance(done.spec, len(done.spec.heights), done.rows))
             del self._underway[done.spec.name]
         rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
@@ -60,8 +57,4 @@ class Progress:
         before = self._underway.get(advance.spec.name, Advance(advance.spec))
         self._underway[advance.spec.name] = advance
         self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
-        parts = [f"{self._written:,} of {counted(self._partitions, 'partition')}"]
-        for worker, one in sorted(self._workers.items()):
-            share = 100 * one.heights // max(1, len(one.spec.heights))
-            parts.append(f"worker {worker}: {one.spec.command} {one.spec.start}-{one.spec.end - 1} {share}%")
-        self._reporter.show(parts)
+        self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])

@@ -45,16 +45,11 @@ def _now() -> str:
 
 
 def rendered(level: str, text: str, **fields: object) -> str:
-    """Return a message as text, which a terminal gets wrapped, or as an object with `time`, `level`, `run`, `message`,
+    """Return a message as text, or as an object with `time`, `level`, `run`, `message`,
     and fields that have a value. Keys are masked.
     """
     if not _Log.json:
-        text = mask_keys(text)
-        if not os.isatty(2):
-            return text
-        from chainq.text.prose import wrapped
-
-        return wrapped(text)
+        return mask_keys(text)
     import msgspec
 
     message = text.removeprefix("chainq: ").removeprefix("warning: ")

@@ -18,16 +18,14 @@ from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
 from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
-from chainq.verify.findings import ANCHOR, CHECKS, Step
-from chainq.verify.service_rows import BLOCKS, COMMANDS
+from chainq.verify.findings import CHECKS, Step
+from chainq.verify.service_rows import COMMANDS
 
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
 LISTED = "--jsonl lists the commands that fetch these rows again"
 """What helps where the findings are of a service or a file."""
-WRONG_ANCHOR = "compare the anchor with a second source: it, or these blocks, may be of another chain"
-"""What helps if the blocks are right by themselves, but do not lead to the anchor."""
 MANY = 5  # heights whose missing and unexpected rows are not named
 SHOWN = 5  # kinds of rows that a server does not list
 
@@ -50,23 +48,15 @@ class Verdict:
         self.wrong: dict[str, set[int]] = {}  # heights with findings, by check
         self.unlike = False  # the service has none of the rows that were compared with it
         self.reorg = ""  # that a reorg during the run ended it, and what to do
-        self.ended: int | None = None  # the height at which the blocks end below the anchor
 
     def add_hashes(self, hashes: "BlockHashes", naming: str) -> None:
         """Add what recomputed hashes prove, once all is read. `naming`: who names the hashes."""
         if self.rows.total() or hashes.anchor is not None:
             self.compared += hashes.verdict(naming, self.rows, faulty=bool(self.findings))
-        self.ended = hashes.ended
 
     def read(self) -> tuple[int, int] | None:
         """Return the height range that is verified, None if it is not known."""
         return self.heights.edges if len(self.heights) else None
-
-    @property
-    def made_up(self) -> bool:
-        """Whether each block that was read has a hash that does not match."""
-        blocks = sum(self.rows[command] for command in BLOCKS)
-        return 0 < blocks == self.findings["hash"]
 
     @property
     def total(self) -> str:
@@ -210,13 +200,6 @@ def witnessed(heights: HeightRange, verdict: Verdict, witness: str) -> str:
         agrees += ": by the full blocks, which are the same on both sides, the witness is wrong"
         agrees += some if verdict.of_witness < verdict.findings["differs"] else ""
     return f"; {agrees}" + (f"; not compared with it: {rest}" if len(rest) else "")
-
-
-def anchor_advice(verdict: Verdict) -> str:
-    """Return what to do if only the anchor was not reached; empty if there are other findings."""
-    if verdict.findings.keys() != {ANCHOR}:
-        return ""
-    return WRONG_ANCHOR if verdict.ended is None else f"pass --anchor with a block at height {verdict.ended} or below"
 
 
 def conclude(verdict: Verdict, reporter: Reporter, repair: str) -> None:

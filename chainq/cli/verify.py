@@ -20,7 +20,6 @@ from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import (
     LISTED,
     Verdict,
-    anchor_advice,
     begun,
     conclude,
     singles,
@@ -54,7 +53,6 @@ from chainq.stored.open import is_same_service
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
-from chainq.transport.failures import NO_TABLE
 from chainq.verify.audit import Audit
 from chainq.verify.findings import FINDINGS, Repair, Step
 from chainq.verify.service_rows import BLOCKS, COMMANDS
@@ -62,13 +60,7 @@ from chainq.verify.service_rows import BLOCKS, COMMANDS
 if TYPE_CHECKING:
     from chainq.verify.block_hashes import BlockHashes
 
-MADE_UP = "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
 UNCHECKED = "the values in full blocks were not checked ({} checks them)"
-SERVED = (
-    "--commands verifies some tables of an export with full blocks; where the export is, chainq verify FOLDER verifies"
-    " all that it has"
-)
-"""What helps if an export that another computer serves lacks a table."""
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -141,8 +133,7 @@ def run(given: VerifyCommand) -> None:
         except UsageError:
             raise
         except BaseException as error:
-            lacks = isinstance(error, LackingError) and error.code == str(NO_TABLE)
-            error.add_note(SERVED if lacks else _rest(verdict, settings, journal))
+            error.add_note(_rest(verdict, settings, journal))
             with suppress(OutputError):
                 if journal is not None:
                     journal.end()
@@ -153,11 +144,9 @@ def run(given: VerifyCommand) -> None:
                 _end(journal, verdict, tip)
     left_out = f"; not in this export: {', '.join(sorted(lacking, key=COMMANDS.index))}" if lacking else ""
     verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
-    _compared_further(
-        audit, verdict, hashes, reporter, service=service, witness=mask_url(witness.url) if witness else ""
-    )
+    _compared_further(audit, verdict, hashes, service=service, witness=mask_url(witness.url) if witness else "")
     listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
-    conclude(verdict, reporter, verdict.reorg or anchor_advice(verdict) or listed_by)
+    conclude(verdict, reporter, verdict.reorg or listed_by)
 
 
 def _begin(
@@ -189,7 +178,6 @@ def _compared_further(
     audit: Audit,
     verdict: Verdict,
     hashes: "BlockHashes | None",
-    reporter: Reporter,
     *,
     service: Service,
     witness: str,
@@ -203,8 +191,6 @@ def _compared_further(
     elif hashes is None and verdict.rows:
         checks = "--witness URL" if service.url == "demo:" else "--witness URL or --hashes"  # its hashes are made up
         verdict.compared += f"; {UNCHECKED.format(checks)}"
-    if verdict.made_up:
-        reporter.warn(MADE_UP)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from chainq.cli import connect, output, verify
 from chainq.cli.query import is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import LISTED, Verdict, anchor_advice, begun, conclude, write_findings
+from chainq.cli.verdict import LISTED, Verdict, begun, conclude, write_findings
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.errors import Shortfall, UsageError
@@ -20,7 +20,6 @@ from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.process.signals import signals_deferred
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.verify.findings import FINDINGS, ORDER, RECOMPUTED, Repair, Step, by_height
 from chainq.verify.once import Once
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     Files = DataSetCheck | RowsCheck
 
 
-FAR = 10_000  # heights from the first to the last row out of order from which on a comparison is announced
 NAMED = 10  # columns that a file lacks, in the verdict
 _UNBOUNDED = "lost first or last heights show only with --start and --end"
 
@@ -70,9 +68,6 @@ def run(given: VerifyCommand) -> None:
             if compared and verdict.findings and not len(files.heights):
                 _say_uncompared(verdict, reporter)
             elif service is not None:
-                if not files.range_known and verdict.findings[ORDER] and len(files.heights) > FAR:
-                    known = "--start H and --end H bound them"
-                    reporter.warn(f"{files.heights} are compared, as damaged rows name them; {known}")
                 steps = _against(files, service, given.sample, verdict, reporter)
                 write_findings(once.of_service(steps), writer, verdict)
             verdict.compared += files.unordered
@@ -84,9 +79,7 @@ def run(given: VerifyCommand) -> None:
                 steps = hashes.of_files(files.parts(), reporter, damaged=bool(verdict.findings))
                 write_findings(steps, writer, verdict)
                 verdict.add_hashes(hashes, "the file" if single else "the export")
-                if verdict.made_up:
-                    reporter.warn(verify.MADE_UP)
-                    verdict.repairable = not verdict.findings.keys() <= RECOMPUTED
+                verdict.repairable = not verdict.findings.keys() <= RECOMPUTED
         finally:
             reporter.end()
         with signals_deferred():
@@ -95,7 +88,7 @@ def run(given: VerifyCommand) -> None:
         reporter.warn("the service has none of these rows as they are; the rows may be of another network")
     mended = verdict.repairable and not verdict.unlike
     repair = files.hint or _repair(given, settings, verdict) if mended else ""
-    conclude(verdict, reporter, anchor_advice(verdict) or repair)
+    conclude(verdict, reporter, repair)
 
 
 def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
@@ -183,7 +176,7 @@ def _against(
     files: "Files", service: Service, sample: int | None, verdict: Verdict, reporter: Reporter
 ) -> Iterator[Step]:
     """Yield where files differ from the service, at some heights or at all. The verdict will say what that proves."""
-    from chainq.verify.against import compare, odds
+    from chainq.verify.against import compare
 
     start, end = files.heights.edges
     if (tip := service.blocks.tip_for(end)) < end - 1:
@@ -223,9 +216,4 @@ def _against(
     if drawn is None:
         verdict.compared += f"; all {len(every):,} heights compared with the service{without}"
         return
-    lost = [number for number in (1, 10, 100, 1000) if number <= len(every)]
-    chances = (f"{odds(len(drawn), len(every), number):.1%} at {counted(number, 'height')}" for number in lost)
-    verdict.compared += (
-        f"; {len(drawn):,} of {len(every):,} heights compared with the service{without}: if rows were missing, the"
-        f" chance of finding that was {', '.join(chances)}"
-    )
+    verdict.compared += f"; {len(drawn):,} of {len(every):,} heights compared with the service{without}"

@@ -28,10 +28,10 @@ HEARTBEAT = 2.0  # seconds between two checks of the lock
 
 
 class LocalEngine:
-    """Runs tasks in `workers` processes. `listener` receives their messages, `advanced` the progress of each by its
-    number; both may be called from any thread."""
+    """Runs tasks in `workers` processes. `listener` receives their messages, `advanced` the progress of each partition;
+    both may be called from any thread."""
 
-    def __init__(self, workers: int, listener: Listener, advanced: Callable[[int, Advance], None]) -> None:
+    def __init__(self, workers: int, listener: Listener, advanced: Callable[[Advance], None]) -> None:
         self._wanted, self._listener, self._advanced = workers, listener, advanced
 
     def check(self) -> None:
@@ -72,7 +72,7 @@ class LocalEngine:
             if hold := run.call(event):
                 workers.tell_others(process, Worker.hold_back, hold)
         elif isinstance(event, Advance):
-            self._advanced(process.number, event)
+            self._advanced(event)
         elif event.warning:
             run.warn(event.text)
         else:

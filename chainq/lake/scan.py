@@ -13,7 +13,6 @@ To read the number of rows alone from the first bytes of a footer, which only a 
 
 import re
 import sys
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -59,9 +58,8 @@ class Files:
     files, which matter only to a query that needs a gap. `partial`: a query that needs them gets the rest. `partition`:
     the blocks of a partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps
     that a query needs; None before its first scan. `beyond`: heights that only other tables of the query have;
-    `needs_beyond`: it needs some of them. `asked`: in words, the heights that filters with a bound outside the files
-    ask for. `unfit`: by column of the query, in words, that values of it do not fit its type and are in `extra`
-    instead.
+    `needs_beyond`: it needs some of them. `asks_beyond`: a filter has a bound outside the files. `unfit`: by column of
+    the query, in words, that values of it do not fit its type and are in `extra` instead.
     """
 
     def __init__(
@@ -94,7 +92,7 @@ class Files:
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
         self.needs_beyond = False
-        self.asked: list[str] = []
+        self.asks_beyond = False
         self.unfit: dict[str, str] = {}
 
     def table(self) -> Any:
@@ -113,8 +111,7 @@ class Files:
         if crossed := self._crossed(where, self.gaps):
             crossed += self._crossed(where, self.unwritten)
         self.needs_beyond |= bool(self._crossed(where, self.beyond))
-        if (asked := self._asked(where)) and asked not in self.asked:
-            self.asked.append(asked)
+        self.asks_beyond |= self._beyond_files(where)
         self.needed = sorted({*crossed, *(self.needed or ())}, key=lambda gap: gap.start)
         batches = self._rows(names, where)
         if crossed and not self._partial:
@@ -136,30 +133,21 @@ class Files:
             fragments.append(self._format.make_fragment(str(number), self._local, held))
         return [gaps[int(one.path)] for one in self._made(fragments).get_fragments(where)]
 
-    def _asked(self, where: Any) -> str:
-        """Return in words which heights a filter asks for; "" unless it has a bound on height outside the files.
+    def _beyond_files(self, where: Any) -> bool:
+        """Return whether a filter has a bound on height that asks for heights outside the files.
 
         With one bound it asks for what there is on that side, which is a reason for words only if that is nothing.
         """
         if where is None or not self._height or not self._entries:
-            return ""
+            return False
         first, end = self._entries[0].spec.start, max(entry.spec.end for entry in self._entries)
         has_low, has_high = not self._may_hold(where, -2, -1), not self._may_hold(where, _HIGHEST, _HIGHEST + 1)
+        if has_low and not has_high and self._may_hold(where, 0, 0):
+            return False  # of all blocks
         below = has_low and self._may_hold(where, 0, first - 1)
         above = has_high and self._may_hold(where, end, _HIGHEST)
         one_sided = has_low != has_high and self._may_hold(where, 0, _HIGHEST)
-        if not (below or above or (one_sided and not self._may_hold(where, first, end - 1))):
-            return ""
-        heights = range(_HIGHEST)
-        low = bisect_left(heights, True, key=lambda height: self._may_hold(where, 0, height)) if has_low else None
-        high = _HIGHEST - 1
-        if has_high:
-            high = bisect_left(heights, True, key=lambda height: not self._may_hold(where, height, _HIGHEST)) - 1
-        if low == 0 and not has_high:
-            return ""  # of all blocks
-        if low is None:
-            return f"heights up to {high}"
-        return str(HeightRange(low, high + 1)) if has_high else f"heights from {low} on"
+        return below or above or (one_sided and not self._may_hold(where, first, end - 1))
 
     def _may_hold(self, where: Any, first: int, last: int) -> bool:
         """Return whether an expression might be true for rows of these heights."""

@@ -109,7 +109,7 @@ class Database(Closing):
         try:
             named = self._interruptible(lambda: self._named(query))
         except self._duckdb.Error as error:
-            raise invalid(error, query) from None
+            raise invalid(error) from None
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
             table = next((table for table in TABLES if view_name(table) == unknown[0]), None)
@@ -302,7 +302,7 @@ class Database(Closing):
                 if files.command in named and files.gaps and files.needed != []
             }
             return _incomplete(lacking, self._label, "--partial, or a filter on height, leaves them out")
-        return failure or invalid(error, query)
+        return failure or invalid(error)
 
     def lacking(self) -> list[str]:
         """Return in words which heights a query with `partial` needed that no partition has, which tables lack heights
@@ -310,9 +310,9 @@ class Database(Closing):
         gaps = _lacking({files.command: files.needed for files in self._files if files.needed})
         uneven = self._uneven if any(files.needs_beyond for files in self._files) else ""
         outside = [
-            f"{view_name(files.command)}: {self._spans[files.command]} only; the query asks for {asked}"
+            f"{view_name(files.command)}: {self._spans[files.command]} only; the query asks for others"
             for files in self._files
-            for asked in files.asked
+            if files.asks_beyond
         ]
         unfit = [f"{view_name(files.command)}: {text}" for files in self._files for text in files.unfit.values()]
         return [text for text in (gaps, uneven) if text] + ([] if uneven else outside) + unfit

@@ -14,18 +14,10 @@ _CAUSES = (
     # Without keys obstore requests the machine's role from an address that exists only on cloud machines.
     (r"/latest/api/token|/latest/meta-data|computeMetadata|/metadata/identity", "no credentials", "CREDENTIALS"),
     (r"Account must be specified", "no storage account", "CREDENTIALS"),
-    (r"NoSuchBucket|ContainerNotFound|bucket does not exist", "the bucket does not exist", "create it first"),
-    (
-        r"InvalidAccessKeyId|SignatureDoesNotMatch|401 Unauthorized|valid authentication",
-        "the credentials are not valid",
-        "CREDENTIALS",
-    ),
-    (
-        r"ExpiredToken|TokenRefreshRequired",
-        "the session token has expired",
-        "log in again, or set AWS_SESSION_TOKEN anew",
-    ),
-    (r"403 Forbidden", "access denied", "check the credentials and what they may do in that bucket"),
+    (r"NoSuchBucket|ContainerNotFound|bucket does not exist", "the bucket does not exist", ""),
+    (r"InvalidAccessKeyId|SignatureDoesNotMatch|401 Unauthorized|valid auth", "the credentials are not valid", ""),
+    (r"ExpiredToken|TokenRefreshRequired", "the session token has expired", ""),
+    (r"403 Forbidden", "access denied", ""),
     (r"BadScheme", "its endpoint is http:// and AWS_ALLOW_HTTP forbids that", "unset AWS_ALLOW_HTTP"),
     (r"ConnectionRefused", "connection refused", "ENDPOINT"),
     (r"dns error", "unknown host", "ENDPOINT"),

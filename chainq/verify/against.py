@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 _MANY = 10  # rows on both sides from which on none in common shows another chain, and not altered IDs
 
 
-def odds(chosen: int, heights: int, lost: int) -> float:
-    """Return how likely it is that at least one of `lost` heights is among those `chosen` at random of all `heights`.
-
-    >>> round(odds(200, 40_000, 100), 3)
-    0.395
-    """
-    unseen = 1.0
-    for seen in range(min(lost, heights)):
-        unseen *= max(0, heights - chosen - seen) / (heights - seen)
-    return 1 - unseen
-
-
 def compare(
     rows: FileRows, service: Service, chosen: Container[int], places: Iterable[HeightRange], progress: Progress
 ) -> tuple[list[Finding], list[str], int]:

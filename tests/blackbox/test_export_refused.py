@@ -57,13 +57,13 @@ def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path) -> 
     assert chainq("verify", "lake").code == 0
 
 
-def test_all_packages_that_are_missing_are_named_at_once(chainq: Program, nowhere: str, tmp_path: Path) -> None:
-    """One command installs all extras that the options need, before any request."""
+def test_a_package_that_is_missing_is_named_before_any_request(chainq: Program, nowhere: str, tmp_path: Path) -> None:
+    """With the extra that it comes with."""
     env = without(",".join(PACKAGES), tmp_path)
     words = ("export", "blocks", "0:5", "--to", "lake", "--delta", "--hashes", "--engine", "dask")
     line = one_line(chainq(*words, url=nowhere, env=env), 2)
-    assert "this export needs the packages pyarrow, deltalake, distributed and aleo-sdk; " in line
-    assert line.endswith("it comes with chainq[delta,dask,hashes] (docs/install.md)\n")
+    assert "this export needs the package pyarrow; " in line
+    assert line.endswith("it comes with chainq[parquet] (docs/install.md)\n")
 
 
 def test_a_table_whose_package_is_gone(chainq: Program, server: Servers, tmp_path: Path, lake: Lake) -> None:

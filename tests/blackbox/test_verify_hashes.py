@@ -99,7 +99,6 @@ def test_another_anchor_is_not_repaired(program: Program, url: str) -> None:
     ran = program("verify", "15:20", *HASHES, "--anchor", f"22:{OTHER}", "--jsonl", url=url)
     assert ran.code == 6
     assert {row["check"]: row["repair"] for row in map(json.loads, ran.rows)} == {"anchor": None}
-    assert "; compare the anchor with a second source" in ran.err
 
 
 def test_another_history_is_found_by_the_anchor_only(program: Program, chain: SealedChain) -> None:
@@ -121,7 +120,7 @@ def test_an_anchor_beyond_the_tip_is_not_there(program: Program, url: str, chain
     assert findings(ran.rows) == [(BLOCKS, "blocks", "anchor")]
     assert json.loads(ran.rows[0])["found"] is None
     assert f"not anchored at block {BLOCKS}: the blocks end at height {LAST};" in ran.err
-    assert ran.err.endswith(f"; pass --anchor with a block at height {LAST} or below\n")
+    assert f": the blocks end at height {LAST}" in ran.out.decode()
 
 
 def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
@@ -159,16 +158,9 @@ def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) 
         (2, "hash"),
     }
     assert len(ran.rows) == 6  # one per row: what is below cannot be computed
-    made_up = (
-        "no block hash matches; the hashes of the sample chain are made up; chainq serve --sealed N serves true ones"
-    )
-    assert made_up in ran.err
-    for words, warned in ((HASHES, True), ((), False)):
-        assert (made_up in program("verify", "0:3", *words, url="demo:").err) == warned
     assert program("export", "blocks", "full-blocks", "0:3", "--to", "made-up", "-q", "-w", "1", url="demo:").code == 0
     ran = program("verify", "made-up", *HASHES)
     assert ran.code == 6
-    assert made_up in ran.err
     assert "write these partitions again" not in ran.err
 
 
@@ -229,11 +221,9 @@ def test_an_export_is_verified_against_one_hash_without_a_network(
     ran = program("verify", str(lake), *HASHES, "--anchor", f"{LAST}:{OTHER}", "--jsonl")
     assert sorted(findings(ran.rows)) == [(LAST, "blocks", "anchor"), (LAST, "full-blocks", "anchor")]
     assert "the blocks end" not in ran.err
-    assert "; compare the anchor with a second source" in ran.err
     ran = program("verify", str(lake), *HASHES, "--anchor", f"{BLOCKS + 9}:{OTHER}", "--jsonl")
     line = one_line(ran, 6)
     assert f"not anchored at block {BLOCKS + 9}: the blocks end at height {LAST};" in line
-    assert line.endswith(f"; pass --anchor with a block at height {LAST} or below\n")
 
 
 @pytest.mark.search

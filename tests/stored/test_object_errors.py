@@ -17,7 +17,7 @@ STATUS = LIST + "Server returned non-2xx status code: "
             "no credentials",
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
         ),
-        (STATUS + "404 Not Found: <Error><Code>NoSuchBucket</Code>", "the bucket does not exist", "create it first"),
+        (STATUS + "404 Not Found: <Error><Code>NoSuchBucket</Code>", "the bucket does not exist", ""),
         (
             STATUS + "403 Forbidden: <Error><Code>InvalidAccessKeyId</Code>",
             "the credentials are not valid",
@@ -33,7 +33,7 @@ STATUS = LIST + "Server returned non-2xx status code: "
         (
             STATUS + "400 Bad Request: <Error><Code>ExpiredToken</Code>",
             "the session token has expired",
-            "log in again, or set AWS_SESSION_TOKEN anew",
+            "",
         ),
         (STATUS + "400 Bad Request: <Error><Code>InvalidArgument</Code>", "HTTP 400 Bad Request (InvalidArgument)", ""),
         ("Something else\n\nDebug source:\nGeneric {}", "Something else", ""),
