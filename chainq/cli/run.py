@@ -99,8 +99,7 @@ def run(
             gc.enable()
             reporter.draw(rows_on_terminal=settings.spec.terminal)
             resume = resume._replace(header=settings.has_header)
-            say = reporter.warn, reporter.note, reporter.remark
-            follow.run(service, query, resume, identity, begin, *say, reporter)
+            follow.run(service, query, resume, identity, begin, reporter.warn, reporter.note, reporter)
         elif given.dry_run:
             _plan(service, query, reporter)
         else:

@@ -65,8 +65,8 @@ def run(given: VerifyCommand) -> None:
             intact = single and files.counted and not files.differs
             if (unseen := _unseen(files, verdict)) and (intact or not (compared or hashes)):
                 verdict.compared = f"; {unseen}"
-            if compared and verdict.findings and not len(files.heights):
-                _say_uncompared(verdict, reporter)
+            if compared and verdict.findings and verdict.rows.total() and not len(files.heights):
+                reporter.warn("nothing was compared with the service: the heights of the rows are not known")
             elif service is not None:
                 steps = _against(files, service, given.sample, verdict, reporter)
                 write_findings(once.of_service(steps), writer, verdict)
@@ -89,13 +89,6 @@ def run(given: VerifyCommand) -> None:
     mended = verdict.repairable and not verdict.unlike
     repair = files.hint or _repair(given, settings, verdict) if mended else ""
     conclude(verdict, reporter, repair)
-
-
-def _say_uncompared(verdict: Verdict, reporter: Reporter) -> None:
-    """Warn that the heights of rows are not known, if any row could be read."""
-    if verdict.rows.total():
-        why = "the heights of the rows are not known; pass --start and --end"
-        reporter.warn(f"nothing was compared with the service: {why}")
 
 
 def _to_compare(given: VerifyCommand, options: "ServiceOptions") -> bool:

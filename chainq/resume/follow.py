@@ -55,23 +55,18 @@ def run(
     begin: Callable[[Sink, bool], Writer],
     warn: Callable[[str], None],
     note: Callable[[str], None],
-    remark: Callable[[str], None],
     progress: Progress,
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
     `identity`: what the checkpoint tells queries apart by. `begin` makes the writer for a sink; its second argument
-    says whether an earlier run wrote the beginning of the output. `warn`, `note` and `remark` take one
-    line for the user, `remark` what only somebody who watches wants to know. Raises ChainqError, PipeClosed,
-    Interrupted.
+    says whether an earlier run wrote the beginning of the output. `warn` and `note` take one line for
+    the user. Raises ChainqError, PipeClosed, Interrupted.
     """
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity)
         rounds = Rounds(service, query, settings, journal, warn, progress)
-        before, polls = journal.last, _Polls(rounds, note)
-        polls.run(begin)
-        if journal.checkpoint and not settings.follow and before and before.next == journal.position.next:
-            remark(f"no new blocks: {printable(journal.checkpoint.path.name)} is at block {before.next - 1}")
+        _Polls(rounds, note).run(begin)
 
 
 def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
@@ -264,7 +259,8 @@ class _Polls:
             rounds.service.connection.allow_last(tuning.LAST_SECONDS)
             rounds.record_rest(ending=True)
         if isinstance(error, OutputError) or (isinstance(error, Interrupted) and error.mid_write):
-            journal.remove_rest()  # part of a row
+            with suppress(OutputError, IncompleteError):
+                journal.drop_rest()  # part of a row
         height = journal.position.next
         if journal.checkpoint is None:
             height = journal.reached.next

@@ -8,13 +8,12 @@ removes it.
 import math
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from chainq import tuning
-from chainq.errors import IncompleteError, OutputError, UsageError
+from chainq.errors import IncompleteError, UsageError
 from chainq.formats.protocol import Writer
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
@@ -278,8 +277,3 @@ class Journal:
             self.save(writing=False)
         else:
             self.checkpoint.note()
-
-    def remove_rest(self) -> None:
-        """Remove what was written after the last position, after a failure; what cannot be removed stays."""
-        with suppress(OutputError, IncompleteError):
-            self.drop_rest()

@@ -62,7 +62,7 @@ class Rounds:
     batch: Batch | None = None
     written: int = 0  # rows
     behind: bool = False  # the user was warned that the service is
-    begun: bool = False  # the first round has said how far it goes
+    begun: bool = False
 
     @property
     def left(self) -> int | None:
@@ -89,7 +89,11 @@ class Rounds:
         if limit is not None:
             end = min(end, limit if limit >= 0 else top + limit)
         if top < start:
-            self._warn_behind(f"its tip is {top - 1}, but block {start - 1} was there before")
+            if not self.behind:  # once
+                self.warn(
+                    Shortfall(f"the service is behind: its tip is {top - 1}, and it had block {start - 1} before")
+                )
+            self.behind = True
         elif start < end:
             self._write(writer, HeightRange(start, end))
             self.behind = False
@@ -98,12 +102,6 @@ class Rounds:
         if limit is not None and self.journal.reached.next < limit:
             lag = f", and this run stays {counted(self.settings.lag, 'block')} below it" if self.settings.lag else ""
             self.warn(end_above(limit, top - 1) + lag)
-
-    def _warn_behind(self, what: str) -> None:
-        """Warn once that the service is behind what it showed before."""
-        if not self.behind:
-            self.warn(Shortfall(f"the service is behind: {what}"))
-        self.behind = True
 
     def _write(self, writer: Writer, heights: HeightRange) -> None:
         """Write the rows of `heights`, and record how far they go."""

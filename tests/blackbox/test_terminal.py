@@ -206,27 +206,3 @@ def test_a_table_begins_after_three_responses(chainq: Program) -> None:
         finally:
             released.set()
             child.close()
-
-
-def test_a_run_without_new_blocks_says_so(chainq: Program) -> None:
-    """Whoever watches a run of a checkpoint that finds nothing is told; pipes, cron and --quiet are not."""
-    service = Moving(20)
-    with serving(service) as url:
-        words = ("blocks", "--checkpoint", "kept", "-o", "rows.jsonl", "--url", url)
-        assert chainq(*words).code == 0
-        said = "chainq: no new blocks: kept is at block 20, the tip\r\n"
-        assert (seen(chainq, *words, TERM="dumb"), chainq(*words).err) == ((said, 0), "")
-        assert seen(chainq, *words, "-q", TERM="dumb") == ("", 0)
-        service.tip = 23
-        assert "no new blocks" not in seen(chainq, *words, TERM="dumb")[0]
-        service.tip = 25
-        lagging = (*words, "--lag", "2")
-        assert seen(chainq, *lagging, TERM="dumb") == ("chainq: no new blocks: kept is at block 23\r\n", 0)
-
-
-def test_a_message_is_wrapped_between_words_on_a_terminal(chainq: Program) -> None:
-    command = ("latest", "--url", "http://127.0.0.1:1/", "--retries", "0", "--timeout", "1")
-    whole = chainq(*command).err
-    shown, _ = seen(chainq, *command, columns=60)
-    assert shown.count("\n") > 1 and max(map(len, shown.splitlines())) <= 60
-    assert shown.split() == whole.split()
