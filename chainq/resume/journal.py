@@ -24,6 +24,7 @@ from chainq.sinks.base import Sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 
+_OVER = "restore the file, or start over with a new checkpoint and a new file"
 POSITIONS = 32  # kept for --rewind: the first one and the latest
 
 
@@ -75,27 +76,21 @@ class Journal:
         if not self.sink.length:  # new, or rotated away
             return
         if last is None or (self._elsewhere and not self._is_recorded(last)):
-            by = "without --checkpoint nothing" if self.checkpoint is None else f"checkpoint {self._file} does not"
-            verb = "records" if self.checkpoint is None else "record"
-            raise UsageError(f"{name} has rows already, and {by} {verb} how far they go", "use another output file")
+            kept = "without --checkpoint nothing records"
+            if self.checkpoint is not None:
+                kept = f"checkpoint {printable(str(self.checkpoint.path))} does not record"
+            raise UsageError(f"{name} has rows already, and {kept} how far they go", "use another output file")
         if self.sink.length < last.length:
             fewer = f"{last.length} bytes of {name} are recorded, and it has {self.sink.length}"
-            raise IncompleteError(fewer, "restore the file, or start over with a new checkpoint and a new file")
+            raise IncompleteError(fewer, _OVER)
         if not self._is_recorded(last):
-            raise IncompleteError(
-                f"{name} was changed since its end was recorded",
-                "restore the file, or start over with a new checkpoint and a new file",
-            )
+            raise IncompleteError(f"{name} was changed since its end was recorded", _OVER)
         if self.sink.length > last.length and not self._writing:
             raise IncompleteError(
                 f"{last.length} bytes of {name} are recorded, it has {self.sink.length}, and no run was killed",
                 "another program appends to it; remove what it appended",
             )
         self.sink.truncate(last.length)
-
-    @property
-    def _file(self) -> str:
-        return "" if self.checkpoint is None else printable(str(self.checkpoint.path))
 
     @property
     def _elsewhere(self) -> bool:

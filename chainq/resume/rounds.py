@@ -90,9 +90,7 @@ class Rounds:
             end = min(end, limit if limit >= 0 else top + limit)
         if top < start:
             if not self.behind:  # once
-                self.warn(
-                    Shortfall(f"the service is behind: its tip is {top - 1}, and it had block {start - 1} before")
-                )
+                self.warn(Shortfall(f"the service is behind: its tip is {top - 1}, and it had block {start - 1}"))
             self.behind = True
         elif start < end:
             self._write(writer, HeightRange(start, end))
@@ -191,9 +189,8 @@ class Rounds:
         looks = ((hash_of or self.service.blocks.block_hash)(height - 1) for _ in range(tuning.REORG_LOOKS))
         found = next((one for one in looks if one is not None), None)
         if found is None:
-            over = "if the chain was reset, start over with a new checkpoint and a new output file"
             missing = f"the service is behind, or its chain was reset: it shows no block {height - 1}"
-            raise IncompleteError(missing, f"run the command again later; {over}")
+            raise IncompleteError(missing, "run again later; if it was reset, use a new checkpoint and a new file")
         return found
 
     def _check_known(self, found: str) -> None:

@@ -29,13 +29,13 @@ def open_sink(path: Path | None, *, append: bool = False) -> Sink:
         if number is not None:
             if not os.get_inheritable(number):  # one of our own, which nobody can mean
                 raise OSError(0, "not open")
-            return StreamSink(os.dup(number), printable(str(path)))
+            return StreamSink(os.dup(number), printable(str(path)), own=True)
         regular = path.is_file() or not path.exists()
         descriptor = -1 if regular or path.is_dir() else os.open(path, os.O_WRONLY)  # a device or a FIFO
     except OSError as error:
         raise OutputError(f"cannot write {printable(str(path))}: {error.strerror}") from None
     if descriptor >= 0:
-        return StreamSink(descriptor, printable(str(path)))
+        return StreamSink(descriptor, printable(str(path)), own=True)
     if append and regular:
         from chainq.sinks.append_file import AppendFileSink
 

@@ -4,6 +4,7 @@ import fcntl
 import os
 import stat
 from contextlib import suppress
+from typing import Any
 
 from chainq.sinks.base import Sink
 
@@ -12,8 +13,10 @@ class StreamSink(Sink):
     """A stream that is written directly. If it is a regular file (`chainq … > FILE`), `abandon` truncates that file
     to the last `keep`, so it ends with a complete row."""
 
-    def __init__(self, descriptor: int, name: str) -> None:
+    def __init__(self, descriptor: int, name: str, *, own: bool = False) -> None:
+        """`own`: whether the descriptor is closed at the end, so that the reader of a FIFO sees that."""
         super().__init__(descriptor, name)
+        self._own = own
         self._kept: tuple[int, int] | None = None  # where the next byte went at the last `keep`, and `written`
         with suppress(OSError):
             mode = os.fstat(descriptor).st_mode
@@ -23,6 +26,11 @@ class StreamSink(Sink):
         """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
         offset = self._offset()
         self._kept = None if offset is None else (offset, self.written)
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._own:
+            os.close(self._descriptor)
 
     def finish(self) -> None:
         """Mark all that is written as valid."""
