@@ -315,7 +315,7 @@ def test_show_of_an_export_without_records(chainq: Program, chain: Path) -> None
         assert (verified.code, "; not in this export: " in verified.err) == (0, True), verified.err
         assert verified.err == chainq("verify", "2440:2442", url="lake").err
         named = chainq("verify", "2440:2442", "--commands", "ownership", *CHAIN, url=url)
-        said(named, 6, "has no table ownership", "chainq verify FOLDER verifies")
+        said(named, 6, "has no table ownership")
         below = chainq("verify", "2390:2402", *CHAIN, url=url)
         said(below, 6, "-32001")
         assert chainq("verify", "2440:2442", "--commands", "blocks", *CHAIN, url=url).code == 0

@@ -259,7 +259,7 @@ def test_rows_that_come_late(output: str, chainq: Program, truth: Truth) -> None
             if run == 7:
                 service.heal()
             service.tip += 30 if run == 7 else run % 3
-            ran = job(out=None if output == "file" else "")
+            ran = job("--lag", "10", out=None if output == "file" else "")
             assert ran.code in (0, 6), ran.err
             came += ran.rows
         end = job.next
