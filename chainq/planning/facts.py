@@ -27,15 +27,15 @@ def behind(first: int, top: int) -> str:
 class Facts:
     """The state that the questions of one run share.
 
-    `end`: of the run. `size`: rows per page, None for a method without pages. `tip`: the tip height, None while it is
-    unknown; `highest`: the highest height of any row. `blocks`: whether full blocks name the due rows; `locate`:
+    `end`: of the run. `size`: rows per page, None for a method without pages. `tip`: the tip height, None while it
+    is unknown; `highest`: the highest height of any row. `blocks`: whether full blocks name the due rows; `locate`:
     whether `records` shows the heights of rows; both become False if the service lacks the method. `checked`: whether
     full blocks were compared at `start`, the beginning of the run; `absent`: a height without a full block, `bare`:
     whether it was one of those heights, and no row has come. `spot_checked`: whether they were compared in the middle
     too, or need not be; `doubts`: in how many more responses to look for heights whose rows a service limits, -1 once
     such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response. `named`: the
-    heights last requested from another method; `empty`: how many heights without rows it has named since the last row;
-    `unnamed`: heights whose full block does not come by itself. `dense`: a height that is likely to fill a response.
+    heights last requested from another method; `empty`: how many heights without rows it has named since the last row.
+    `dense`: a height that is likely to fill a response.
     `looked`: how often parts of a stretch were requested before any row was seen; `misses`: whether narrower requests
     had rows that a wide one lacked. `widened`: whether another method was asked for that before a wide request.
     `row_ids`: of blocks by height, as far as they were requested; `ranked`: whether the service shows any.
@@ -64,7 +64,6 @@ class Facts:
     misses: bool = False
     widened: bool = False
     ranked: bool = True
-    unnamed: set[int] = field(default_factory=set)
     row_ids: dict[int, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 

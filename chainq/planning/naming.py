@@ -16,27 +16,19 @@ if TYPE_CHECKING:
 
 
 def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
-    """Return the due rows from full blocks, or None if these do not arrive or are too many for a response.
-
-    A block that does not come by itself is not requested again; after several of them, none is.
-    """
-    if heights.start in facts.unnamed:
-        return None
+    """Return the due rows from full blocks, or None if these do not arrive or are too many for a response."""
     try:
         due: Due = yield DueRequest(heights)
     except DIVISIBLE:
-        pass
+        facts.blocks = len(heights) > 1
     except UNAVAILABLE:
         facts.blocks = False
-        return None
     else:
         facts.empty = 0 if due.at else facts.empty + len(due.heights)
         if len(due.heights):
             return due
-        facts.absent = heights.start  # of a server that is behind, or leaves blocks out
-    if len(heights) == 1:
-        facts.unnamed.add(heights.start)
-        facts.blocks = len(facts.unnamed) < tuning.FEW_UNNAMED
+        facts.absent = heights.start
+        facts.blocks = len(heights) > 1  # else a server that is behind, or one that leaves blocks out
     return None
 
 
@@ -46,11 +38,10 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     if not ev.order.usable:
         facts.note("the service does not order rows by height: its full blocks name the rows that are due")
     facts.named = HeightRange(start, end)
-    while width and facts.blocks and not ev.due(start) and (end - start <= most or facts.empty < most):
+    while facts.blocks and not ev.due(start) and (end - start <= most or facts.empty < most):
         if (yield from due_rows(HeightRange(start, min(end, start + width)), facts)) is None:
-            width //= 2
+            width = max(1, width // 2)
     if not (said := ev.due(start)):
-        end = start + 1 if start in facts.unnamed and facts.blocks else end  # others may have full blocks
         return (yield from believe(HeightRange(start, end), facts))
     yield from _show_all(HeightRange(start, max(due.heights.end for due in said)), facts)
 

@@ -81,7 +81,12 @@ def test_a_checkpoint_of_shared_methods_needs_no_dialect(chainq: Program) -> Non
     with serving(service) as url:
         for words in ((), ("--dialect", "aleo"), ("--dialect", "chain"), ()):
             assert chainq("records", "--checkpoint", "c", *words, *where(url)).code == 0
-    witnesses = {"getAleoBlocks", "getChainBlocks", "blocks", "getBlocks"}  # full blocks, and hashes by the name of either dialect
+    witnesses = {
+        "getAleoBlocks",
+        "getChainBlocks",
+        "blocks",
+        "getBlocks",
+    }  # full blocks, and hashes by the name of either dialect
     assert set(service.methods) <= {"latest/block", "block", "records/all", *witnesses}
 
 
