@@ -11,7 +11,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 
 from chainq import tuning
-from chainq.errors import ChainqError, IncompleteError, ReorgError, Shortfall
+from chainq.errors import ChainqError, IncompleteError, OverdueError, ReorgError, Shortfall
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
@@ -122,6 +122,8 @@ class Rounds:
                         self.record()
             whole = True
             self.record()
+        except OverdueError:  # the end of the run records what is whole
+            raise
         except ChainqError:
             self.record_rest(again=not whole)
             raise

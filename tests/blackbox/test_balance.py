@@ -392,7 +392,7 @@ def test_a_checkpoint_of_another_command_is_refused(chainq: Program, server: Ser
         for other, words in commands.items():
             if one != other:
                 ran = chainq(other, *words, "--checkpoint", one, url=url, env=env)
-                assert f"{one} was made by chainq {one}, not by chainq {other}; use" in one_line(ran, 2)
+                assert f"{one} was made by chainq {one}, not by chainq {other}" in one_line(ran, 2)
         assert (chainq.home / one).read_bytes() == content
 
 

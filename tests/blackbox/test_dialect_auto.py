@@ -86,7 +86,7 @@ def test_a_checkpoint_of_shared_methods_needs_no_dialect(chainq: Program) -> Non
         "getChainBlocks",
         "blocks",
         "getBlocks",
-    }  # full blocks, and hashes by the name of either dialect
+    }  # by either name
     assert set(service.methods) <= {"latest/block", "block", "records/all", *witnesses}
 
 

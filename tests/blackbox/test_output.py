@@ -75,7 +75,7 @@ def test_an_unknown_column_is_refused_unless_unchecked(chainq: Program, nowhere:
     for option in (["--columns", "transactions[].stauts"], ["--where", "transactions[].stauts = rejected"]):
         ran = chainq("full-blocks", *RANGE, *option, url=nowhere)
         assert ran.code == 2
-        assert "; transactions[] has status, type, index, " in ran.err
+        assert "'transactions[].stauts'" in ran.err
     assert chainq("block", "150", "--columns", "gained", url=nowhere).code == 2
     with serving(Gaining(160)) as url:
         ran = chainq("block", "150", "--columns", "gained", "--no-check", "--jsonl", url=url)
@@ -302,7 +302,7 @@ def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, ser
     assert configured(chainq, "[profiles.slow]\nrate = 5\n", *call, "--profile", "slow", CHAINQ_URL=good).code == 0
     assert configured(chainq, both, *call, CHAINQ_URL=good, CHAINQ_PROFILE="bad").err == ""
     ran = configured(chainq, "[profiles.empty]\nrate = 5\n", *call, "--profile", "empty")
-    assert (ran.code, "'empty' has no url; add url = \"URL\" to [profiles.empty] in /" in ran.err) == (2, True)
+    assert (ran.code, "'empty' has no url" in ran.err) == (2, True)
 
 
 def test_secrets_are_masked(chainq: Program, nowhere: str) -> None:

@@ -23,7 +23,7 @@ from harness.wallet import PLAIN, VARIABLE, Holding, fresh_key, key_file, transi
 pytest.importorskip("aleo")
 
 KILLS = int(os.environ.get("CHAINQ_KILLS", "5"))
-SOON = ("--follow", "--interval", "0.01")
+SOON = ("--follow", "--interval", "0.01", "--lag", "0")
 
 
 def due(service: Holding, start: int = FIRST) -> list[str]:

@@ -49,7 +49,7 @@ CASES = {
     "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 40, rf"{SOME} rows .*MB"),
     "checkpoint": Case("records 0:200K --checkpoint c -o x.jsonl", 40, rf"{SOME}/200,000 heights"),
     "follow": Case(
-        "blocks --start -50 --follow --interval 3600 -o x.jsonl", 999, r"50 heights .*next poll in [0-9]+ s"
+        "blocks --start -50 --lag 0 --follow --interval 3600 -o x.jsonl", 999, r"50 heights .*next poll in [0-9]+ s"
     ),
     "owned": Case("owned 0:200K --workers 1", 24, rf"{SOME}/200,000 heights .*{FOUND}", "aleo"),
     "owned with a checkpoint": Case(

@@ -375,7 +375,7 @@ def test_runs_resume_as_the_data_set_grows(chainq: Program, truth: Truth) -> Non
             service.tip = tip
             words = ("blocks", "records", "2400:", "--partition", "100", "--to", "lake", "-q")
             assert chainq("export", *words, url=url).code == 0
-            run = ("--start", "2400", "--checkpoint", "state.json", "-o", "rows.jsonl", "-q")
+            run = ("--start", "2400", "--checkpoint", "state.json", "-o", "rows.jsonl", "-q", "--lag", "0")
             ran = chainq("records", *run, url="lake")
             assert ran.code == 0, ran.err
             rows = (chainq.home / "rows.jsonl").read_bytes().splitlines()

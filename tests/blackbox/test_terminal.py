@@ -72,7 +72,7 @@ def test_whole_values_that_do_not_fit_are_below_each_other(columns: int, chainq:
 def test_a_checkpoint_on_a_terminal(chainq: Program, server: Servers) -> None:
     """Without -o FILE a terminal gets a table, and the next run may write to a pipe: jsonl, from there on."""
     url = server("--tip", "19")
-    words = ("blocks", "0:8", "--checkpoint", "kept", "--url", url)
+    words = ("blocks", "0:8", "--checkpoint", "kept", "--lag", "0", "--url", url)
     text, code = seen(chainq, *words, TERM="dumb")
     lines = text.splitlines()
     assert (code, lines[0].split()[:2]) == (0, ["height", "timestamp"])
@@ -166,9 +166,7 @@ def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
     """A list that ends with the screenful is not said to go on."""
     text, code = seen(chainq, "program-transactions", "nobody.aleo", "nothing", "--url", "demo:", TERM="dumb")
     assert code == 0
-    assert text.startswith(
-        "no rows\r\nchainq: warning: no transactions call nobody.aleo/nothing: check the names with\r\n"
-    )
+    assert text.startswith("no rows\r\nchainq: warning: no transactions call nobody.aleo/nothing: check the names with")
 
 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))

@@ -267,18 +267,6 @@ def test_heights_above_the_tip_are_left_out(lake: Path, program: Program, server
     assert "all 51 heights compared" in ran.err
 
 
-def test_a_damaged_height_far_away_is_announced(program: Program, url: str, tmp_path: Path) -> None:
-    """It makes the range of the rows so long that a line says how to bound it, before anything is compared."""
-    path = tmp_path / "rows.jsonl"
-    assert program("blocks", "100:110", "-o", str(path), url=url).code == 0
-    path.write_text(path.read_text().replace('"height":"104"', '"height":"900104"'))
-    ran = program("verify", str(path), "--full", "--jsonl", url=url)
-    told = "heights 100-900104 are compared, as damaged rows name them; --start H and --end H bound them"
-    assert (ran.code, ran.err.count(told)) == (6, 1), ran.err
-    bounded = program("verify", str(path), "--full", "--start", "100", "--end", "110", "--jsonl", url=url)
-    assert (bounded.code, bounded.err.count("are compared, as")) == (6, 0)
-
-
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_the_heights_of_transactions(kind: str, program: Program, url: str, tmp_path: Path) -> None:
     """A column of heights shows the range and the order; without one, the order is not checked."""

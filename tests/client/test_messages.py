@@ -67,9 +67,9 @@ def test_an_unknown_keyword_names_the_method(name: str, call: Callable[[Client],
 
 def test_a_client_stays_in_its_process() -> None:
     """Pools of processes pickle what they are given, and neither a client nor its rows can be."""
-    with Client("demo:") as client, pytest.raises(TypeError):
+    with Client("demo:") as client, pytest.raises((TypeError, AttributeError)):
         pickle.dumps(client)
-    with Client("demo:") as client, pytest.raises(TypeError):
+    with Client("demo:") as client, pytest.raises((TypeError, AttributeError)):
         pickle.dumps(client.blocks(0, 5))
 
 

@@ -16,6 +16,7 @@ from chainq.demo import http_server
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.fetching.service import IN_PROCESS
+from chainq.transport.base import NoResponseError, Request, Response
 from harness import inside
 from harness.inside import LONGEST as LONGEST
 
@@ -186,13 +187,24 @@ class Servers:
         self._open.close()
 
 
+class Inside(DemoTransport):
+    """A service in process; what breaks a connection on a socket breaks it here, too."""
+
+    def call(self, request: Request) -> Response:
+        """Return the response. Raises NoResponseError for a ConnectionError of the service."""
+        try:
+            return super().call(request)
+        except ConnectionError:
+            raise NoResponseError("the connection was closed without a response") from None
+
+
 @contextmanager
 def serving(service: Service, *released: threading.Event) -> Iterator[str]:
     """The URL of a service, on a socket for programs and without one for runs within this process. `released`: what
     calls may wait for; set at the end, or no server would end."""
     server = http_server.DemoServer(lambda: service, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.port}/"
-    IN_PROCESS[url] = lambda: DemoTransport(service)
+    IN_PROCESS[url] = lambda: Inside(service)
     with running(server):
         try:
             yield url
