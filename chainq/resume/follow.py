@@ -270,7 +270,9 @@ class _Polls:
             if journal.sink.appends:
                 more += " and another -o FILE"
             error.add_note(f"resume with --start {height} --follow{more}")
-        elif not isinstance(error, ReorgError) and journal.sink.intact:  # else the next run fails in the same way
+        elif (
+            not isinstance(error, ReorgError) and journal.sink.length == journal.position.length
+        ):  # else again
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError, IncompleteError):
             if isinstance(error, ChainqError | Interrupted):

@@ -130,7 +130,7 @@ def test_a_wrong_row_is_never_written_to_a_file(
 ) -> None:
     """With a checkpoint the file keeps the rows before it; the next run, of a server that is right, goes on there."""
     out, kept = tmp_path / "rows.jsonl", tmp_path / "kept"
-    job = (command, "--start", "0", *HASHES, "--checkpoint", str(kept), "-o", str(out))
+    job = (command, "--start", "0", "--lag", "0", *HASHES, "--checkpoint", str(kept), "-o", str(out))
     ran = program(*job, *follow, url=altered)
     assert ran.code == 6, ran.err
     assert f"block {WRONG} contradicts its own hashes" in ran.err

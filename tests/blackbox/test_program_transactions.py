@@ -32,7 +32,10 @@ def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]
     server = PageServer(chain, faults, 1)
 
     def answer(request: Any) -> Canned:
-        params = request["params"]
+        params = request.get("params") or {}
+        if "page" not in params:
+            error = f'{{"jsonrpc":"2.0","id":{request["id"]},"error":{{"code":-32601,"message":"Method not found"}}}}'
+            return Canned(error.encode())
         try:
             rows = server.page(PageRequest(params["page"], params["maxTransactions"]))
         except ServiceError:

@@ -1,7 +1,6 @@
 """Transactions by ID, function and address from the files of an export: the rows of the service, exactly."""
 
 import json
-import shlex
 import shutil
 from pathlib import Path
 
@@ -100,17 +99,13 @@ def parts_of(chainq: Program, made: Path) -> tuple[str, str, str]:
 
 
 def test_a_block_hash(chainq: Program, made: Path) -> None:
-    """Its block; if that is not among the newest, a query that finds its height."""
+    """Its block, and an error if that is not among the newest."""
     pytest.importorskip("duckdb")
     lake = str(made)
     block_hash = json.loads(chainq("block", "5", "--jsonl", url=lake).out)["block_hash"]
     assert json.loads(chainq("show", block_hash, "--json", url=lake).out)["height"] == 5
     line = one_line(chainq("show", block_hash, "--last", "9", url=lake), 1)
-    _, command = line.split("not found in the newest 9 blocks (211 to 219); ")
-    words = shlex.split(command.partition(", or look at more blocks with --last 90")[0])
-    assert words[1:3] == ["sql", lake]
-    ran = chainq(*words[1:], "--jsonl")
-    assert (ran.code, ran.rows) == (0, [b'{"height":5}']), ran.err
+    assert "not found in the newest 9 blocks (211 to 219)" in line
 
 
 def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Servers) -> None:

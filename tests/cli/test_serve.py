@@ -17,7 +17,7 @@ from harness.program import Program, Servers
         (["--host", "0.0.0.0"], "--host '0.0.0.0'"),  # noqa: S104  # refused
         (["--dialect", "latin"], "unknown dialect 'latin'; known: chain, aleo"),
         (["--dense-height", "5"], "--dense-height '5'"),
-        (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of lost-record"),
+        (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of"),
         (["--fault", "byte-cap:-1"], "invalid --fault: byte-cap takes a number of 1 or more, as in byte-cap:N"),
         (["--fault", "lost-record:13"], "invalid --fault: block 13 has no record; block 12 has one"),
         (["--fault", "count:13"], "invalid --fault: block 13 has no transaction; block 12 has one"),

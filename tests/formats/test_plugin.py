@@ -16,7 +16,7 @@ import chainq
 from harness.program import LONGEST, ROOT, Ran
 from harness.truth import Truth
 
-PAGE = (ROOT / "docs" / "architecture.md").read_text()
+PAGE = (ROOT / "docs" / "formats.md").read_text()
 
 
 def shown(language: str) -> str:

@@ -63,6 +63,8 @@ def _lent(env: Mapping[str, str], folder: Path, streams: Sequence[int]) -> Itera
     """Lend environment, folder, descriptors and Python's streams to a run."""
     variables, before, python = dict(os.environ), Path.cwd(), [getattr(sys, name) for name, _ in _MODES]
     kept = [os.dup(number) for number in range(3)]
+    mask = os.umask(0o022)
+    os.umask(mask)
     try:
         for stream in python[1:]:
             stream.flush()
@@ -81,6 +83,7 @@ def _lent(env: Mapping[str, str], folder: Path, streams: Sequence[int]) -> Itera
             os.close(kept[number])
             setattr(sys, name, python[number])
         os.chdir(before)
+        os.umask(mask)
         os.environ.clear()
         os.environ.update(variables)
 

@@ -21,7 +21,7 @@ STATUS = LIST + "Server returned non-2xx status code: "
         (
             STATUS + "403 Forbidden: <Error><Code>InvalidAccessKeyId</Code>",
             "the credentials are not valid",
-            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+            "",
         ),
         (
             LIST + "HTTP error\n\nDebug source: kind: ConnectionRefused",
