@@ -261,18 +261,15 @@ class _Polls:
         if isinstance(error, OutputError) or (isinstance(error, Interrupted) and error.mid_write):
             with suppress(OutputError, IncompleteError):
                 journal.drop_rest()  # part of a row
-        height = journal.position.next
+        height = (journal.position if journal.checkpoint else journal.reached).next
         if journal.checkpoint is None:
-            height = journal.reached.next
             more = "" if rounds.left is None else f" --limit {rounds.left}"
             if rounds.settings.header and rounds.settings.output is None:
                 more += " --no-header"
             if journal.sink.appends:
                 more += " and another -o FILE"
             error.add_note(f"resume with --start {height} --follow{more}")
-        elif (
-            not isinstance(error, ReorgError) and journal.sink.length == journal.position.length
-        ):  # else again
+        elif not isinstance(error, ReorgError) and journal.sink.length == journal.position.length:  # else again
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError, IncompleteError):
             if isinstance(error, ChainqError | Interrupted):

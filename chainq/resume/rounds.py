@@ -122,10 +122,9 @@ class Rounds:
                         self.record()
             whole = True
             self.record()
-        except OverdueError:  # the end of the run records what is whole
-            raise
-        except ChainqError:
-            self.record_rest(again=not whole)
+        except ChainqError as error:
+            if not isinstance(error, OverdueError):  # else the end of the run records what is whole
+                self.record_rest(again=not whole)
             raise
         if self.left != 0 and (reached := self.journal.reached.next) < self.end:
             raise IncompleteError(f"the service shows no block {reached}, and its tip is above it", "run again later")
@@ -230,8 +229,8 @@ class Rounds:
         if self.journal.cuttable:
             self.written -= self.journal.drop_rest()
             raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
-        positions = self.journal.positions
-        raise self._discarded(reorg, next((one for one in reversed(positions) if one.hash), positions[0]))
+        known = (one for one in reversed(self.journal.positions) if one.hash)
+        raise self._discarded(reorg, next(known, self.journal.positions[0]))
 
     def _discarded(self, reorg: str, position: Position) -> ReorgError:
         """Go back to a position whose block is still there, and return the error of a run that nobody can go back."""

@@ -258,7 +258,7 @@ def test_requests_half_sent_lock_out_nobody(chainq: Program, lake: Path) -> None
     """More of them than the server may open files: the oldest is ended for the next one."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     with ExitStack() as stack:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (128, limits[1]))  # which the server takes over
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))  # which the server takes over
         try:
             url = stack.enter_context(mirror(chainq, lake))
         finally:

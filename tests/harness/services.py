@@ -34,6 +34,13 @@ def result(value: str) -> Callable[[Any], Canned]:
     return lambda request: Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{value}}}'.encode())
 
 
+class Quiet(ThreadingHTTPServer):
+    """A server that says nothing of a client that has gone: its words would be among those of the run."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing."""
+
+
 @contextmanager
 def canned(answer: Callable[[Any], Canned]) -> Iterator[tuple[str, list[Any]]]:
     """A server that answers each request with what `answer` makes of it: its URL, and the requests it has seen."""
@@ -57,7 +64,7 @@ def canned(answer: Callable[[Any], Canned]) -> Iterator[tuple[str, list[Any]]]:
         def log_message(self, *_args: Any, **_kwargs: Any) -> None:
             """Says nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Quiet(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     with running(server):
         yield f"http://127.0.0.1:{server.server_address[1]}/", seen
