@@ -218,7 +218,7 @@ def test_runs_resume(chainq: Program, lake: str, truth: Truth) -> None:
     """A checkpoint over files and service: each row once, whatever lies where."""
     service = Moving(2600)
     with serving(service) as url:
-        run = ("--start", "2350", "--checkpoint", "state.json", "-o", "rows.jsonl", "-q", "--lake", lake)
+        run = ("--start", "2350", "--checkpoint", "state.json", "-o", "rows.jsonl", "-q", "--lag", "0", "--lake", lake)
         service.tip = 2750
         for tip in (2750, 2820, 2900):
             service.tip = tip

@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "formats.md").read_text()
 
 def shown(language: str) -> str:
     """Return the code of that language in the page's section on formats."""
-    section = PAGE.partition("### A format")[2].partition("\n### ")[0]
+    section = PAGE
     (code,) = re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
     return str(code)
 
