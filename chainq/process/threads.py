@@ -1,6 +1,7 @@
 """Threads that work concurrently and pass results to the thread that waits for them."""
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -73,6 +74,44 @@ class Pool(Generic[K]):
         except BaseException as error:  # raised by the thread that waits
             outcome = error
         self._done.put((token, outcome))
+
+
+class Slots:
+    """At most `size` threads are in it at a time, in the order in which they came. Use it as a context.
+
+    A `threading.Semaphore` lets in a thread that comes again before one that it has woken up: of requests that wait for
+    their turn, later ones would be sent first, and the first rows come last.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._free = size
+        self._lock = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+
+    def __enter__(self) -> None:
+        turn = threading.Lock()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            turn.acquire()
+            self._waiting.append(turn)
+        try:
+            turn.acquire()
+        except BaseException:  # Ctrl-C, in a notebook that goes on
+            with self._lock:
+                if waiting := turn in self._waiting:
+                    self._waiting.remove(turn)
+            if not waiting:
+                self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
 
 
 class Later(Generic[T]):

@@ -21,6 +21,7 @@ from chainq.errors import (
     UsageError,
 )
 from chainq.process import Closing
+from chainq.process.threads import Slots
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures, policy
 from chainq.transport.attempts import Attempts
@@ -83,7 +84,7 @@ class Connection(Closing):
         self._stop = threading.Event()
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
         # server need not wait for us.
-        self._slots = threading.Semaphore(options.concurrency)
+        self._slots = Slots(options.concurrency)
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
         self._responded = False  # the server, to any request
@@ -100,7 +101,7 @@ class Connection(Closing):
     def allow_last(self, seconds: float) -> None:
         """Allow the last calls of a run that was told to end so many seconds; they wait for no other call."""
         self._options = self._options._replace(until=self._clock.monotonic() + seconds)
-        self._slots = threading.Semaphore(self._options.concurrency)
+        self._slots = Slots(self._options.concurrency)
 
     @property
     def closed(self) -> bool:

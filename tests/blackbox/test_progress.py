@@ -179,7 +179,7 @@ def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], 
 @pytest.mark.parametrize("columns", some([60, 80, 200], 60))
 def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """How far, the share and what is waited for are there at any width, and room for ^C at the end of the line."""
-    child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", holding(8).url, columns=columns)
+    child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", holding(40).url, columns=columns)
     child.expect(re.compile(rf"{SOME}/200,000 heights[^\r]*[0-9]+%[^\r]*\r\n[^\r]*nothing new for", re.DOTALL))
     line = screen(child.before + child.after, columns)[-2]  # what came after may end in the middle of a drawing
     assert len(line) <= columns - 3

@@ -9,6 +9,7 @@ import pytest
 from chainq.errors import (
     UnreachableError,
 )
+from chainq.process.threads import Slots
 from chainq.transport.base import (
     Request,
     Response,
@@ -200,11 +201,11 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
     transport = FakeTransport(refuse)
     connection = connect(transport, concurrency=1)
 
-    class Watched(threading.Semaphore):
-        def __enter__(self, blocking: bool = True, timeout: float | None = None) -> bool:
+    class Watched(Slots):
+        def __enter__(self) -> None:
             if first_sent.is_set():
                 second_waits.set()
-            return super().__enter__(blocking, timeout)
+            super().__enter__()
 
     connection._slots = Watched(1)
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
