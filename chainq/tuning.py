@@ -35,6 +35,7 @@ NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 
 # Another method names the rows that are due
 NAMED_BLOCKS = 50  # full blocks of one request
+FEW_HEAVY = 3  # full blocks of a run that are too heavy by themselves, before no other one is requested
 FEW_BLOCKS = 12  # heights of a run whose full blocks are requested at once, and not those of its first and last rows
 UNKNOWN_PROGRAM = 3  # heights without any transition of a program that their full blocks have: the server knows it not
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none

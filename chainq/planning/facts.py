@@ -34,7 +34,8 @@ class Facts:
     whether it was one of those heights, and no row has come. `spot_checked`: whether they were compared in the middle
     too, or need not be; `doubts`: in how many more responses to look for heights whose rows a service limits, -1 once
     such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response. `named`: the
-    heights last requested from another method; `empty`: how many heights without rows it has named since the last row.
+    heights last requested from another method; `empty`: how many heights without rows it has named since the last row;
+    `heavy`: heights whose full block is too heavy by itself.
     `dense`: a height that is likely to fill a response.
     `looked`: how often parts of a stretch were requested before any row was seen; `misses`: whether narrower requests
     had rows that a wide one lacked. `widened`: whether another method was asked for that before a wide request.
@@ -64,8 +65,13 @@ class Facts:
     misses: bool = False
     widened: bool = False
     ranked: bool = True
+    heavy: set[int] = field(default_factory=set)
     row_ids: dict[int, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    def names(self, height: int) -> bool:
+        """Return whether the full block of a height may name its rows."""
+        return self.blocks and height not in self.heavy
 
     @property
     def top(self) -> int | None:

@@ -16,11 +16,19 @@ if TYPE_CHECKING:
 
 
 def due_rows(heights: HeightRange, facts: Facts) -> Asking[Due | None]:
-    """Return the due rows from full blocks, or None if these do not arrive or are too many for a response."""
+    """Return the due rows from full blocks, or None if these do not arrive or are too many for a response.
+
+    A block that is too heavy by itself is not requested again: other heights may have theirs. After several of them,
+    no block is.
+    """
+    if heights.start in facts.heavy:
+        return None
     try:
         due: Due = yield DueRequest(heights)
     except DIVISIBLE:
-        facts.blocks = len(heights) > 1
+        if len(heights) == 1:
+            facts.heavy.add(heights.start)
+            facts.blocks = len(facts.heavy) < tuning.FEW_HEAVY
     except UNAVAILABLE:
         facts.blocks = False
     else:
@@ -38,10 +46,11 @@ def collect(start: int, end: int, facts: Facts) -> Asking[None]:
     if not ev.order.usable:
         facts.note("the service does not order rows by height: its full blocks name the rows that are due")
     facts.named = HeightRange(start, end)
-    while facts.blocks and not ev.due(start) and (end - start <= most or facts.empty < most):
+    while facts.names(start) and not ev.due(start) and (end - start <= most or facts.empty < most):
         if (yield from due_rows(HeightRange(start, min(end, start + width)), facts)) is None:
             width = max(1, width // 2)
     if not (said := ev.due(start)):
+        end = start + 1 if facts.blocks and not facts.names(start) else end
         return (yield from believe(HeightRange(start, end), facts))
     yield from _show_all(HeightRange(start, max(due.heights.end for due in said)), facts)
 

@@ -341,7 +341,7 @@ def _is_cut(start: int, end: int, page: Page | None, facts: Facts) -> Asking[boo
 def _tail(start: int, top: int, width: int, facts: Facts) -> Asking[None]:
     """Request the full blocks of the last rows before the tip, from the tip downwards."""
     ev, at, width = facts.evidence, top, min(tuning.NAMED_BLOCKS, width)
-    while facts.blocks and at > start and ev.reach(start, top) == start and top - at < tuning.MOST_EMPTY:
+    while facts.names(at - 1) and at > start and ev.reach(start, top) == start and top - at < tuning.MOST_EMPTY:
         low = max(start, at - width)
         if (yield from due_rows(HeightRange(low, at), facts)) is None:
             width = max(1, width // 2)

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import ChainqError, IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import RowsRequest
+from chainq.planning.exchange import Due, Grade, RowsRequest
 from harness.attempts import attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain
 from harness.promises import LOOKS_SOUND
@@ -204,6 +204,30 @@ def test_a_height_by_itself_is_requested_by_itself_when_a_wider_range_lacks_its_
     outcome = drive(server, 7, 8, page_size=100, tip=39)
     assert verdict(outcome, made, HeightRange(7, 8)) == "truth"
     assert outcome.calls < 8
+
+
+class Heavy(Server):
+    """The full block of height 2 is too heavy."""
+
+    def due(self, heights: HeightRange) -> Due:
+        if 2 in heights:
+            raise TooHeavyError("query timeout")
+        return super().due(heights)
+
+
+@pytest.mark.parametrize("command", ["records", "ownership"])
+def test_one_full_block_that_is_too_heavy_leaves_the_others(command: str) -> None:
+    """Only the rows of that height rest on belief."""
+    made = chain(Random(1), 0, 1.0, command=command)  # noqa: S311  # not drawn from
+    row = b'{"transition_id":"t%d","output_index":%d%b}'
+    for height in range(12):
+        shown = b',"height":%d' % height if command == "records" else b""
+        made.rows.append([row % (height, n, shown) for n in range(90 if height in (2, 5) else 3)])
+    server = Heavy(made, Faults(row_cap=30), Random(1))  # noqa: S311  # the same
+    outcome = drive(server, 0, 12, command=command, page_size=100, tip=11)
+    assert sorted(outcome.rows) == sorted(made.due(0, 12))
+    believed = [at for one in outcome.results if one.proof.grade is Grade.BELIEF for at in range(*one.heights.edges)]
+    assert believed == [2]
 
 
 @pytest.mark.parametrize("kind", some(KINDS.keys() - LOOKS_SOUND, *ENDS_EARLY))
