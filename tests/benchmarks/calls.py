@@ -1,6 +1,6 @@
 """How many calls chainq makes, against the fewest: full responses, and the tip where it is needed.
 
-    python tests/benchmarks/calls.py [--rows N] [--only chains|commands|first-rows|follow|export]
+    python tests/benchmarks/calls.py [--rows N] [--only chains|commands|follow|export]
 
 `chains` drives the planner itself, in process and against a model of an honest server: no network and no clock. The
 others run the installed program against the sample service on a loopback socket, and count there.
@@ -15,6 +15,7 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from measure import say
 from watched import watched
 
 from chainq.catalog.methods import BY_COMMAND
@@ -52,7 +53,6 @@ RANGES = (  # commands, and whether the server has a dense height
     ("ownership 0:20000", True),
     ("transitions 0:20000", False),
 )
-LATENCY = 0.1  # seconds: calls that do not depend on each other arrive within it
 
 
 def counts(kind: str, rows: int, rng: Random) -> list[int]:
@@ -119,14 +119,6 @@ def commands(folder: Path) -> None:
             say(f"| `{line}`{note} | {rows:,} | {server.calls} | {fewest(line, rows)} |")
 
 
-def first_rows(folder: Path) -> None:
-    """Print how many responses a table on a terminal waits for, one after the other, before its first row."""
-    say("| table | round trips before its first row | calls in all |\n|---|---|---|")
-    for line in ("block 5", "records --last 10", "records --last 1000", "records 0:20000", "blocks --last 1000"):
-        with watched(latency=LATENCY) as server:
-            say(f"| `{line}` | {server.first_row(line, folder)} | {server.calls} |")
-
-
 def follow(folder: Path) -> None:
     """Print the calls of rounds of --follow."""
     say("| round | calls |\n|---|---|")
@@ -150,12 +142,6 @@ def export(folder: Path) -> None:
             say(f"| {name} | {server.calls} |")
 
 
-def say(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 def main() -> int:
     """Count and print; give 0 where every target is met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -171,7 +157,7 @@ def main() -> int:
     return 0 if met else 1
 
 
-TABLES = {"commands": commands, "first-rows": first_rows, "follow": follow, "export": export}
+TABLES = {"commands": commands, "follow": follow, "export": export}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from measure import heading, line, say, spread
+
 from chainq.demo.bodies import Bodies
 from chainq.demo.sealed import SealedChain
 from chainq.hashes import check, trees
@@ -35,18 +37,17 @@ def main() -> None:
         "blocks": [json.dumps(chain.block(height)).encode() for height in range(asked.blocks)],
         "full-blocks": [json.dumps(bodies.block(height)).encode() for height in range(asked.blocks)],
     }
-    say("| `--hashes` | compared with | median | least to most | target |\n|---|---|---|---|---|")
+    heading("`--hashes`")
     for command, found in rows.items():
-        calls = recorded(found, full=command == "full-blocks")
-        ratios = [bare(calls) / checked(found, full=command == "full-blocks") for _ in range(asked.runs)]
-        rate = len(found) / statistics.median(checked(found, full=command == "full-blocks") for _ in range(asked.runs))
+        full = command == "full-blocks"
+        calls = recorded(found, full=full)
+        took = [(bare(calls), checked(found, full=full)) for _ in range(asked.runs)]
+        rate = len(found) / statistics.median(ours for _, ours in took)
         name = f"`{command} --hashes -w 1`, {rate:,.0f} blocks a second of processor time"
-        least, most = min(ratios), max(ratios)
-        median = statistics.median(ratios)
-        say(f"| {name} | {len(calls):,} hashes alone | {median:.2f} | {least:.2f} to {most:.2f} | at least 0.8 |")
-    gains = [clock(rows["full-blocks"], 1) / clock(rows["full-blocks"], 2) for _ in range(asked.runs)]
-    spread = f"{min(gains):.2f} to {max(gains):.2f}"
-    say(f"| `full-blocks --hashes -w 2`, by the clock | `-w 1` | {statistics.median(gains):.2f} | {spread} | |")
+        share = spread(theirs / ours for theirs, ours in took)
+        say(line(name, f"{len(calls):,} hashes alone", share, "at least 0.8"))
+    gains = spread(clock(rows["full-blocks"], 1) / clock(rows["full-blocks"], 2) for _ in range(asked.runs))
+    say(line("`full-blocks --hashes -w 2`, by the clock", "`-w 1`", gains))
 
 
 def recorded(rows: Sequence[bytes], *, full: bool) -> Calls:
@@ -106,11 +107,6 @@ def forgotten() -> Iterator[None]:
     trees._element_bits.cache_clear()
     check._block_hash.cache_clear()
     yield
-
-
-def say(line: str) -> None:
-    """Print a line of the table."""
-    print(line, flush=True)  # noqa: T201  # what it is for
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import hashlib
 import os
 import statistics
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from typing import NamedTuple
 LONGEST = 300  # seconds that one run may take
 PATIENCE = 600  # seconds after which a row has had enough runs, if it has had LEAST of them
 LEAST = 3
+CHAINQ = str(Path(sys.executable).with_name("chainq"))
 
 Pipeline = Sequence[Sequence[str]]
 
@@ -125,3 +127,22 @@ def digest(path: Path) -> tuple[int, str]:
             found.update(piece)
             lines += piece.count(b"\n")
     return lines, found.hexdigest()
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def heading(first: str) -> None:
+    """Print the head of a table of ratios."""
+    say(f"| {first} | compared with | median | least to most | target |\n|---|---|---|---|---|")
+
+
+def line(ours: str, theirs: str, found: Spread, target: str = "", words: str = "") -> str:
+    """Return a row of a table of ratios."""
+    digits = 1 if found.median >= 2 else 2
+    spread = "" if found.least == found.most else f"{found.least:.{digits}f} to {found.most:.{digits}f}"
+    said = " ".join([f"{found.median:.{digits}f}", words]).strip()
+    return f"| {ours} | {theirs} | {said} | {spread} | {target} |"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import peers
-from measure import Pipeline, Spread, Took, digest, environment, interleaved, ratio, run, spread
+from measure import CHAINQ, Pipeline, Spread, Took, digest, environment, interleaved, line, ratio, run, spread
 from native import FIRST, ROWS_A_HEIGHT, Call, Server, curl
 
 JQ = ["jq", "-c", ".result[]"]
@@ -31,35 +31,40 @@ class Found(NamedTuple):
     note: str = ""
 
 
+class Words(NamedTuple):
+    """How a ratio is said, and whether it shall be at least its target, or at most."""
+
+    text: str
+    least: bool = False
+
+
+TIME, SHARE, MUCH = Words("of its time"), Words("of it"), Words("times as much")
+FAST, RATE = Words("times as fast", least=True), Words("of its rate", least=True)
+
+
 class Row(NamedTuple):
-    """One line of the table: what of chainq is measured, against what, in which words the ratio is said. `least` where
-    it shall be at least the target, else it shall be at most that.
+    """One line of the table: what of chainq is measured, against what, in which words the ratio is said."""
 
-    Without a target it is there to judge the others by.
-    """
-
-    name: str
     ours: str
     theirs: str
-    words: str
-    target: float | None
-    least: bool
+    words: Words
+    target: float
     measure: "Callable[[Bench], Found]"
+
+    @property
+    def name(self) -> str:
+        """What `--only` looks for."""
+        return f"{self.ours} / {self.theirs}"
 
     def meets(self, found: float) -> bool:
         """Whether a ratio is as wanted."""
-        if self.target is None:
-            return True
-        return found >= self.target if self.least else found <= self.target
+        return found >= self.target if self.words.least else found <= self.target
 
     def line(self, found: Found, *, judged: bool) -> str:
         """Return the line of docs/performance.md; `judged`: with a word where the target is missed."""
-        middle, low, high = found.clock
-        digits = 1 if middle >= 2 else 2
-        target = "" if self.target is None else f"at {'least' if self.least else 'most'} {self.target:g}"
-        missed = ": **missed**" if judged and not self.meets(middle) else ""
-        spread = "" if low == high else f"{low:.{digits}f} to {high:.{digits}f}"
-        return f"| {self.ours} | {self.theirs} | {middle:.{digits}f} {self.words} | {spread} | {target}{missed} |"
+        target = f"at {'least' if self.words.least else 'most'} {self.target:g}"
+        missed = ": **missed**" if judged and not self.meets(found.clock.median) else ""
+        return line(self.ours, self.theirs, found.clock, target + missed, self.words.text)
 
 
 def _end(command: str, rows: int) -> int:
@@ -72,8 +77,6 @@ class Bench:
 
     def __init__(self, native: Server, folder: Path, rows: int, runs: int) -> None:
         self.native, self.folder, self.rows, self.runs = native, folder, rows, runs
-        beside = Path(sys.executable).with_name("chainq")
-        self._program = str(beside) if beside.exists() else shutil.which("chainq") or "chainq"
 
     def needs(self, programs: Sequence[str] = (), packages: Sequence[str] = ()) -> None:
         """Raise Unmeasured where one is not installed."""
@@ -88,14 +91,10 @@ class Bench:
         """The command that runs a peer's script."""
         return [sys.executable, "-c", text, *arguments]
 
-    def chainq(self, *arguments: str) -> list[str]:
-        """A command of chainq's."""
-        return [self._program, *arguments]
-
     def reading(self, command: str, rows: int, *arguments: str) -> list[str]:
         """The command that reads so many rows of a ranged method."""
         heights = ["--start", str(FIRST), "--end", str(_end(command, rows))]
-        return self.chainq(command, *heights, "--dialect", "chain", *arguments)
+        return [CHAINQ, command, *heights, "--dialect", "chain", *arguments]
 
     def calls(self, command: str, rows: int) -> list[Call]:
         """The calls that chainq makes for so many rows."""
@@ -125,10 +124,10 @@ def started(arguments: tuple[str, ...], peer: str, bench: Bench) -> Found:
     bench.needs(packages=["typer", "httpx", "orjson"])
     if arguments[0] == "block":
         url = bench.native.url()
-        ours, theirs = bench.chainq(*arguments, "--url", url), bench.script(peer, url, arguments[1])
+        ours, theirs = [CHAINQ, *arguments, "--url", url], bench.script(peer, url, arguments[1])
         note = bench.same([ours], [theirs])
     else:
-        ours, theirs, note = bench.chainq(*arguments), bench.script(peer), ""
+        ours, theirs, note = [CHAINQ, *arguments], bench.script(peer), ""
     for command in (ours, theirs):  # what is compiled once is compiled now
         run([command])
     # A tenth of a second is soon disturbed: more runs.
@@ -137,13 +136,13 @@ def started(arguments: tuple[str, ...], peer: str, bench: Bench) -> Found:
     return Found(*ratio(*took), f"{middle * 1000:.0f} ms of processor time; {note}")
 
 
-def faster(bench: Bench, ours: Pipeline, our_rows: int, theirs: Pipeline, their_rows: int) -> Found:
+def faster(bench: Bench, ours: Pipeline, our_rows: int, theirs: Pipeline, their_rows: int, note: str) -> Found:
     """How many times as many rows a second."""
     took = interleaved([partial(run, ours), partial(run, theirs)], bench.runs)
     clock, cpu = ratio(*took)
     more = our_rows / their_rows
     seconds = statistics.median(one.wall for one in took[0])
-    return Found(clock.over(more), more / cpu, f"{our_rows / seconds:,.0f} rows/s")
+    return Found(clock.over(more), more / cpu, f"{our_rows / seconds:,.0f} rows/s; {note}")
 
 
 def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
@@ -152,15 +151,13 @@ def against_jq(command: str, gzip: bool, bench: Bench) -> Found:
     rows = bench.rows // (500 if command == "full-blocks" else 5 if gzip else 1)
     fewer = max(rows // SLOW, RANGE[command])
     url = bench.native.url(gzip=gzip)
-    calls = bench.calls(command, fewer)
-    theirs = [curl(calls, url, bench.folder / "curl", compressed=gzip), JQ]
+    theirs = [curl(bench.calls(command, fewer), url, bench.folder / "curl", compressed=gzip), JQ]
     words = ("--jsonl", "--url", url, *(("--header", "Accept-Encoding: gzip") if gzip else ()))
     note = bench.same([bench.reading(command, fewer, *words)], theirs)
     ours = [bench.reading(command, rows, *words)]
     if gzip:
         run(ours)  # compressed once, kept by the server
-    found = faster(bench, ours, rows, theirs, fewer)
-    return found._replace(note=f"{found.note}; {note}")
+    return faster(bench, ours, rows, theirs, fewer, note)
 
 
 def against_many(command: str, latency: int, bench: Bench) -> Found:
@@ -168,34 +165,28 @@ def against_many(command: str, latency: int, bench: Bench) -> Found:
     bench.needs(["curl"], ["httpx", "orjson"])
     rows = bench.rows // (2 if command == "blocks" else 1)
     calls, url = bench.calls(command, rows), bench.native.url(latency)
-    check = bench.script(peers.JSONL, bench.native.url(), bench.written(calls))
-    note = bench.same([bench.reading(command, rows, "--jsonl", "--url", url)], [check])
+    ours = [bench.reading(command, rows, "--jsonl", "--url", url)]
+    note = bench.same(ours, [bench.script(peers.JSONL, bench.native.url(), bench.written(calls))])
     theirs = [curl(calls, url, bench.folder / "curl", many=True)]
-    found = faster(bench, [bench.reading(command, rows, "--jsonl", "--url", url)], rows, theirs, rows)
-    return found._replace(cpu=None, note=f"{found.note}; {len(calls)} calls, {note}")
+    return faster(bench, ours, rows, theirs, rows, f"{len(calls)} calls, {note}")._replace(cpu=None)
 
 
-def against_threads(latency: int, bench: Bench) -> Found:
-    """jsonl against eight threads over one `httpx.Client`."""
-    bench.needs(packages=["httpx", "msgspec"])
-    calls, url = bench.calls("records", bench.rows), bench.native.url(latency)
-    ours = [bench.reading("records", bench.rows, "--jsonl", "--url", url)]
-    theirs = [bench.script(peers.THREADS, url, bench.written(calls))]
-    note = bench.same(ours, theirs)
-    found = faster(bench, ours, bench.rows, theirs, bench.rows)
-    return found._replace(note=f"{found.note}; {len(calls)} calls, {note}")
+def against_script(output: str, script: str, latency: int, fewer: int, bench: Bench) -> Found:
+    """A format against a script that makes the same calls, each with `latency`; `fewer` times the rows."""
+    bench.needs(packages=["httpx", "orjson", "msgspec"])
+    rows, url = bench.rows // fewer, bench.native.url(latency)
+    ours = [bench.reading("records", rows, output, "--url", url)]
+    theirs = [bench.script(script, url, bench.written(bench.calls("records", rows)))]
+    return faster(bench, ours, rows, theirs, rows, bench.same(ours, theirs))
 
 
-def csv(bench: Bench) -> Found:
-    """Csv against a script."""
-    bench.needs(packages=["httpx", "orjson"])
-    rows = bench.rows // SLOW
-    url = bench.native.url()
-    theirs = [bench.script(peers.CSV, url, bench.written(bench.calls("records", rows)))]
-    ours = [bench.reading("records", rows, "--csv", "--url", url)]
-    note = bench.same(ours, theirs)
-    found = faster(bench, ours, rows, theirs, rows)
-    return found._replace(note=f"{found.note}; {note}")
+def kept(bench: Bench) -> Found:
+    """A first run with a checkpoint against the same run without one."""
+    output = bench.folder / "kept.jsonl"
+    plain = bench.reading("records", bench.rows, "--jsonl", "-o", str(output), "--url", bench.native.url(50))
+    place = bench.folder / "checkpoint"
+    first = ["sh", "-c", f'rm -f {output} {place}*; exec "$@"', "sh", *plain, "--checkpoint", str(place)]
+    return Found(*ratio(*interleaved([partial(run, [first]), partial(run, [plain])], bench.runs)))
 
 
 def parquet(bench: Bench) -> Found:
@@ -211,8 +202,7 @@ def parquet(bench: Bench) -> Found:
     held = subprocess.run(bench.script(peers.SAME_PARQUET, mine, its), env=environment(), timeout=120, check=False)
     if held.returncode:
         raise RuntimeError("the files differ")
-    found = faster(bench, ours, rows, theirs, rows)
-    return found._replace(note=f"{found.note}; {rows:,} rows alike")
+    return faster(bench, ours, rows, theirs, rows, f"{rows:,} rows alike")
 
 
 def export(workers: int, other: int, bench: Bench) -> Found:
@@ -223,7 +213,7 @@ def export(workers: int, other: int, bench: Bench) -> Found:
     folders = {count: bench.folder / f"export-{count}" for count in (workers, other)}
 
     def exporting(count: int) -> list[str]:
-        line = " ".join([*bench.chainq("export"), words, f"--to {folders[count]} -w {count}"])
+        line = " ".join([CHAINQ, "export", words, f"--to {folders[count]} -w {count}"])
         return ["sh", "-c", f"rm -rf {folders[count]} && exec {line}"]
 
     one_file = bench.reading(
@@ -233,8 +223,8 @@ def export(workers: int, other: int, bench: Bench) -> Found:
     run([theirs])
     one = run([exporting(workers)])
     used = f"{one.cpu:.0f} s of processor time, {one.memory:.0f} MB in the largest process"
-    found = faster(bench, [exporting(workers)], bench.rows, [theirs], bench.rows)
-    return found._replace(note=f"{found.note}; {_parquet_rows(folders[workers]):,} rows in 25 files; {used}")
+    note = f"{_parquet_rows(folders[workers]):,} rows in 25 files; {used}"
+    return faster(bench, [exporting(workers)], bench.rows, [theirs], bench.rows, note)
 
 
 def _parquet_rows(folder: Path) -> int:
@@ -269,155 +259,40 @@ def _records(bench: Bench, rows: int) -> Took:
     return run([bench.reading("records", rows, "--jsonl", "--url", bench.native.url(50))])
 
 
-IMPORT_TYPER = "import typer"
-BLOCK = ("block", "1012345", "--jsonl")
+BLOCK, TYPER = ("block", "1012345", "--jsonl"), "import typer"
 CURL_JQ, CURL_MANY = "`curl` of the same bodies piped to `jq -c '.result[]'`", "`curl -Z`, 8 at once, to /dev/null"
-TIME, FAST, RATE = "of its time", "times as fast", "of its rate"
+SCRIPT, SAME = "a script with httpx and orjson that makes the same call", "the same"
+THREADS = "eight threads over one `httpx.Client`, which check nothing"
 ROWS = (
+    Row("`block 12345 --jsonl`", SCRIPT, TIME, 1.05, partial(started, BLOCK, peers.ONE_BLOCK)),
+    Row(SAME, "that script without a certificate store", TIME, 1.15, partial(started, BLOCK, peers.ONE_BLOCK_BARE)),
+    Row("`--version`", '`python -c "import typer"`', TIME, 1.2, partial(started, ("--version",), TYPER)),
+    Row("`--help`", SAME, TIME, 1.6, partial(started, ("--help",), TYPER)),
+    Row("`records` to jsonl, rows of 0.7 KB", CURL_JQ, FAST, 8, partial(against_jq, "records", False)),
+    Row("the same, 50 ms latency a call", CURL_MANY, RATE, 0.5, partial(against_many, "records", 50)),
+    Row("the same", THREADS, RATE, 0.7, partial(against_script, "--jsonl", peers.THREADS, 50, 1)),
+    Row("the same with `--checkpoint`, to a file", "without", TIME, 1.1, kept),
+    Row("processor time of 10,000 of these records, with their share of the start", "16 ms", SHARE, 1, processor_time),
+    Row("`records` to jsonl, 200 ms latency a call", CURL_MANY, RATE, 0.9, partial(against_many, "records", 200)),
+    Row("`blocks` to jsonl, half as many rows, 200 ms", SAME, RATE, 0.95, partial(against_many, "blocks", 200)),
     Row(
-        "block / script",
-        "`block 12345 --jsonl`",
-        "a script with httpx and orjson that makes the same call",
-        TIME,
-        1.05,
-        False,
-        partial(started, BLOCK, peers.ONE_BLOCK),
-    ),
-    Row(
-        "block / script, no store",
-        "the same",
-        "that script without a certificate store",
-        TIME,
-        1.15,
-        False,
-        partial(started, BLOCK, peers.ONE_BLOCK_BARE),
-    ),
-    Row(
-        "--version / import typer",
-        "`--version`",
-        '`python -c "import typer"`',
-        TIME,
-        1.2,
-        False,
-        partial(started, ("--version",), IMPORT_TYPER),
-    ),
-    Row("--help / import typer", "`--help`", "the same", TIME, 1.6, False, partial(started, ("--help",), IMPORT_TYPER)),
-    Row(
-        "records jsonl / curl and jq",
-        "`records` to jsonl, rows of 0.7 KB",
-        CURL_JQ,
-        FAST,
-        8,
-        True,
-        partial(against_jq, "records", False),
-    ),
-    Row(
-        "records 50 ms / curl -Z",
-        "the same, 50 ms latency a call",
-        CURL_MANY,
-        RATE,
-        0.5,
-        True,
-        partial(against_many, "records", 50),
-    ),
-    Row(
-        "records 50 ms / httpx threads",
-        "the same",
-        "eight threads over one `httpx.Client`, which check nothing",
-        RATE,
-        0.7,
-        True,
-        partial(against_threads, 50),
-    ),
-    Row(
-        "records 50 ms, processor time",
-        "processor time of 10,000 of these records, with their share of the start",
-        "16 ms",
-        "of it",
-        1,
-        False,
-        processor_time,
-    ),
-    Row(
-        "records 200 ms / curl -Z",
-        "`records` to jsonl, 200 ms latency a call",
-        CURL_MANY,
-        RATE,
-        0.9,
-        True,
-        partial(against_many, "records", 200),
-    ),
-    Row(
-        "blocks 200 ms / curl -Z",
-        "`blocks` to jsonl, half as many rows, 200 ms",
-        "the same",
-        RATE,
-        0.95,
-        True,
-        partial(against_many, "blocks", 200),
-    ),
-    Row(
-        "records gzip / curl and jq",
         "`records` to jsonl, gzip bodies",
         "`curl --compressed` piped to jq",
         FAST,
         4,
-        True,
         partial(against_jq, "records", True),
     ),
+    Row("`full-blocks` of 100 KB each to jsonl", "curl and jq", FAST, 6, partial(against_jq, "full-blocks", False)),
     Row(
-        "full-blocks jsonl / curl and jq",
-        "`full-blocks` of 100 KB each to jsonl",
-        "curl and jq",
+        "csv of `records`",
+        "a script with httpx, orjson and csv.writer",
         FAST,
-        6,
-        True,
-        partial(against_jq, "full-blocks", False),
+        2,
+        partial(against_script, "--csv", peers.CSV, 0, SLOW),
     ),
-    Row("records csv / script", "csv of `records`", "a script with httpx, orjson and csv.writer", FAST, 2, True, csv),
-    Row(
-        "records parquet / script",
-        "parquet of `records`",
-        "a script with httpx, orjson and pyarrow",
-        FAST,
-        1,
-        True,
-        parquet,
-    ),
-    Row(
-        "export -w 2, 50 ms / -w 1",
-        "`export records -w 2`, 25 partitions, 50 ms",
-        "`-w 1`",
-        FAST,
-        1.7,
-        True,
-        partial(export, 2, 1),
-    ),
-    Row(
-        "export -w 2, 50 ms / one process, one file",
-        "the same",
-        "`records -o one.parquet`",
-        FAST,
-        None,
-        True,
-        partial(export, 2, 0),
-    ),
-    Row(
-        "peak memory / 250 MB",
-        "peak memory, a quarter of the rows in calls of 7 MB, 8 at once",
-        "250 MB",
-        "of it",
-        1,
-        False,
-        peak,
-    ),
-    Row(
-        "memory, ten times the rows",
-        "the same, ten times as many rows",
-        "the row above",
-        "times as much",
-        1.15,
-        False,
-        growth,
-    ),
+    Row("parquet of `records`", "a script with httpx, orjson and pyarrow", FAST, 1, parquet),
+    Row("`export records -w 2`, 25 partitions, 50 ms", "`-w 1`", FAST, 1.7, partial(export, 2, 1)),
+    Row(SAME, "`records -o one.parquet`", FAST, 1.3, partial(export, 2, 0)),
+    Row("peak memory, a quarter of the rows in calls of 7 MB, 8 at once", "250 MB", SHARE, 1, peak),
+    Row("the same, ten times as many rows", "the row above", MUCH, 1.15, growth),
 )

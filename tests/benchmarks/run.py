@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from measure import heading, say
 from native import missing, server
 
 from rows import ROWS, Bench, Row, Unmeasured
@@ -35,7 +36,7 @@ def main() -> int:
     rows = asked.rows or (200_000 if asked.quick else 2_000_000)
     runs = asked.runs or (3 if asked.quick else 10)
     _note(f"{_machine()}; {runs} interleaved runs, {rows:,} records; load {_load()}")
-    _say("| chainq | compared with | median | least to most | target |\n|---|---|---|---|---|")
+    heading("chainq")
     with tempfile.TemporaryDirectory(prefix="chainq-bench-") as name, server(Path(name)) as native:
         bench = Bench(native, Path(name), rows, runs)
         missed = sum(not _measure(bench, row, asked.quick) for row in ROWS if (asked.only or "") in row.name)
@@ -52,7 +53,7 @@ def _measure(bench: Bench, row: Row, quick: bool) -> bool:
     except RuntimeError as reason:
         _note(f"{row.name}: FAILED: {reason}")
         return False
-    _say(row.line(found, judged=not quick))
+    say(row.line(found, judged=not quick))
     cpu = "" if found.cpu is None else f"{found.cpu:.2f} in processor time; "
     _note(f"{row.name}: {cpu}{found.note}; load {_load()}")
     return quick or row.meets(found.clock.median)
@@ -60,11 +61,6 @@ def _measure(bench: Bench, row: Row, quick: bool) -> bool:
 
 def _note(line: str) -> None:
     sys.stderr.write(line + "\n")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 def _machine() -> str:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from comparison import Row, compare, exact, printed_rows
-from measure import environment
+from measure import CHAINQ, environment, say
 
 FOLDER = Path(__file__).with_name("scoreboard")
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "chainq-scoreboard"
@@ -142,7 +142,7 @@ def serving(options: str) -> Iterator[tuple[str, Path]]:
     with tempfile.TemporaryDirectory(prefix="chainq-scoreboard-") as name:
         log = Path(name, "calls")
         with log.open("wb") as calls:
-            line = [chainq(), "serve", "--port", "0", "-v", *options.split()]
+            line = [CHAINQ, "serve", "--port", "0", "-v", *options.split()]
             process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=calls)
         try:
             assert process.stdout is not None
@@ -165,16 +165,10 @@ def rows_due(kind: str, start: int, end: int) -> list[Row]:
     return rows
 
 
-def chainq() -> str:
-    """Return the installed program."""
-    beside = Path(sys.executable).with_name("chainq")
-    return str(beside) if beside.exists() else shutil.which("chainq") or "chainq"
-
-
 def command(tool: Tool) -> list[str]:
     """Return the beginning of a program's command line. Raises Missing."""
     if not tool.folder:
-        return [chainq()]
+        return [CHAINQ]
     if tool.folder == "curl":
         for name in ("curl", "jq"):
             if not shutil.which(name):
@@ -207,12 +201,6 @@ def label(tool: Tool) -> str:
         return f"{' '.join(curl.split()[:2])}, {jq.strip().replace('-', ' ')}"
     pinned = (FOLDER / tool.folder / "requirements.txt").read_text().split()
     return ", ".join(package.replace("==", " ") for package in pinned)
-
-
-def say(line: str) -> None:
-    """Print a line."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

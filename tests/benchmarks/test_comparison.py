@@ -1,16 +1,10 @@
 """The scoreboard's own judge: it finds what is lost, doubled and changed, and nothing where all is well."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from comparison import Difference, compare, exact, printed_rows
-from peers import SAME_PARQUET
-
-from harness.program import Program
 
 WEIGHT = 18741917084398881550  # more than 64 bits
 DUE = [{"id": number, "header": {"weight": WEIGHT + number}} for number in range(10)]
@@ -56,17 +50,3 @@ def test_rows_are_taken_out_of_messages() -> None:
 def test_every_digit_of_a_number_counts() -> None:
     assert exact("1.8741917084398883e+19") == 18741917084398883000
     assert exact("0.1000000000000000055") != exact("0.1")
-
-
-def test_parquet_files_of_chainq_and_of_a_script(program: Program, tmp_path: Path) -> None:
-    """They are alike, also that only chainq's has `extra`; a changed value is found."""
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    ours = tmp_path / "ours.parquet"
-    assert program("records", "100:103", "-o", str(ours), url="demo:").code == 0
-    rows = [json.loads(row) for row in program("records", "100:103", url="demo:").rows]
-    for changed in (False, True):
-        theirs = tmp_path / f"{changed}.parquet"
-        rows[0]["height"] += changed
-        parquet.write_table(pyarrow.Table.from_pylist(rows), theirs)
-        ran = subprocess.run([sys.executable, "-c", SAME_PARQUET, str(ours), str(theirs)], check=False)
-        assert (ran.returncode != 0) is changed
