@@ -15,10 +15,6 @@ END_BYTES = 4096
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
-class FileChangedError(IncompleteError):
-    """Another program changed the file during a run; rotation by `copytruncate` empties it."""
-
-
 class AppendFileSink(Sink):
     """A file that grows with each run, locked while it is open. What is written stays, also after a failure.
 
@@ -72,7 +68,7 @@ class AppendFileSink(Sink):
         return False
 
     def write(self, data: bytes, /) -> None:
-        """Append all of `data`. Raises OutputError, and FileChangedError if the file is not as this run left it."""
+        """Append all of `data`. Raises OutputError, and IncompleteError if the file is not as this run left it."""
         with self._told():
             if os.fstat(self._descriptor).st_size != self.length:
                 raise self._changed()
@@ -83,7 +79,7 @@ class AppendFileSink(Sink):
         """Make what is written so far survive a power failure.
 
         Raises OutputError, also if the file was deleted or replaced: the rows would be in no file. One that has
-        another name now keeps them. Raises FileChangedError if it is too short.
+        another name now keeps them. Raises IncompleteError if it is too short.
         """
         with self._told():
             now = os.fstat(self._descriptor)
@@ -93,11 +89,12 @@ class AppendFileSink(Sink):
             if now.st_size < self.length:
                 raise self._changed()
 
-    def _changed(self) -> FileChangedError:
-        return FileChangedError(f"another program changed {self._name} during the run", "run the command again")
+    def _changed(self) -> IncompleteError:
+        """Return the error of a file that another program changed during a run; `copytruncate` empties it."""
+        return IncompleteError(f"another program changed {self._name} during the run", "run the command again")
 
     def truncate(self, length: int) -> None:
-        """Leave only the first `length` bytes. Raises OutputError, and FileChangedError if the file is too short."""
+        """Leave only the first `length` bytes. Raises OutputError, and IncompleteError if the file is too short."""
         with self._told():
             if os.fstat(self._descriptor).st_size < length:
                 raise self._changed()
