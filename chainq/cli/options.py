@@ -239,6 +239,7 @@ class OutputOptions(Group, heading=OUTPUT):
         is_eager=True,
     )
     no_trunc: bool = switch(NO_TRUNC_HELP)
+    typed: bool = switch("json, jsonl and csv with numbers, and times as RFC 3339.")
     output: str | None = option("FILE", "Output file; its extension selects the format.", names="--output -o")
 
 

@@ -38,7 +38,7 @@ class OutputSettings(NamedTuple):
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `file`: the file to write, None for
     standard output. `requested`: the value of `--columns`, empty if it was not given. `stated`: an option
     states the format. `spec`: what the format needs to know. `source`: the column with the source text of a program
-    whose ID is requested, too.
+    whose ID is requested, too. `typed`: the columns that `--typed` reads, none without it.
     """
 
     format: str
@@ -49,6 +49,7 @@ class OutputSettings(NamedTuple):
     stated: bool
     spec: OutputSpec
     source: str = ""
+    typed: tuple[Column, ...] = ()
 
     @property
     def recorded_format(self) -> str:
@@ -68,11 +69,15 @@ class OutputSettings(NamedTuple):
             from chainq.formats.absent import NotingAbsent
 
             writer = NotingAbsent(writer, self.named, reporter.warn)
-        if not self.source:
-            return writer
-        from chainq.formats.derived import WithProgramId
+        if self.source:
+            from chainq.formats.derived import WithProgramId
 
-        return WithProgramId(writer, self.source)
+            writer = WithProgramId(writer, self.source)
+        if self.typed:
+            from chainq.formats.typed import WithTypes
+
+            writer = WithTypes(writer, self.typed)
+        return writer
 
     @property
     def named(self) -> list[Column]:
@@ -139,6 +144,8 @@ def settings(
         raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
     if flatten and name not in ("jsonl", "csv", "tsv"):  # the last two are flat already
         raise UsageError(f"--flatten needs jsonl, and the format is {name}")
+    if given.typed and name not in ("jsonl", "json", "csv", "tsv"):
+        raise UsageError(f"--typed needs json, jsonl or csv, and the format is {name}")
     height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
     if height_only:
         shown = tuple(column for column in shown if column.path == "height")
@@ -157,7 +164,8 @@ def settings(
     if spec.terminal and can.binary:
         raise UsageError(f"{name} is binary and cannot be shown on a terminal: expected -o FILE")
     source = method.program if any(column in method.derived for column in shown) else ""
-    return OutputSettings(name, make, can, file, requested, stated is not None, spec, source)
+    typed = method.columns if given.typed else ()
+    return OutputSettings(name, make, can, file, requested, stated is not None, spec, source, typed)
 
 
 def file_of(given: "OutputOptions") -> Path | None:

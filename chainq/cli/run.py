@@ -134,6 +134,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "columns": settings.requested,
         **({} if settings.spec.header else {"no-header": True}),
         **({"flatten": True} if settings.spec.flatten else {}),
+        **({"typed": True} if settings.typed else {}),
         **({} if query.where is None else query.where.given),
     }
 
