@@ -1,6 +1,7 @@
 """The profiles of `config.toml`: read and checked, and chosen by name.
 
-Every mistake is reported with its file, line and key. Header values may be secrets: no message repeats one.
+Every mistake is reported with its file and key; `tomllib` names the line of what is no TOML. Header values may be
+secrets: no message repeats one.
 """
 
 import os
@@ -8,10 +9,9 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,13 +20,13 @@ from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import config_file
-from chainq.config.toml_lines import line_of, line_of_long_number
 from chainq.config.values import checked_number, from_environment, header
 from chainq.errors import UsageError
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
 _T = TypeVar("_T")
+_Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -40,11 +40,11 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     dialect: str | None = None
     rate: float | None = None
     timeout: float | None = None
-    headers: dict[str, Any] = {}
+    headers: dict[str, str] = {}
     cert: str | None = None
     lake: str | None = None
-    methods: dict[str, Any] = {}
-    parameters: dict[str, Any] = {}
+    methods: dict[str, _Name] = {}
+    parameters: dict[str, dict[str, _Name]] = {}
     transactions_by_row_id: bool | None = None
 
     @property
@@ -70,35 +70,47 @@ class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     profiles: dict[str, Any] = {}
 
 
-_QUOTED = 'text needs straight quotation marks, such as url = "http://127.0.0.1:8545"'
-_KINDS = {"str": "a string", "float": "a number", "bool": "a boolean", "object": "a table"}
+_KINDS = {"str": "a string", "float": "a number", "bool": "a boolean", "object": "a table", "dict": "a table"}
 """TOML's words for Python's and msgspec's names of types."""
-
 KEYS = {
-    field.encode_name: _KINDS["object" if get_origin(field.type) is dict else get_args(field.type)[0].__name__]
+    field.encode_name: _KINDS[(get_args(field.type)[0] if type(None) in get_args(field.type) else dict).__name__]
     for field in msgspec.structs.fields(Profile)
 }
 """The keys that a profile may have, each with the kind of its value in words."""
 
 
 def read() -> Settings:
-    """Return the configuration file, all of it checked; empty if there is none. Raises UsageError with the line."""
+    """Return the configuration file, all of it checked; empty if there is none. Raises UsageError."""
     path = config_file()
-    return parse(file_text(path), path)
+    try:
+        return parse(decoded(path.read_bytes()), path)
+    except FileNotFoundError:
+        return Settings(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path} line {line}: not UTF-8") from None
 
 
 def parse(text: str, path: Path) -> Settings:
-    """Return the settings in the text of a configuration file. Raises UsageError with `path` and the line."""
+    """Return the settings in the text of a configuration file. Raises UsageError with `path` and the key."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        reason = str(error).replace("at end of document", f"at line {text.count(chr(10)) + 1}, the end of the file")
-        raise UsageError(f"{path} is not valid TOML: {reason}", _QUOTED * reason.startswith("Invalid value")) from None
-    except ValueError:  # int() refuses more digits than sys.get_int_max_str_digits()
-        raise UsageError(f"{path} line {line_of_long_number(text)}: a number has too many digits") from None
-    except RecursionError:
-        raise UsageError(f"{path} is nested too deeply") from None
-    return _Check(path, text).settings(content)
+    except (ValueError, RecursionError) as error:  # the first also for integers of more digits than Python converts
+        reason = str(error).partition(";")[0]
+        hint = 'text needs straight quotation marks, such as url = "http://127.0.0.1:8545"'
+        raise UsageError(f"{path} is not valid TOML: {reason}", hint * reason.startswith("Invalid value")) from None
+    try:
+        file = _converted(content, _ConfigFile, "")
+        profiles = {name: _profile(values, f"profiles.{name}") for name, values in file.profiles.items()}
+    except UsageError as error:
+        error.message = f"{path}: {error.message}"
+        raise
+    default, wrong = file.default_profile, None
+    if default is not None and default not in profiles:
+        wrong = UsageError(f"{path}: default-profile: no profile {quoted(default)}", _there(profiles))
+    return Settings(path, profiles, default, wrong)
 
 
 def profile(name: str | None, settings: Settings) -> Profile:
@@ -110,11 +122,13 @@ def profile(name: str | None, settings: Settings) -> Profile:
     if name is None:
         return Profile()
     if name not in settings.profiles:
-        known = ", ".join(sorted(settings.profiles)) or "none"
-        there = f"profiles there: {known}" if settings.path.exists() else "that file does not exist"
+        there = _there(settings.profiles) if settings.path.exists() else "that file does not exist"
         raise UsageError(f"no profile {quoted(name)} in {settings.path}", there)
     found = settings.profiles[name]
-    resolved = {key: _resolved(name, key, value) for key, value in found.headers.items()}
+    resolved = {
+        key: header(f"{key}: {from_environment(value, f'header {key} of profile {name!r}')}")[1]
+        for key, value in found.headers.items()
+    }
     return msgspec.structs.replace(found, headers=resolved)
 
 
@@ -137,115 +151,67 @@ def same_host(one: str, other: str) -> bool:
     return urlsplit(one)[:2] == urlsplit(other)[:2]
 
 
-def file_text(path: Path) -> str:
-    """Return the text of a configuration file, empty if there is none. Raises UsageError."""
+def _there(profiles: Collection[str]) -> str:
+    return f"profiles there: {', '.join(sorted(profiles)) or 'none'}"
+
+
+def _profile(values: object, at: str) -> Profile:
+    table = _converted(values, Profile, at)
     try:
-        return decoded(path.read_bytes())
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path} line {line}: not UTF-8") from None
-
-
-def _resolved(profile_name: str, header_name: str, value: str) -> str:
-    """Return a header's value as sent, with `env:NAME` replaced by that environment variable."""
-    sent = from_environment(value, f"header {header_name} of profile {profile_name!r}")
-    return header(f"{header_name}: {sent}")[1]
-
-
-@cache
-def _names_table(*keys: str) -> type[msgspec.Struct]:
-    """Return the type of a table that has a non-empty string for some of these keys."""
-    kind = Annotated[str, msgspec.Meta(min_length=1)] | msgspec.UnsetType
-    fields = {f"field_{number}": key for number, key in enumerate(keys)}  # "records/all" is not a Python name
-    return msgspec.defstruct(
-        "NamesTable", [(name, kind, msgspec.UNSET) for name in fields], rename=fields, forbid_unknown_fields=True
-    )
-
-
-class _Check:
-    """Converts the parsed file to Settings. Raises UsageError with the line of the first mistake."""
-
-    def __init__(self, path: Path, text: str) -> None:
-        self._path, self._text = path, text
-
-    def settings(self, content: dict[str, Any]) -> Settings:
-        """Convert the file."""
-        file = self._convert(content, _ConfigFile, ())
-        profiles = {name: self._profile(values, ("profiles", name)) for name, values in file.profiles.items()}
-        default, wrong = file.default_profile, None
-        if default is not None and default not in profiles:
-            there = f"profiles there: {', '.join(profiles) or 'none'}"
-            wrong = self._error(("default-profile",), f"no profile {quoted(default)}", there)
-        return Settings(self._path, profiles, default, wrong)
-
-    def _profile(self, values: object, at: tuple[str, ...]) -> Profile:
-        table = self._convert(values, Profile, at)
         key = "url"
-        try:
-            if table.url is not None:
-                table = msgspec.structs.replace(table, url=identifiers.url(table.url))
-            for key, value in (("rate", table.rate), ("timeout", table.timeout)):
-                if value is not None:
-                    checked_number(key, value)
-        except UsageError as error:
-            raise self._error((*at, key), error.message, error.hint) from None
-        if table.dialect not in (None, AUTO, *DIALECTS):
-            raise self._error((*at, "dialect"), "unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
-        for name, value in table.headers.items():
-            self._check_header(name, value, (*at, "headers", name))
-        self._convert(table.methods, _names_table(*BY_NAME), (*at, "methods"))
-        self._check_parameters(table.parameters, (*at, "parameters"))
-        return table
+        if table.url is not None:
+            table = msgspec.structs.replace(table, url=identifiers.url(table.url))
+        for key, value in (("rate", table.rate), ("timeout", table.timeout)):
+            if value is not None:
+                checked_number(key, value)
+    except UsageError as error:
+        raise UsageError(f"{at}.{key}: {error.message}", error.hint) from None
+    if table.dialect not in (None, AUTO, *DIALECTS):
+        raise UsageError(f"{at}.dialect: unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
+    for name, text in table.headers.items():
+        _check_header(name, text, f"{at}.headers.{name}")
+    _check_known(table.methods, BY_NAME, f"{at}.methods")
+    _check_known(table.parameters, BY_NAME, f"{at}.parameters")
+    for method, names in table.parameters.items():
+        _check_known(names, [param.name for param in BY_NAME[method].params], f"{at}.parameters.{method}")
+        if len({*names.values()}) < len(names):
+            raise UsageError(f"{at}.parameters.{method}: two parameters have the same name")
+    return table
 
-    def _check_header(self, name: str, value: object, at: tuple[str, ...]) -> None:
-        checked = self._convert(value, str, at)
-        if re.fullmatch(r"(\w+ )?\$\{?[A-Z_][A-Z0-9_]*\}?", checked):
-            whole = "env:NAME reads the whole value from an environment variable"
-            raise self._error(at, "variables such as $NAME are not replaced", whole)
-        try:
-            valid = header(f"{name}: {checked}")[0] == name
-        except UsageError:
-            valid = False
-        if not valid:
-            raise self._error(at, "invalid header name or value")
 
-    def _check_parameters(self, tables: dict[str, Any], at: tuple[str, ...]) -> None:
-        self._check_known(tables, BY_NAME, at)
-        for method, names in tables.items():
-            self._convert(names, _names_table(*(param.name for param in BY_NAME[method].params)), (*at, method))
-            if twice := next((key for key in names if [*names.values()].count(names[key]) > 1), None):
-                raise self._error((*at, method, twice), "another parameter of the method has the same name")
+def _check_header(name: str, text: str, at: str) -> None:
+    if re.fullmatch(r"(\w+ )?\$\{?[A-Z_][A-Z0-9_]*\}?", text):
+        whole = "env:NAME reads the whole value from an environment variable"
+        raise UsageError(f"{at}: variables such as $NAME are not replaced", whole)
+    try:
+        valid = header(f"{name}: {text}")[0] == name
+    except UsageError:
+        valid = False
+    if not valid:
+        raise UsageError(f"{at}: invalid header name or value")
 
-    def _convert(self, value: object, kind: type[_T], at: tuple[str, ...]) -> _T:
-        """Return the value at these keys as that type; of a table, report the key that is unknown or wrong.
 
-        Tables with keys of the user's choice (profiles, headers) are converted entry by entry, since msgspec shows
-        such keys as `[...]`.
-        """
-        try:
-            return msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
-            message, _, key = str(error).partition(" - at `$.")
-        if isinstance(value, dict) and issubclass(kind, msgspec.Struct):
-            self._check_known(value, kind.__struct_encode_fields__, at)
-        expected = re.match(r"Expected `(\w+)[^`]*`( of length)?", message)
-        reason = f"expected {_KINDS[expected[1]]}" if expected else "number out of range"
-        if expected and expected[2]:
-            reason = "expected a string that is not empty"
-        hint = 'for example headers = { Authorization = "env:NAME" }' if key == "headers`" else ""
-        raise self._error((*at, key.rstrip("`")) if key else at, reason, hint)
+def _converted(value: object, kind: type[_T], at: str) -> _T:
+    """Return the value of a key as that type. Raises UsageError for a key that is unknown or whose value is wrong."""
+    if isinstance(value, dict) and issubclass(kind, msgspec.Struct):
+        _check_known(value, kind.__struct_encode_fields__, at)
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        message, _, key = str(error).partition(" - at `$")
+    expected = re.match(r"Expected `(\w+)[^`]*`( of length)?", message)
+    reason = f"expected {_KINDS[expected[1]]}" if expected else "number out of range"
+    if expected and expected[2]:
+        reason = "expected a string that is not empty"
+    hint = 'for example headers = { Authorization = "env:NAME" }' if key == ".headers`" else ""
+    key = key.replace("[...]", "").rstrip("`")  # msgspec names no key of the user's choice
+    raise UsageError(f"{(at + key).lstrip('.')}: {reason}", hint)
 
-    def _check_known(self, table: Mapping[str, object], known: Collection[str], at: tuple[str, ...]) -> None:
-        for key in table:
-            if key not in known:
-                hint = f"known keys: {', '.join(known) or 'none'}"
-                if key in _ConfigFile.__struct_encode_fields__:
-                    hint = "it belongs at the top of the file, before the first table"
-                raise self._error((*at, key), "unknown key", hint)
 
-    def _error(self, at: tuple[str, ...], reason: str, hint: str = "") -> UsageError:
-        return UsageError(f"{self._path} line {line_of(self._text, at)}: {'.'.join(at)}: " + reason, hint)
+def _check_known(table: Mapping[str, object], known: Collection[str], at: str) -> None:
+    for key in table:
+        if key not in known:
+            hint = f"known keys: {', '.join(known) or 'none'}"
+            if key in _ConfigFile.__struct_encode_fields__:
+                hint = "it belongs at the top of the file, before the first table"
+            raise UsageError(f"{at}.{key}: unknown key".lstrip("."), hint)

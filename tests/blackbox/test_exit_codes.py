@@ -293,7 +293,7 @@ def test_profiles_are_listed_if_the_default_one_is_wrong(chainq: Program) -> Non
     chainq.config.write_text('default-profile = "y"\n[profiles.x]\nurl = "demo:"\n')
     ran = chainq("profiles")
     assert (ran.code, ran.out.splitlines()[1].split()) == (0, [b"x", b"demo:", b"auto", b"-"])
-    assert ran.err == f"chainq: warning: {chainq.config} line 1: default-profile: no profile 'y'\n"
+    assert ran.err == f"chainq: warning: {chainq.config}: default-profile: no profile 'y'\n"
     assert "no profile 'y'; profiles there: x" in one_line(chainq("latest"), 2)
 
 
