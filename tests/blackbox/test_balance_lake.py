@@ -59,41 +59,6 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     assert len(rows) == sum(totals[2] for totals in wallet.totals(END - 1).values())
 
 
-@pytest.fixture(scope="module")
-def owners(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """A program in whose folder is a data set `lake` with ownership rows only."""
-    chainq = Program(tmp_path_factory.mktemp("owners"))
-    words = ("ownership", "0:200", "--partition", "100", "--to", "lake", "-q")
-    assert chainq("export", *words, url="demo:").code == 0
-    return chainq
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("balance --end 200", "has no table full-blocks; chainq export chain 0:200 --to lake --url URL writes it"),
-        (
-            "owned 0:200 --unspent",
-            "has no tables records, full-blocks; chainq export chain records 0:200 --to lake --url URL writes them",
-        ),
-        ("owned 0:200 --records", "has no table records; chainq export records 0:200 --to lake --url URL writes it"),
-        (
-            "owned --table",
-            "has no tables records, full-blocks; chainq export chain records 0:200 --to lake --url URL writes them",
-        ),
-        ("owned --columns amount", "has no tables records, full-blocks; chainq export chain records 0:200 --to lake"),
-        (
-            "owned 20:150 --columns owner,transition_id,output_index",
-            "or chainq export records 0:200 --to lake --url URL writes records, which tell them",
-        ),
-    ],
-)
-def test_the_first_message_names_all_that_an_export_lacks(owners: Program, command: str, told: str) -> None:
-    """One command writes what the rows need, whichever part of it would be read first."""
-    ran = owners(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
-    assert told in one_line(ran, 6)
-
-
 def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
     """To run it again does not help: the file is read again."""
     words = ("chain", "ownership", "0:40", "--partition", "40", "--to", "lake", "-q")

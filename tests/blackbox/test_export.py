@@ -3,7 +3,6 @@
 import fcntl
 import json
 import socket
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -330,48 +329,6 @@ def test_a_disk_that_is_full(chainq: Program, server: Servers, lake: Lake) -> No
     assert lake.stray == []
 
 
-def test_dry_run_writes_nothing(chainq: Program, server: Servers, lake: Lake) -> None:
-    """--dry-run lists what would be written."""
-    words = ("export", "records", "2400:2600", "--partition", "100", "--to", "lake")
-    ran = chainq(*words, "--dry-run", url=server())
-    assert (ran.code, ran.err) == (0, "chainq: 2 partitions to write, 0 complete\n")
-    assert [json.loads(row) for row in ran.rows] == [
-        {"command": "records", "start": start, "end": start + 100, "reason": "new"} for start in (2400, 2500)
-    ]
-    assert not lake.root.exists()
-    ran = chainq(*words[:-1], "sub/../lake", url=server())
-    assert (ran.code, f"chainq: {lake.root}: " in ran.err) == (0, True), ran.err
-    newest = chainq("export", "records", "-100:", "--to", "other", "--dry-run", url=server())
-    assert newest.rows == chainq("export", "records", "--last", "100", "--to", "other", "--dry-run", url=server()).rows
-    assert newest.rows, newest.err
-    ran = chainq("export", "records", "2400:2700", "--to", "lake", "--dry-run", url=server())
-    assert [json.loads(row)["start"] for row in ran.rows] == [2600]
-    assert "1 partition to write, 2 complete" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("records",), "missing option '--to'"),
-        (("block", "--to", "lake"), "'block' cannot be exported: expected chain, blocks, "),
-        (("records", "--repair", "findings", "--to", "lake"), "invalid --repair 'findings': expected all"),
-        (("address-transactions", "--to", "lake"), "cannot be exported"),
-        (("0:10", "--to", "lake"), "no command to export"),
-        (("records", "10:5", "--to", "lake"), "it starts after its end"),
-        (("records", "1:2", "--last", "5", "--to", "lake"), "cannot be combined"),
-        (("records", "--partition", "0", "--to", "lake"), "invalid --partition 0"),
-        (("records", "--partition", "abc", "--to", "lake"), "invalid --partition 'abc': expected a number of blocks"),
-        (("records", "--to", ""), "invalid destination ''"),
-        (("records", "--to", "ftp://host/x"), "invalid destination"),
-        (("records", "--to", "http://host/x"), "or file:"),
-        (("records", "--to", "file://host/x"), "invalid destination"),
-    ],
-)
-def test_usage_errors(chainq: Program, words: tuple[str, ...], message: str) -> None:
-    """Mistakes are exit 2 with one line, before any call."""
-    assert message.lower() in one_line(chainq("export", *words, url="demo:"), 2).lower()
-
-
 def test_readers_see_partitions_as_one_table(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """DuckDB and pandas read the folder as it is, the grid as a column."""
     pandas = pytest.importorskip("pandas")
@@ -381,14 +338,3 @@ def test_readers_see_partitions_as_one_table(chainq: Program, server: Servers, t
     assert table.aggregate("count(*), min(height), max(start::int)").fetchall() == [(count, 2400, 2500)]
     frame = pandas.read_parquet(lake.root / "records")
     assert len(frame) == count
-
-
-def test_without_pyarrow(chainq: Program, tmp_path: Path) -> None:
-    """If pyarrow is missing, or broken, the message has the line that installs it."""
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
-    ran = chainq("export", "records", "0:9", "--to", "lake", url="demo:", env={"PYTHONPATH": str(tmp_path)})
-    assert "it comes with chainq[parquet] " in one_line(ran, 2)
-    (tmp_path / "sitecustomize.py").unlink()
-    (tmp_path / "pyarrow.py").write_text("raise ImportError")
-    ran = chainq("export", "records", "0:9", "--to", "lake", "-q", url="demo:", env={"PYTHONPATH": str(tmp_path)})
-    assert "it comes with chainq[parquet] " in one_line(ran, 2)

@@ -15,7 +15,7 @@ from harness.chain_tables import TABLES, table_rows
 from harness.jobs import FIRST
 from harness.kills import CHAIN, KILLS, kill_and_resume
 from harness.lake import Lake
-from harness.program import Program, Ran, Servers, one_line
+from harness.program import Program, Ran, Servers
 from harness.search import some
 from harness.services import Moving, fork_truth, serving
 from harness.truth import Truth
@@ -235,15 +235,3 @@ def test_a_finding_is_repaired(chainq: Program, server: Servers, lake: Lake) -> 
     assert {path for path in whole if path.suffix == ".parquet"} == {
         path for path in lake.files() if path.suffix == ".parquet"
     }
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("chains",), "'chains' cannot be exported"),
-        (("records", "--no-full-blocks"), "--no-full-blocks needs chain"),
-    ],
-)
-def test_usage_errors(chainq: Program, words: tuple[str, ...], message: str) -> None:
-    """What cannot be exported is exit 2."""
-    assert message in one_line(chainq("export", *words, "--to", "lake", url="demo:"), 2)

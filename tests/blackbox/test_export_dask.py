@@ -112,17 +112,3 @@ def test_a_failure_on_a_worker_is_told_as_anywhere(chainq: Program, server: Serv
     url = server("--fault", "missing-height:2455")
     words = ("export", "blocks", "2400:2600", "--partition", "50", "--to", "lake", "--engine", "dask", "-w", "1", "-q")
     assert "2455" in one_line(chainq(*words, url=url), 6)
-
-
-def test_usage(chainq: Program, nowhere: str) -> None:
-    """No scheduler there is exit 4; an engine that does not exist and a scheduler without dask are exit 2."""
-    address = nowhere.replace("http", "tcp").rstrip("/")
-    soon = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"}
-    ran = chainq(*WORDS, "--scheduler", address, "-q", url="demo:", env=soon)
-    assert f"no dask scheduler at {address}" in one_line(ran, 4)
-    assert "unknown engine 'ray'" in one_line(chainq(*WORDS[:-1], "ray", url="demo:"), 2)
-    ran = chainq(*WORDS[:-1], "local", "--scheduler", "tcp://127.0.0.1:1", url="demo:")
-    assert "--scheduler needs --engine dask" in one_line(ran, 2)
-    (chainq.home / "distributed.py").write_text("raise ImportError")
-    ran = chainq(*WORDS, url="demo:", env={"PYTHONPATH": str(chainq.home)})
-    assert "it comes with chainq[dask] " in one_line(ran, 2)

@@ -144,10 +144,3 @@ def test_a_table_that_others_have_rewritten(chainq: Program, server: Servers, la
     line = one_line(export(chainq, server(), "records", "2400:2700"), 2)
     assert "/lake has files that export did not write" in line
     assert sorted(path for path in lake.root.rglob("*") if path.is_file()) == before
-
-
-def test_without_deltalake(chainq: Program, tmp_path: Path) -> None:
-    """Where deltalake is missing the message has the line that installs it."""
-    (tmp_path / "deltalake.py").write_text("raise ImportError")
-    ran = chainq("export", "records", "--to", "lake", "--delta", url="demo:", env={"PYTHONPATH": str(tmp_path)})
-    assert "it comes with chainq[delta] " in one_line(ran, 2)

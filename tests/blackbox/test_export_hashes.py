@@ -79,9 +79,3 @@ def test_a_partition_with_a_wrong_row_is_not_written(
     assert [path.parent.name for path in sorted(lake.glob("blocks/*/*"))] == ["start=000000000", "start=000000012"]
     assert program(*job, url=url).code == 0
     assert [one["hashes"] for one in receipts(lake)] == ["summary"] * 3
-
-
-def test_hashes_need_blocks(program: Program, url: str, tmp_path: Path) -> None:
-    """Other commands have none to recompute."""
-    ran = program("export", "records", "0:5", "--to", str(tmp_path), "--hashes", url=url)
-    assert "--hashes needs blocks, full-blocks or chain; add one of them" in one_line(ran, 2)

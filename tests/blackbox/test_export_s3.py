@@ -6,7 +6,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -258,38 +257,6 @@ def test_a_bucket_that_does_not_exist(chainq: Program, bucket: Bucket, server: S
     env = bucket.environment()
     ran = chainq("export", *WORDS, "--to", "s3://nowhere-at-all/x", "-q", url=server(), env=env)
     assert "s3://nowhere-at-all/x: the bucket does not exist" in one_line(ran, 7)
-
-
-@pytest.mark.parametrize(
-    ("to", "env", "code", "message"),
-    [
-        ("s3:/bkt", {}, 2, "invalid destination s3:/bkt: expected s3://BUCKET/FOLDER"),
-        ("s3://", {}, 2, "expected s3://BUCKET/FOLDER"),
-        ("s3://bkt/c", {"AWS_ENDPOINT_URL": "nohost"}, 2, "AWS_ENDPOINT_URL must begin with http://"),
-        ("s3://bkt/c", {"AWS_PROFILE": "foo"}, 2, "invalid AWS_PROFILE 'foo'"),
-    ],
-)
-def test_destinations_that_cannot_be_used(
-    chainq: Program, to: str, env: dict[str, str], code: int, message: str
-) -> None:
-    """One line in plain words, before any call; nothing of obstore's dumps."""
-    assert message in one_line(chainq("export", "records", "--to", to, url="demo:", env=env), code)
-
-
-def test_what_a_store_says_is_shown(chainq: Program) -> None:
-    """The sentence, and not what obstore adds for debugging."""
-    line = one_line(chainq("export", "records", "--to", "az://container/x", url="demo:"), 2)
-    assert line.endswith(
-        "invalid destination az://container/x: no storage account;"
-        " set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY\n"
-    )
-
-
-def test_without_obstore(chainq: Program, tmp_path: Path) -> None:
-    """Where obstore is missing the message has the line that installs it."""
-    (tmp_path / "obstore.py").write_text("raise ImportError")
-    ran = chainq("export", "records", "--to", "s3://lake/x", url="demo:", env={"PYTHONPATH": str(tmp_path)})
-    assert "it comes with chainq[export] " in one_line(ran, 2)
 
 
 def test_delta_tables(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:

@@ -273,12 +273,6 @@ def test_dry_run_lists_what_is_requested(chainq: Program, lake: str, seen: Seen)
     assert calls == []
 
 
-def test_what_is_no_data_set(chainq: Program, seen: Seen) -> None:
-    """A folder without chainq.json is exit 2."""
-    (chainq.home / "empty").mkdir()
-    assert "no data set in empty" in one_line(chainq("records", "5:9", "--lake", "empty", url=seen[0]), 2)
-
-
 def test_partitions_that_do_not_link(chainq: Program) -> None:
     """Exports before and after a reorg in one folder: exit 6, whoever reads across."""
     service = Moving(TIP)

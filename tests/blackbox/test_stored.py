@@ -107,13 +107,6 @@ def test_ownership_of_a_partition_without_rows(chainq: Program, server: Servers)
     assert again.code == 0, again.err
 
 
-def test_ownership_that_nothing_places(chainq: Program, server: Servers) -> None:
-    """Without records or outputs, whole partitions can be read, and others are exit 6."""
-    assert chainq("export", "ownership", *HEIGHTS, "--to", "lake", "-q", url=server(*TIP)).code == 0
-    assert chainq("ownership", "2400:2600", url="lake").code == 0
-    said(chainq("ownership", "2400:2610", "-q", url="lake"), 6, "does not tell the heights of ownership rows")
-
-
 def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -> None:
     """Blocks lack what full blocks lack; transactions have all but row ids."""
     assert chainq("export", "chain", *HEIGHTS, "--to", "lake", "-q", url=server(*TIP)).code == 0
@@ -138,123 +131,6 @@ def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -
             for row in there
         ]
     assert chainq("blocks", "2450:2452", "--csv", url="lake").err == ""
-
-
-def test_an_export_of_a_part_can_be_exported(chainq: Program, server: Servers) -> None:
-    """It lacks block 0 but says which chain it is of, so that rows of the service can follow, and no other chain's."""
-    url = server()
-    words = ("export", "blocks", "records", "--partition", "10", "-q")
-    assert chainq(*words, "100:140", "--to", "part", url=url).code == 0
-    assert chainq(*words, "100:120", "--to", "copy", url="part").code == 0
-    assert chainq(*words, "120:140", "--to", "copy", url=url).code == 0
-    assert chainq("verify", "copy", "--full", url=url).code == 0
-    for command in ("blocks", "records"):
-        rows = [chainq(command, "100:140", "--jsonl", url=where).out for where in (url, "copy")]
-        assert rows[0] == rows[1] != b""
-    for range_ in ((), (":110",)):  # without a range it begins where the source does, with partitions of that size
-        ran = chainq("export", "blocks", "records", *range_, "--to", "all", url="part")
-        assert ran.code == (6 if range_ else 0), ran.err
-        last = ran.err.splitlines()[0]
-        assert ("part has heights 100-139, not height" if range_ else "of heights 100-139 to write") in last
-        assert range_ or last.endswith("so it is all that the source has")
-    identity = [json.loads((chainq.home / name / "chainq.json").read_text())["chain"] for name in ("part", "copy")]
-    assert identity[0] == identity[1]
-
-
-def test_show_without_the_tables_of_lists(chainq: Program, server: Servers) -> None:
-    """A screen has what there is: of `chain`, no records of a block, and the transaction of a transition."""
-    url = server(*TIP)
-    assert chainq("export", "chain", "2600:2650", "--partition", "50", "--to", "lake", "-q", url=url).code == 0
-    (record,) = (json.loads(row) for row in chainq("records", "2637:2650", "--limit", "1", url=url).rows)
-    shown = [json.loads(chainq("show", str(record["height"]), "--json", url=at).out) for at in (url, "lake")]
-    assert (len(shown[0]["records"]) > 0, shown[1]["records"]) == (True, None)
-    screen = chainq("show", str(record["height"]), url="lake")
-    assert (screen.code, b"\nrecords" in screen.out, b"\ntransactions" in screen.out) == (0, False, True), screen.err
-    made = json.loads(chainq("show", record["transition_id"], "--json", url="lake").out)
-    assert (made["kind"], made["transaction_id"]) == ("transaction", record["transaction_id"])
-    for thing in (record["record_ciphertext"], "credits.aleo"):
-        writes = "chainq export records 2600:2650 --to lake --url URL writes it"
-        said(chainq("show", thing, "--last", "50", url="lake"), 6, f"lake has no table records; {writes}")
-    for command in ("records", "transitions", "ownership"):
-        export = f"chainq export {command} 2600:2650 --to lake --url URL writes it"
-        said(chainq(command, "2637", url="lake"), 6, f"lake has no table {command}; {export}")
-        copied = chainq("export", command, "2637", "--to", "copy", "-q", "--url", "lake", url=None)
-        assert copied.err.endswith(f"lake has no table {command}; {export}; 0 of 1 partition written\n")
-    ran = chainq("doctor", "--json", url="lake")
-    assert ran.code == 0, ran.err
-    checks = {one["check"]: one for one in json.loads(ran.out)["checks"]}
-    lacking = ("records", "ownership", "transitions")
-    assert [name for name, one in checks.items() if one["finding"] == "not in this export"] == [*lacking]
-    assert "chainq export ownership 2600:2650 --to" in checks["ownership"]["meaning"]
-
-
-def test_what_is_missing_is_an_error(chainq: Program, lake: str) -> None:
-    """Heights without a whole partition are named, and no row is printed; beyond the tip there is nothing."""
-    (Path(lake) / partition_name("records", 2500)).unlink()
-    for words, lacking in (
-        (("records", "2450:2620"), "records for heights 2500-2599"),
-        (("records", "2450:2620", "--reverse", "--limit", "1"), "records for heights 2500-2599"),
-        (("blocks", "50:2410"), "blocks for heights 100-2399"),
-        (("block", "2310"), "blocks for height 2310; chainq export blocks 2300:2400 --to"),
-    ):
-        ran = chainq(*words, url=lake)
-        assert f"no whole partition of {lacking}" in one_line(ran, 6)
-        assert ran.out == b""
-    assert chainq("records", "2400:2500", url=lake).code == 0
-    assert chainq("block", "99999", url=lake).code == 1
-
-
-def test_heights_below_an_export_are_not_a_missing_table(chainq: Program, server: Servers) -> None:
-    """The error says which heights the export has, and the whole range that is missing; also that of `verify`."""
-    export = ("export", "blocks", "full-blocks", "200:250", "--partition", "50", "--to", "lake", "-q")
-    assert chainq(*export, url=server(*TIP)).code == 0
-    for words, table, below in (
-        (("blocks", "100:210"), "blocks", "100-199"),
-        (("records", "110:120"), "records", "110-119"),
-        (("verify", "100:210"), "full-blocks", "100-199"),
-    ):
-        line = one_line(chainq(*words, url="lake"), 6)
-        writes = f"chainq export {table} 100:{200 if below == '100-199' else 150} --to lake --url URL writes them"
-        assert f"lake has heights 200-249, not heights {below}; {writes}" in line
-
-
-def test_times_are_searched_in_the_heights_of_an_export(chainq: Program, server: Servers) -> None:
-    """It need not have block 0; before its first block the search cannot tell which blocks are missing."""
-    assert chainq("export", "blocks", "200:250", "--partition", "50", "--to", "lake", "-q", url=server(*TIP)).code == 0
-    times = [int(json.loads(row)["timestamp"]) for row in chainq("blocks", "200:250", "--jsonl", url="lake").rows]
-    for first, end in ((0, 3), (20, 40), (45, 49)):
-        ran = chainq("blocks", "--since", str(times[first]), "--until", str(times[end]), "--jsonl", url="lake")
-        assert ran.rows == chainq("blocks", f"{200 + first}:{200 + end}", "--jsonl", url="lake").rows, ran.err
-    for option in (("--since",), ("--start", "210", "--until")):
-        line = one_line(chainq("blocks", *option, str(times[0] - 1), url="lake"), 6)
-        assert "is before the first block of lake: height 200, 20" in line
-        assert "the earliest time is 2023-" in line
-        assert line.endswith("Z, or chainq export blocks 0:200 --to lake --url URL writes the blocks before\n")
-
-
-def test_a_missing_table_has_a_hint_that_fits_the_query(chainq: Program, server: Servers) -> None:
-    """All heights of the export, with all tables that the query needs; nothing to resume."""
-    export = ("export", "records", "0:50", "--partition", "20", "--to", "lake", "-q")
-    assert chainq(*export, url=server(*TIP)).code == 0
-
-    def said_by(*words: str) -> str:
-        return one_line(chainq(*words, url="lake"), 6).partition("lake has no table ")[2]
-
-    for words in (("block", "25"), ("blocks", "25:45")):
-        assert said_by(*words) == "blocks; chainq export blocks 0:50 --to lake --url URL writes it\n"
-    assert (
-        said_by("transactions", "25") == "full-blocks; chainq export full-blocks 0:50 --to lake --url URL writes it\n"
-    )
-    found = said_by("transaction", "at1" + "q" * 58, "--no-check")
-    assert found == "transactions; chainq export transactions full-blocks 0:50 --to lake --url URL writes it\n"
-    listed = said_by("program-transactions", "credits.aleo", "mint")
-    need = "calls; this command needs the whole chain: use the URL of a service, or chainq export calls full-blocks 0:"
-    assert listed.startswith(need) and listed.endswith(" --to lake --url URL writes it\n")
-    assert chainq("export", "transactions", "0:50", *export[3:], url=server(*TIP)).code == 0
-    full = (
-        "full-blocks; chainq export full-blocks 0:50 --to lake --url URL writes it\n"  # which suffice for both requests
-    )
-    assert said_by("transactions", "25:30") == said_by("latest") == full
 
 
 def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> None:
@@ -382,46 +258,9 @@ def test_runs_resume_as_the_data_set_grows(chainq: Program, truth: Truth) -> Non
             assert rows == truth.rows("records", 2400, tip + 1)
 
 
-def test_other_commands_over_files(chainq: Program, lake: str) -> None:
-    """verify, rpc and an export of an export need no network either."""
-    ran = chainq("verify", "2500:2540", url=lake)
-    assert "no findings in 40 blocks" in ran.err, ran.err
-    assert "not in this export" not in ran.err
-    ran = chainq("rpc", "latest/block", "--url", lake)
-    assert json.loads(ran.out)["height"] == "2649", ran.err
-    ran = chainq("export", "chain", "records", "2500:2600", "--partition", "100", "--to", "again", url=lake)
-    assert ran.code == 0, ran.err
-    assert chainq("verify", "again").code == 0
-    ran = chainq("verify", "2500:2600", url="again")
-    assert " records; not in this export: ownership, transitions;" in ran.err, ran.err
-    assert "again has no table ownership" in one_line(
-        chainq("verify", "2500", "--commands", "ownership", url="again"), 6
-    )
-
-
 def test_python_reads_files(made: Path, truth: Truth) -> None:
     """Client takes the folder as its URL."""
     with Client(str(made)) as client:
         assert client.tip_height() == END - 1
         assert list(client.records(2450, 2460)) == [json.loads(row) for row in truth.rows("records", 2450, 2460)]
         assert {batch.proof.grade.value for batch in client.batches("records", 2400, END)} <= {"order", "witness"}
-
-
-def test_a_profile_may_name_a_data_set(chainq: Program, made: Path) -> None:
-    """url = FOLDER in a profile."""
-    chainq.config.parent.mkdir(parents=True)
-    chainq.config.write_text(f'[profiles.files]\nurl = "{made}"\n')
-    assert chainq("latest", "--columns", "height", "--text", "--profile", "files").out == b"2649\n"
-
-
-def test_what_is_no_data_set(chainq: Program) -> None:
-    """A folder without chainq.json, and a name that is neither a URL nor a folder, are exit 2."""
-    (chainq.home / "empty").mkdir()
-    assert "no data set in empty" in one_line(chainq("blocks", "--url", "empty"), 2)
-    assert "or the folder or URL of an export" in one_line(chainq("blocks", "--url", "nothing"), 2)
-
-
-def test_the_name_of_a_folder_is_no_secret(chainq: Program, server: Servers) -> None:
-    """The command that a message names has it, also if it looks like an API key."""
-    assert chainq("export", "records", "0:50", "--to", "c4", "-q", url=server(*TIP)).code == 0
-    assert "chainq export blocks 0:50 --to c4 --url URL writes it" in one_line(chainq("block", "5", url="c4"), 6)

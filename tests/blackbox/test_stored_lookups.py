@@ -98,46 +98,6 @@ def parts_of(chainq: Program, made: Path) -> tuple[str, str, str]:
     return inner["execution"]["transitions"][0]["id"], spent["tag"], spent["transaction_id"]
 
 
-def test_a_block_hash(chainq: Program, made: Path) -> None:
-    """Its block, and an error if that is not among the newest."""
-    pytest.importorskip("duckdb")
-    lake = str(made)
-    block_hash = json.loads(chainq("block", "5", "--jsonl", url=lake).out)["block_hash"]
-    assert json.loads(chainq("show", block_hash, "--json", url=lake).out)["height"] == 5
-    line = one_line(chainq("show", block_hash, "--last", "9", url=lake), 1)
-    assert "not found in the newest 9 blocks (211 to 219)" in line
-
-
-def test_an_export_that_is_shorter_than_a_search(chainq: Program, server: Servers) -> None:
-    """A search looks through all that the export has, and says so. Its folder is no secret."""
-    url, made = server(*TIP), "lake2"
-    assert (
-        chainq(
-            "export", "chain", "records", "transitions", "180:200", "--partition", "20", "--to", made, "-q", url=url
-        ).code
-        == 0
-    )
-    record, called = (json.loads(chainq(name, "185:200", url=url).rows[0]) for name in ("records", "transitions"))
-    names = [record["record_ciphertext"], called["transition_id"], record["block_hash"], "credits.aleo", CALLED]
-    ran = chainq("show", *names, "--url", made, url=None)
-    assert (ran.code, ran.err) == (0, "")
-    assert b", from height 180\n" in ran.out
-    calls = json.loads(chainq("show", CALLED, "--json", url=made).out)["transactions"]
-    some = chainq(*CALLS, "--newest", "--jsonl", "--limit", str(len(calls)), url=made)
-    assert (some.code, some.err, [json.loads(row) for row in some.rows]) == (0, "", calls)
-    said(chainq(*CALLS, "--newest", "--limit", "500", url=made), 6, "lake2 has heights 180-199, not heights 0-179")
-    early = json.loads(chainq("transactions", "5", "--limit", "1", url=url).rows[0])["transaction_id"]
-    line = one_line(chainq("transaction", early, url=made), 6)
-    assert line.endswith(f" {early}: not found in heights 180-199 of lake2; it may be in others\n")
-    line = one_line(chainq("show", "1field", ABSENT, "nobody.aleo", "credits.aleo/none", early, url=made), 1)
-    assert line.count("not found in the newest 20 blocks (180 to 199)") == 4
-    assert "no transaction from height 180 calls credits.aleo/none" in line
-    assert "look at more" not in line
-    assert chainq("export", "blocks", "180:200", "--partition", "20", "--to", "some", "-q", url=url).code == 0
-    line = one_line(chainq("show", "1field", url="some"), 6)
-    assert line == "chainq show: some has no table inputs; chainq export inputs 180:200 --to some --url URL writes it\n"
-
-
 def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
     """An export finds them at any height, by its index or by all that it has; a service knows no tags."""
     transition, tag, spender = parts_of(chainq, made)

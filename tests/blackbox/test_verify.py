@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import re
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.plants import KINDS
 from chainq.demo.service import Service
-from chainq.verify.findings import CHECKS
 from harness.planted import Plant
 from harness.planted import planted as wrong
 from harness.program import DIALECT, Program, Ran, Servers, one_line
@@ -112,55 +110,6 @@ def test_a_clean_chain_has_no_finding(start: int, end: int, program: Program, se
     assert ran.err.startswith(f"chainq: heights {start}-{end - 1}: no findings in ")
 
 
-def test_a_table_without_a_finding_is_empty(program: Program) -> None:
-    """The verdict says that all is well; that there are no rows would look as if nothing was verified."""
-    ran = program("verify", "660:670", "--table", url="demo:")
-    assert (ran.code, ran.out) == (0, b"")
-    assert "no findings in 10 blocks" in one_line(ran, 0)
-    assert ran.err.endswith(" (--witness URL checks them)\n"), "the hashes of the sample chain are made up"
-
-
-def test_a_finding_is_a_row_in_every_format(program: Program, server: Servers) -> None:
-    """The same finding by jsonl, csv and table; the repair is a command that prints the row."""
-    url = server("--tip", "330", "--fault", "altered-block:41")
-    args = ("verify", "--start", "40", "--end", "43", "--commands", "records")
-    ran = program(*args, "--jsonl", url=url)
-    (row,) = findings(ran)
-    assert (row["height"], row["command"], row["check"]) == (41, "blocks", "altered")
-    assert list(row) == ["height", "command", "check", "expected", "found", "repair", "end"]
-    field, value = str(row["found"]).split("=")
-    fetched = program(*row["repair"].split()[1:], "--dialect", DIALECT)
-    assert json.loads(fetched.out)[field] == value
-    assert "chainq verify: heights 40-42: 1 finding (1 altered) in " in one_line(ran, 6)
-    text = program(*args, "--csv", url=url).out.decode()
-    assert text.startswith("height,command,check,expected,found,repair,end\r\n41,blocks,altered,")
-    table = program(*args, "--table", url=url).out.decode()
-    assert "altered" in table
-    assert "41" in table
-
-
-def test_a_chart_is_of_the_findings_in_the_whole_range(chainq: Program, server: Servers) -> None:
-    """Its title says what it counts, and its axis is as long as the range that was verified."""
-    pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
-    url = server("--tip", "330", "--fault", "altered-block:41")
-    ran = chainq("verify", "20:60", "--format", "chart", url=url)
-    lines = [line.strip() for line in ran.out.decode().splitlines()]
-    assert lines[:2] == ["findings per block", "findings"]
-    below = lines[lines.index("block height") - 1].split()
-    assert (below[0], below[-1]) == ("20", "59")
-    assert "at block 41" in lines[-1]
-    assert chainq("verify", "20:30", "--format", "chart", url=url).out == b"nothing to draw: no findings\n"
-
-
-def test_a_file_of_findings_is_complete_although_the_exit_is_6(program: Program, server: Servers) -> None:
-    """-o FILE appears with the findings."""
-    url = server("--tip", "330", "--fault", "lost-record:41")
-    ran = program("verify", "--start", "40", "--end", "43", "-o", "found.jsonl", url=url)
-    assert ran.code == 6
-    (row,) = (program.home / "found.jsonl").read_text().splitlines()
-    assert json.loads(row)["check"] == "missing"
-
-
 @pytest.mark.parametrize(
     ("options", "lists"),
     some(
@@ -180,62 +129,6 @@ def test_lists_of_transactions_are_sampled(options: tuple[str, ...], lists: int,
     assert (f"the transactions are those of {lists} random heights (--full: of all)" in ran.err) == (lists < 90)
 
 
-def test_commands_limit_what_is_read(program: Program, server: Servers) -> None:
-    """With --commands records no ownership row is missed, and none is requested."""
-    url = server("--tip", "330", "--fault", "lost-ownership:41")
-    args = ("verify", "--start", "40", "--end", "43")
-    assert program(*args, url=url).code == 6
-    ran = program(*args, "--commands", "records", "--commands", "transitions", "-v", url=url)
-    assert ran.code == 0
-    assert "records/all" in ran.err
-    assert "isOwner" not in ran.err
-
-
-def test_columns_of_findings_are_listed_and_picked(program: Program, server: Servers) -> None:
-    """--columns help lists them, and --columns prints those that are named."""
-    assert program("verify", "--columns", "help").out.startswith(b"height *  ")
-    url = server("--tip", "330", "--fault", "lost-record:41")
-    ran = program("verify", "40:43", "--columns", "height,check", "--jsonl", url=url)
-    assert ran.rows == [b'{"height":41,"check":"missing"}']
-    one_line(program("verify", "--columns", "hight", url=url), 2)
-
-
-def test_bad_commands_are_usage_errors(program: Program, nowhere: str) -> None:
-    """A command whose rows no block explains is refused before any request."""
-    assert "cannot verify 'latest': expected one of blocks, full-blocks" in one_line(
-        program("verify", "--commands", "records,latest", url=nowhere), 2
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            ("28:35",),
-            "heights 28-30: no findings in 3 blocks, 3 full-blocks.*; not verified: heights 31-34, above the tip",
-        ),
-        (("90",), "no blocks in that range; not verified: height 90, above the tip"),
-        (("--start", "29", "--end", "-1"), ""),
-        (("29:", "--checkpoint", "c.json", "-o", "f.jsonl"), ""),
-        (("--start", "29", "--end", "90", "--checkpoint", "d.json", "-o", "g.jsonl"), ""),
-    ],
-)
-def test_heights_above_the_tip_are_not_verified(
-    program: Program, server: Servers, words: tuple[str, ...], said: str
-) -> None:
-    """An end that the chain does not reach yet is exit code 6; with a checkpoint, the next run goes on."""
-    ran = program("verify", *words, "-q", url=server("--tip", "30"))
-    assert ran.code == (6 if said else 0), ran.err
-    behind = r"(chainq: warning: the end [0-9]+ is not reached[^\n]*\n)?"
-    assert re.fullmatch(behind + (f"chainq verify: {said}\n" if said else ""), ran.err), ran.err
-
-
-def test_a_file_that_cannot_be_written_is_refused_first(program: Program, nowhere: str) -> None:
-    """Before any request, which would find no service."""
-    words = ("verify", "--last", "5", "-o", "missing/x.csv")
-    assert "cannot write missing/x.csv" in one_line(program(*words, url=nowhere), 7)
-
-
 def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
     """Where the service goes away, the findings so far are printed, and the message has the range that is left."""
     with server.own("--tip", "330", "--fault", "database-down:30:100000") as url:
@@ -243,48 +136,6 @@ def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> No
     assert ran.code in (3, 4)
     assert " findings so far; resume with --start " in ran.err
     assert ran.err.rstrip().endswith("--end 300")
-
-
-@pytest.mark.parametrize(
-    "faults",
-    some(
-        [
-            ("--fault", "row-cap:700"),
-            ("--fault", "duplicate-rate:0.01"),
-            ("--fault", "missing-height:41"),
-            ("--fault", "link:41"),
-            ("--fault", "clamp-heights:50"),
-            ("--fault", "null-lists"),
-        ],
-        ("--fault", "missing-height:41"),
-        ("--fault", "clamp-heights:50"),
-        ("--fault", "null-lists"),
-    ),
-)
-def test_faults_of_calls_end_in_the_truth_or_in_findings(
-    faults: tuple[str, ...], program: Program, server: Servers
-) -> None:
-    """What the commands cope with is no finding; what they refuse is one, and never an error of verify itself."""
-    ran = program("verify", "--start", "0", "--end", "60", url=server("--tip", "330", *faults))
-    assert ran.code in (0, 6), ran.err
-    checks = {(int(row["height"]), row["check"]) for row in findings(ran)}
-    if faults[1] == "missing-height:41":
-        assert checks == {(41, "missing")}
-        assert "finding" in one_line(ran, 6), "no warning of what the findings say"
-    if faults[1] == "link:41":
-        assert checks == {(41, "link")}
-    if faults[1] == "clamp-heights:50":
-        assert " in 60 blocks, 60 full-blocks" in ran.err
-        assert "; left out of responses for several heights, and found by a request for each: 10 blocks;" in ran.err
-    if faults[1] in ("row-cap:700", "clamp-heights:50", "null-lists"):
-        assert checks == set()
-
-
-def test_the_values_of_check_are_explained(program: Program) -> None:
-    """`--columns help` has each one in words."""
-    out = program("verify", "--columns", "help").out.decode()
-    for check, words in CHECKS.items():
-        assert re.search(rf"^{check} +{re.escape(words)}$", out, re.MULTILINE), check
 
 
 def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> None:
@@ -310,8 +161,10 @@ def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> N
     assert (ran.code, "reorg" in ran.err) == (6, False), ran.err
 
 
-def test_the_verdict_says_what_was_not_checked(program: Program, server: Servers) -> None:
-    """Full blocks are what all other rows are compared with."""
-    ran = program("verify", "300:330", "--jsonl", url=server("--tip", "330", "--fault", "lost-record:305"))
-    assert ran.code == 6
-    assert "; the values in full blocks were not checked (--witness URL or --hashes checks them)" in ran.err
+def test_an_export_is_not_its_own_witness(program: Program) -> None:
+    """Also by a link or as a URL."""
+    assert program("export", "full-blocks", "0:5", "--to", "lake", "-q", url="demo:").code == 0
+    (program.home / "link").symlink_to("lake")
+    for other in ("link", f"file://{program.home}/link"):
+        said = one_line(program("verify", "2:3", "--witness", other, url="lake"), 2)
+        assert "agrees with itself" in said

@@ -111,18 +111,3 @@ def test_a_reorg_during_the_run_is_not_in_the_checkpoint(program: Program, serve
         _,
     ):
         assert "reorg: block 319 is ab1" in one_line(program("verify", *arguments, url=url), 9)
-
-
-def test_what_a_checkpoint_is_not_for(program: Program, server: Servers, tmp_path: Path) -> None:
-    """Other ways to give a range, files, other commands, and formats that are not appended to."""
-    url, checkpoint = server("--tip", "330"), ("--checkpoint", str(tmp_path / "c"))
-    ran = program("verify", "--last", "5", *checkpoint, url=url)
-    assert "--checkpoint cannot be combined with --last" in one_line(ran, 2)
-    assert "--checkpoint cannot be combined with an export" in one_line(
-        program("verify", str(tmp_path), *checkpoint), 2
-    )
-    assert program("verify", "100:120", *checkpoint, "--commands", "records", url=url).code == 0
-    ran = program("verify", "100:120", *checkpoint, "--commands", "transitions", url=url)
-    assert "was made with other arguments" in one_line(ran, 2)
-    ran = program("verify", "100:120", "--checkpoint", str(tmp_path / "d"), "-o", str(tmp_path / "x.parquet"), url=url)
-    assert "cannot be used with --checkpoint" in one_line(ran, 2)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chainq.verify.findings import Finding
 from harness.program import Program, Ran, Servers, one_line
 from harness.search import some
 
@@ -233,28 +232,6 @@ def test_a_file_as_it_was_written_has_no_finding(
     assert ("the order of rows" in line) == (command == "ownership")  # whose rows have no height
 
 
-@pytest.mark.parametrize("given", ["", "--url", "profile", "CHAINQ_URL", "--sample"])
-def test_a_file_needs_what_it_is_compared_with(
-    given: str, program: Program, server: Servers, files: dict[tuple[str, str], Path], tmp_path: Path
-) -> None:
-    """A file alone cannot show what it lacks: a usage error before it is read. Any way to name a service will do."""
-    path, whole, url = tmp_path / "rows.csv", files["records", "csv"], server("--tip", "400")
-    path.write_text("".join(whole.read_text().splitlines(keepends=True)[:-1]))
-    (tmp_path / "chainq").mkdir()
-    (tmp_path / "chainq" / "config.toml").write_text(f'default-profile = "main"\n[profiles.main]\nurl = "{url}"\n')
-    environment = {"profile": {"XDG_CONFIG_HOME": str(tmp_path)}, "CHAINQ_URL": {"CHAINQ_URL": url}}.get(given, {})
-    words = ["--sample", "5"] if given == "--sample" else ["--url", url] if given == "--url" else []
-    ran = program("verify", str(path), *words, env=environment)
-    if given in ("", "--sample"):
-        said = one_line(ran, 2)
-        assert given or said.endswith(
-            ": a file alone cannot show what it lacks; compare it with a service or an export: --url URL\n"
-        )
-    else:
-        (found,) = map(json.loads, ran.rows)
-        assert (ran.code, found["check"]) == (6, "missing"), ran.err
-
-
 @pytest.mark.parametrize("command", ["blocks", "records"])
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 def test_a_file_that_lost_its_ends(
@@ -298,60 +275,6 @@ def test_a_parquet_file_keeps_the_range_that_it_completes(program: Program, serv
     ):
         assert program("records", *words, "-o", str(path), "-q", url=url).code == 0
         assert parquet.read_metadata(path).metadata.get(b"chainq.heights") == kept
-
-
-def test_rows_of_two_blocks_at_one_height(
-    files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """Rows that moved to another height name another block than those that are there: one finding for the height."""
-    rows = list(map(json.loads, files["records", "jsonl"].read_text().splitlines()))
-    low, high = sorted({row["height"] for row in rows})[:2]
-    path = tmp_path / "records.jsonl"
-    moved = [row | {"height": high} if row["height"] == low else row for row in rows]
-    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in moved))
-    ran = verify(str(path), "--jsonl")
-    found = [json.loads(row) for row in ran.rows]
-    hashes = {row["block_hash"] for row in rows if row["height"] in (low, high)}
-    (mixed,) = (one for one in found if one["check"] == "altered")
-    assert (ran.code, mixed["height"], len(hashes)) == (6, high, 2)
-    assert all(one in f"{mixed['expected']} {mixed['found']}" for one in hashes)
-
-
-def test_heights_that_a_file_should_have(files: dict[tuple[str, str], Path], verify: Callable[..., Ran]) -> None:
-    """With the range of its command, blocks that are missing at either end are seen too."""
-    path = str(files["blocks", "csv"])
-    ran = verify(path, "--start", "100", "--end", "220")
-    assert ran.code == 0
-    assert "lost first or last" not in ran.err
-    ran = verify(path, "--start", "98", "--end", "222", "--jsonl")
-    found = [json.loads(row) for row in ran.rows]
-    assert [(row["check"], row["height"], row["expected"]) for row in found] == [
-        ("missing", 98, "blocks of heights 98-99"),
-        ("missing", 220, "blocks of heights 220-221"),
-    ]
-    repairs = [row["repair"].partition(" --url ")[0] for row in found]
-    assert repairs == ["chainq blocks --start 98 --end 100", "chainq blocks --start 220 --end 222"]
-
-
-@pytest.mark.parametrize(("command", "kind"), [("records", "parquet"), ("records", "csv"), ("transitions", "jsonl")])
-def test_heights_beyond_those_of_a_file(
-    command: str, kind: str, program: Program, verify: Callable[..., Ran], server: Servers, tmp_path: Path
-) -> None:
-    """A finding each, by the metadata if it names the range."""
-    path = tmp_path / f"rows.{kind}"
-    wrote = program(command, HEIGHTS, "-o", str(path), "-q", url=server("--tip", "400"))
-    assert wrote.code == 0, wrote.err
-    assert verify(str(path), "--start", "100", "--end", "220").code == 0
-    ran = verify(str(path), "--start", "90", "--end", "230", "--jsonl")
-    if kind != "parquet":
-        assert ran.code == 6
-        return
-    found = [(row["check"], row["height"], row["expected"], row["found"]) for row in map(json.loads, ran.rows)]
-    assert ran.code == 6
-    assert found[:2] == [
-        ("missing", 90, "rows of heights 90-99", "the file starts at height 100 by its metadata"),
-        ("missing", 220, "rows of heights 220-229", "the file ends at height 219 by its metadata"),
-    ]
 
 
 def test_an_empty_line(files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path) -> None:
@@ -427,62 +350,6 @@ def test_what_is_not_a_whole_array(
     assert json.loads(row)["found"] == "not a whole JSON array"
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
-def test_columns_and_rows_that_cannot_be_read(
-    kind: str, files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """A row with something else than a height is named; the others are verified all the same."""
-    rows, path = load(files["blocks", kind]), tmp_path / f"rows.{kind}"
-    rows[20]["height"] = "x"
-    del rows[100]
-    save(path, rows, files["blocks", kind])
-    found = [json.loads(row) for row in verify(str(path), "--jsonl").rows]
-    assert [(row["check"], row["height"]) for row in found if row["check"] != "link"] == [
-        ("invalid", None),
-        ("missing", 120),
-        ("missing", 200),
-        ("unexpected", None),
-    ]
-
-
-def test_picked_columns_are_verified_as_far_as_they_go(
-    program: Program, verify: Callable[..., Ran], server: Servers, tmp_path: Path
-) -> None:
-    """Flat rows with some of the columns; the command is named where several have them."""
-    url, path = server("--tip", "400"), tmp_path / "rows.jsonl"
-    columns = "header.metadata.height,block_hash,previous_hash"
-    assert program("full-blocks", "100:120", "--columns", columns, "-o", str(path), url=url).code == 0
-    assert verify(str(path)).code == 0
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:10] + path.read_text().splitlines(True)[11:]))
-    found = [json.loads(row) for row in verify(str(path), "--jsonl").rows]
-    assert [(row["check"], row["height"]) for row in found] == [("missing", 110)]
-
-    both = tmp_path / "both.csv"
-    assert program("records", "100:120", "--columns", "height,transition_id", "-o", str(both), url=url).code == 0
-    assert "are those of records and transitions" in one_line(verify(str(both)), 2)
-    needs = "comparing records needs the columns transition_id, output_index\n"
-    assert one_line(verify(str(both), "--commands", "records"), 2).endswith(needs)
-    other = one_line(verify(str(path), "--commands", "records"), 2)
-    assert other.endswith("rows.jsonl are those of full-blocks, not of records\n")
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "json", "csv"])
-def test_transactions_in_json_are_numbered(
-    kind: str, verify: Callable[..., Ran], files: dict[tuple[str, str], Path], tmp_path: Path
-) -> None:
-    """As those of a Parquet file are. A cell that is not JSON is a finding, too."""
-    text, quote = files["full-blocks", kind].read_text(), '""' if kind == "csv" else '"'
-    path, number = tmp_path / f"rows.{kind}", f"{quote}index{quote}:0"
-    assert number in text
-    path.write_text(text.replace(number, number.replace("0", "7"), 1))
-    ran = verify(str(path))
-    assert (ran.code, [json.loads(row)["check"] for row in ran.rows]) == (6, ["count", "altered"]), ran.err
-    if kind == "csv":
-        path.write_text(text.replace(number, "", 1))
-        ran = verify(str(path))
-        assert (ran.code, json.loads(ran.rows[0])["expected"]) == (6, "transactions as JSON"), ran.err
-
-
 @pytest.fixture(scope="module")
 def exported(program: Program, server: Servers) -> Path:
     """A data set of one partition for each table."""
@@ -509,65 +376,3 @@ def test_a_partition_is_compared_with_the_receipt_in_it(
     ran = verify(str(moved))
     checks = {json.loads(row)["check"] for row in ran.rows}
     assert (ran.code, checks, "--where" in ran.err) == (6, {"content", "missing"}, False), ran.err
-
-
-@pytest.mark.parametrize("command", ["records", "blocks"])
-def test_a_file_that_was_shuffled_or_appended_to_itself(
-    command: str, files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """One finding about the order, which no rows of one height repair; a second header is named."""
-    header, *lines = files[command, "csv"].read_text().splitlines(keepends=True)
-    path = tmp_path / "rows.csv"
-    path.write_text("".join([header, *(lines[at] for at in sorted(range(len(lines)), key=lambda at: at * 7 % 31))]))
-    ran = verify(str(path), "--jsonl")
-    (found,) = map(json.loads, ran.rows)
-    assert (found["check"], found["repair"], "the first of" in found["found"]) == ("order", None, True)
-    path.write_text("".join([header, *lines, header, *lines]))
-    first = json.loads(verify(str(path), "--jsonl").rows[0])
-    assert first["found"] == f"row {len(lines) + 2}: the header again; another file may have been appended"
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_file_without_rows_has_the_same_verdict_in_each_format(
-    kind: str, program: Program, verify: Callable[..., Ran], server: Servers, tmp_path: Path
-) -> None:
-    """Its command is in the header, or named. A file without a byte is damaged, except jsonl, which has no header."""
-    path, url, named = tmp_path / f"none.{kind}", server("--tip", "400"), ("--commands", "blocks")
-    assert program("blocks", "5:5", "-o", str(path), url=url).code == 0
-    ran = verify(str(path), *named)
-    assert f"warning: {path} has no rows\n" in ran.err
-    assert (ran.code, ran.err.endswith("the heights of its rows are not known; pass --start and --end\n")) == (2, True)
-    ran = verify(str(path), *named, "--start", "5", "--end", "7")
-    assert (ran.code, [json.loads(row)["expected"] for row in ran.rows]) == (6, ["blocks of heights 5-6"]), ran.err
-    path.write_bytes(b"")
-    assert verify(str(path), *named).code == (2 if kind == "jsonl" else 6)
-
-
-def test_what_cannot_be_verified_is_a_usage_error(
-    program: Program, verify: Callable[..., Ran], server: Servers, tmp_path: Path
-) -> None:
-    """Other formats, the other way round, and columns of nothing."""
-    url = server("--tip", "400")
-    (tmp_path / "empty.jsonl").touch()
-    line = one_line(verify(str(tmp_path / "empty.jsonl")), 2)
-    assert line.endswith("empty.jsonl has no rows, which would show their command; name it: --commands COMMAND\n")
-    (tmp_path / "other.jsonl").write_text('{"a":1}\n')
-    line = one_line(verify(str(tmp_path / "other.jsonl")), 2)
-    assert line.endswith("has no column of blocks, full-blocks, transactions, records, ownership, transitions\n")
-    (tmp_path / "found.jsonl").write_bytes(Finding(5, "records", "order", "1", "2", None).encode())
-    line = one_line(verify(str(tmp_path / "found.jsonl")), 2)
-    assert line.endswith("found.jsonl contains findings of chainq verify, not rows to verify\n")
-    (tmp_path / "empty.json").write_text("[]\n")
-    assert "empty.json has no rows" in one_line(verify(str(tmp_path / "empty.json")), 2)
-    (tmp_path / "line.json").write_text('[{"height":5}]\n')
-    assert "expected a JSON array with one row a line" in one_line(verify(str(tmp_path / "line.json")), 2)
-    other, reverse, nothing = tmp_path / "rows.txt", tmp_path / "reverse.csv", tmp_path / "nothing.csv"
-    other.write_text("5\n")
-    nothing.write_text("a,b\n1,2\n")
-    assert program("blocks", "100:120", "--reverse", "-o", str(reverse), url=url).code == 0
-    assert "its extension names no format that has columns; expected a file that ends in .parquet" in one_line(
-        verify(str(other)), 2
-    )
-    assert "begins with the highest height" in one_line(verify(str(reverse)), 2)
-    assert "has no column of blocks" in one_line(verify(str(nothing)), 2)
-    assert "--last cannot be combined with a file" in one_line(verify(str(reverse), "--last", "5"), 2)

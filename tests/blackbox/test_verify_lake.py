@@ -495,24 +495,6 @@ def test_an_export_that_has_written_nothing(exported: Path, program: Program, tm
     assert "has no partitions: no export has written any; chainq export blocks " in line
 
 
-def test_what_is_no_data_set_is_a_usage_error(program: Program, tmp_path: Path) -> None:
-    """Another folder, and options that are about a service, are refused."""
-    line = one_line(program("verify", str(tmp_path)), 2)
-    assert f"no data set in {tmp_path}: no chainq.json; name the folder that chainq export wrote, or" in line
-    (tmp_path / "my lake/records/start=000000100").mkdir(parents=True)
-    (tmp_path / "my lake/chainq.json").touch()
-    for folder in ("my lake/records", "my lake/records/start=000000100"):
-        line = one_line(program("verify", str(tmp_path / folder)), 2)
-        assert "no data set in" in line
-    nothing = program("verify", str(tmp_path / "nothing"))
-    assert "is neither a range of heights nor a file or folder" in one_line(nothing, 2)
-    assert "is neither a range of heights nor a file or folder" in one_line(program("verify", "x" * 300), 2)
-    ranged = one_line(program("verify", str(tmp_path), "--last", "5"), 2)
-    assert "--last cannot be combined with an export" in ranged
-    for url in ("demo:", "http://127.0.0.1:9/"):
-        assert one_line(program("verify", url), 2).endswith("nor a file or folder\n")
-
-
 def test_a_folder_whose_name_looks_like_heights(exported: Path, program: Program, server: Servers) -> None:
     """One that is no range is a data set; one that is a range too is read as heights, with a warning."""
     for name in ("k9", "2024"):
