@@ -199,50 +199,12 @@ def test_table_by_default_has_a_line_for_each_row(case: Case, runs: Runs, truth:
         assert f"{count:,} row" in "\n".join(lines[1 + count :])
 
 
-@pytest.mark.parametrize(
-    ("command", "words", "due"),
-    [
-        ("block", ["640", "5", "1000"], lambda t: [t.block(640), t.block(5), t.block(1000)]),
-        ("block", ["latest", "7", "latest"], lambda t: [t.block(t.tip), t.block(7), t.block(t.tip)]),
-        ("transactions", ["640", "5"], lambda t: t.transactions(640) + t.transactions(5)),
-        ("transactions", ["latest"], lambda t: t.transactions(t.tip)),
-        ("block", ["12_345", "12K", "1.5M"], lambda t: [t.block(12_345), t.block(12_000), t.block(1_500_000)]),
-    ],
-)
-def test_several_names_come_in_the_order_given(
-    command: str, words: list[str], due: Callable[[Truth], list[bytes]], chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """Several heights are asked for side by side and come out in the order given; latest and 12K are heights too."""
-    ran = chainq(command, *words, url=server())
-    assert (ran.code, ran.rows) == (0, due(truth))
-
-
 def test_many_names_keep_their_order(chainq: Program, server: Servers, truth: Truth) -> None:
     """Forty transactions asked for eight at a time come out in the order given."""
     places = [(height, 0) for height in range(660, 620, -1) if truth.transactions(height)]
     ids = [truth.transaction_id(*place) for place in places]
     ran = chainq("transaction", *ids, url=server())
     assert (ran.code, ran.rows) == (0, [truth.transaction(*place) for place in places])
-
-
-@pytest.mark.parametrize("command", ["block", "transactions", "transaction"])
-def test_a_dash_reads_names_from_standard_input(command: str, chainq: Program, server: Servers, truth: Truth) -> None:
-    """`-` stands for names on standard input, one a line, at its place among the others."""
-    heights = [5, 641, 640]
-    words = [truth.transaction_id(height, 0) if command == "transaction" else str(height) for height in heights]
-    ran = chainq(command, words[0], "-", url=server(), stdin=f"{words[1]}\n\n{words[2]}\n".encode())
-    due = {
-        "block": [truth.block(height) for height in heights],
-        "transactions": [row for height in heights for row in truth.transactions(height)],
-        "transaction": [truth.transaction(height, 0) for height in heights],
-    }
-    assert (ran.code, ran.rows) == (0, due[command])
-
-
-def test_json_of_several_names_is_an_array(chainq: Program, server: Servers, truth: Truth) -> None:
-    """Two blocks are an array, since only one argument gives one object."""
-    ran = chainq("block", "5", "6", "--json", url=server())
-    assert split(ran.out.replace(b"\n", b"")) == [truth.block(5), truth.block(6)]
 
 
 def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:

@@ -78,15 +78,6 @@ def test_no_verify_prints_a_block_that_comes_twice(command: str, chainq: Program
     assert "missing height 642" in ran.err
 
 
-def test_blocks_without_hashes_prove_nothing(chainq: Program) -> None:
-    """Blocks that carry no hashes cannot be linked: exit 6; --no-verify prints them."""
-    words = ("blocks", "--start", "640", "--end", "642")
-    with canned(result('[{"height":"640"},{"height":"641"}]')) as (url, _):
-        assert chainq(*words, url=url).code == 6
-        ran = chainq(*words, "--no-verify", url=url)
-    assert (ran.code, ran.out) == (0, b'{"height":"640"}\n{"height":"641"}\n')
-
-
 def test_another_block_than_asked_for(chainq: Program, truth: Truth) -> None:
     """block 5 that is answered with block 640, or with two blocks, is refused."""
     row = truth.block(640).decode()
@@ -97,17 +88,6 @@ def test_another_block_than_asked_for(chainq: Program, truth: Truth) -> None:
         ran = chainq("block", "640", url=url)
     assert ran.code in (5, 6)
     assert ran.out == b""
-
-
-@pytest.mark.parametrize("height", ['"-5"', "-5", '"five"', "null", "[]", "1.5", "{}"])
-def test_a_tip_check_without_a_height(height: str, chainq: Program) -> None:
-    """A newest block whose height is none ends in exit 5 or 6, never in a range that is upside down."""
-    with canned(result(f'{{"height":{height}}}')) as (url, _):
-        for words in (["blocks"], ["records", "--last", "5"], ["block", "latest"]):
-            ran = chainq(*words, url=url)
-            assert ran.code in (5, 6), ran.err
-            assert ran.out == b""
-            assert ran.err.count("\n") == 1
 
 
 def test_another_transaction_than_asked_for(chainq: Program, truth: Truth) -> None:

@@ -10,7 +10,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from harness.belief import besides_belief
 from harness.program import Program, Servers, one_line
-from harness.services import FULL_BLOCKS, Call, canned, result, serving
+from harness.services import FULL_BLOCKS, Call, serving
 from harness.truth import Truth, difference
 
 DIALECTS = ("chain", "aleo")
@@ -107,57 +107,6 @@ def test_a_cache_that_cannot_be_written_is_no_error(chainq: Program, server: Ser
         ran = chainq("blocks", "--last", "1", "-q", *where(server("--dialect", "aleo")), env=env)
         assert (ran.code, ran.err) == (0, "")
         assert len(ran.rows) == 1
-
-
-def test_a_dialect_that_cannot_be_told_is_exit_3(chainq: Program) -> None:
-    """A server that fits no dialect, or all: the message says the way out, and at most four calls were made."""
-
-    def unknown(request: Any) -> Any:
-        error = '"error":{"code":-32601,"message":"Method not found"}'
-        return result("null")(request)._replace(body=f'{{"jsonrpc":"2.0","id":{request["id"]},{error}}}'.encode())
-
-    for answer, words in ((unknown, "fits no known dialect"), (result("[]"), "chain and aleo fit")):
-        with canned(answer) as (url, seen):
-            said = one_line(chainq("blocks", "--last", "5", "--end", "5", *where(url)), 2)
-            assert not seen
-            said = one_line(chainq("blocks", "--start", "0", "--end", "5", *where(url)), 3)
-        assert words in said
-        assert "--dialect chain or aleo" in said
-        assert "pass --dialect chain or aleo" in said
-        assert len(seen) <= 4
-
-
-@pytest.mark.parametrize(
-    ("code", "message", "alone"),
-    [
-        (-32000, "database is on fire", True),
-        (-32000, "unknown method", False),
-        (-32601, "Method not found", False),
-    ],
-)
-def test_one_error_for_every_method_is_said_once(code: int, message: str, alone: bool, chainq: Program) -> None:
-    """It is exit 3 and says nothing of known dialects, unless it means that there is no such method."""
-
-    def failing(request: Any) -> Any:
-        error = {"code": code, "message": message}
-        body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error})
-        return result("null")(request)._replace(body=body.encode())
-
-    with canned(failing) as (url, _):
-        said = one_line(chainq("blocks", "5:7", *where(url)), 3)
-    assert ("no known dialect" in said) != alone
-    assert said.count(message) == 1
-    names = "getBlocks (to detect the dialect)" if alone else "getBlocks, blocks, getChainBlocks, getAleoBlocks"
-    assert f"{names}: {url}: the service returned error {code}: {message}" in said
-
-
-@pytest.mark.parametrize("value", ["null", "{}"])
-def test_results_that_are_never_rows_are_exit_5(value: str, chainq: Program) -> None:
-    """The response is invalid whatever the dialect is, and that is said once."""
-    with canned(result(value)) as (url, _):
-        said = one_line(chainq("blocks", "5:7", *where(url)), 5)
-    assert "no known dialect" not in said
-    assert said.count("result is not an array") == 1
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,6 @@ def test_completion_prints_the_script(shell: str, chainq: Program) -> None:
     assert ran.out == (ROOT / "completions" / SCRIPTS[shell]).read_bytes()
 
 
-@pytest.mark.parametrize("words", [["completion", "tcsh"], ["completion"]])
-def test_2_a_shell_that_is_not_known(words: list[str], chainq: Program) -> None:
-    """The message names those that are."""
-    said = one_line(chainq(*words), 2)
-    assert len(words) == 1 or "expected bash, zsh or fish" in said
-
-
 def test_help_is_help(chainq: Program) -> None:
     """`help` is `--help`, of the program or of a command; a name that is not a command is refused as elsewhere."""
     assert chainq("help") == chainq("--help")

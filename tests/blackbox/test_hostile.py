@@ -96,14 +96,6 @@ def test_a_body_without_end_is_given_up(chainq: Program) -> None:
         assert "response is larger than 8 MiB" in ran.err
 
 
-@pytest.mark.parametrize("size", ["", "0", "1K", "much", "-1G"])
-def test_a_size_that_is_none_is_a_usage_error(size: str, chainq: Program, nowhere: str) -> None:
-    """Before any call."""
-    ran = chainq("block", "5", "--max-memory", size, url=nowhere)
-    assert ran.code == 2
-    assert "--max-memory" in ran.err
-
-
 def restarting(times: int) -> Callable[[Any], Canned]:
     """A service whose database restarts under the first calls, and then answers with the sample chain's block 5."""
     left = iter(range(times))
@@ -154,16 +146,6 @@ def test_a_database_that_does_not_come_back_is_exit_4(chainq: Program) -> None:
 def test_odd_urls_are_no_bug(url: str, code: int, chainq: Program) -> None:
     """Those that cannot be used are usage errors, those that lead nowhere are exit 4."""
     assert len(one_line(chainq("block", "5", "--retries", "0", url=url), code)) < 400
-
-
-@pytest.mark.parametrize(
-    "target", ["http://xn--a.example/", "http://a..b/", "http://[::1", "//", "\xff", "http://a:b/"]
-)
-def test_odd_redirects_are_no_bug(target: str, chainq: Program) -> None:
-    """Nothing of where a redirect points is followed, or has to be a URL."""
-    redirect = Canned(b"", 302, headers=(("Location", target),))
-    with canned(lambda _: redirect) as (url, _):
-        assert "redirect" in one_line(chainq("block", "5", url=url), 5)
 
 
 def test_very_many_retries_are_no_bug(chainq: Program, nowhere: str) -> None:

@@ -135,14 +135,6 @@ def test_a_file_appears_whole_or_not_at_all(chainq: Program, server: Servers, tm
     assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [("old", b"old\n")]
 
 
-def test_a_full_device_is_no_file_that_stays(chainq: Program) -> None:
-    """The error for a device says what failed, and not that the device was left unchanged."""
-    ran = chainq("records", "0:5", "-o", "/dev/full", url="demo:")
-    assert ran.code == 7
-    assert "/dev/full: No space left on device (at byte 0 of the output)" in ran.err
-    assert "unchanged" not in ran.err
-
-
 @pytest.mark.parametrize(
     ("blocks", "words", "rest"),
     [

@@ -149,7 +149,7 @@ def test_a_block_that_is_too_heavy_for_pages_comes_from_its_full_block(
 def test_null_for_an_empty_page_proves_nothing_and_loses_nothing(
     chainq: Program, server: Servers, truth: Truth
 ) -> None:
-    """Of a service that has shown rows; a first response of null is exit 5 (test_exit_codes.py)."""
+    """Of a service that has shown rows; a first response of null is exit 5 (`tests/golden/commands/responses.txt`)."""
     ran = chainq(*HELLO, "-q", url=server("--fault", "null-lists"))
     assert (ran.code, unbelieved(ran).err) == (0, "")
     assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")

@@ -1,7 +1,6 @@
 """`chainq show X`: one screen for any object, in few calls, that ends with commands that work as they stand."""
 
 import json
-import re
 from collections import Counter
 from typing import Any
 
@@ -151,55 +150,6 @@ def test_a_program_says_how_far_it_looked(screens: dict[str, Ran]) -> None:
     assert "transfer_private" in text
 
 
-@pytest.mark.parametrize("name", ["credits.aleo", ADDRESS, "5"])
-def test_no_blocks_at_all_is_a_usage_error(name: str, chainq: Program) -> None:
-    """--last 0 would show nothing of a chain that has blocks; no call is made."""
-    ran = chainq("show", name, "--last", "0", url="http://127.0.0.1:9/")
-    assert "invalid --last 0: expected 1 or more blocks" in one_line(ran, 2)
-
-
-@pytest.mark.parametrize("name", ["credits.aleo", ADDRESS])
-def test_a_chain_without_blocks_is_said_to_be_one(name: str, chainq: Program) -> None:
-    """The screen says why it is empty."""
-    with witnessed(tip=-1) as (url, _):
-        ran = chainq("show", name, url=url)
-    assert ran.code == 0
-    assert "in a chain without blocks" in ran.out.decode()
-
-
-SHORT = f"{TRANSACTIONS[0][:8]}…{TRANSACTIONS[0][-6:]}"
-REFUSED = {
-    SHORT: "shortened by a table\n",
-    "12345:12347": "cannot show '12345:12347': expected a height, latest, a block hash",
-    TRANSACTIONS[0][:-1] + ("q" if TRANSACTIONS[0][-1] != "q" else "p"): "checksum",
-    RECORD["transition_id"][:-1]: "invalid transition ID 'au1",
-    "au1rhc6jhaaca9": "invalid transition ID 'au1rhc6jhaaca9': the checksum does not match: a character is",
-    RECORD["record_ciphertext"][:-9]: "the checksum does not match",
-    CHAIN.addresses[0][:-3]: "invalid address 'aleo1",
-    f"{TRANSACTIONS[0][:30]}b{TRANSACTIONS[0][31:]}": "the character 'b' at position 31 does not occur in bech32",
-    "aleo1lfv": "invalid ID or address 'aleo1lfv': it is too short to hold a checksum",
-    "ab1zzz": "invalid ID or address 'ab1zzz': it is too short to hold a checksum",
-    "a b": "cannot show 'a b': expected a height",
-    "APrivateKey1x": "cannot show a secret key\n",
-    "": "cannot show ''",
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_shown_is_named(name: str, chainq: Program) -> None:
-    """A usage error that says what the text is; no call is made."""
-    assert REFUSED[name] in one_line(chainq("show", name, url="http://127.0.0.1:9/"), 2)
-
-
-def test_what_does_not_exist_is_exit_1(chainq: Program) -> None:
-    """As for the commands of one method."""
-    for command in ("show", "block", "transactions"):
-        said = one_line(chainq(command, "9000000", url="demo:"), 1)
-        assert said == f"chainq {command}: block 9000000 not found; the tip is {DEFAULT_TIP}\n"
-    nobody = CHAIN.transaction_id(DEFAULT_TIP + 5, 0)
-    assert f"transaction {nobody} not found" in one_line(chainq("show", nobody, url="demo:"), 1)
-
-
 def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], shown: dict[str, Ran]) -> None:
     """What lists say of them: the call, the height, the transaction. JSON has the rows as the service sent them."""
     for name, row in {
@@ -324,39 +274,3 @@ def test_nothing_of_the_service_acts_on_a_terminal(chainq: Program) -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "[bold red]x[/]" in text
-
-
-@pytest.mark.parametrize(
-    ("word", "whole"),
-    [
-        ("12345", "  1 record, fee 0.060284 credits"),
-        ("credits.aleo", "  transfer_private_to_public "),
-        ("token_registry.aleo", "  transfer_public_to_private "),
-    ],
-)
-def test_60_columns_break_no_name(word: str, whole: str, chainq: Program) -> None:
-    """On a narrow terminal heights and times give way to the names of functions, and notes get a line of their own."""
-    lines = chainq("show", word, url="demo:", env={"COLUMNS": "60"}).out.decode().splitlines()
-    assert all(len(line) <= 60 for line in lines)
-    assert any(whole in f"{line} " for line in lines)
-
-
-def test_long_names_on_a_narrow_terminal(chainq: Program) -> None:
-    """A call that is wider than the screen continues below after its program, without an empty line."""
-    env = {"COLUMNS": "40"}
-    out = chainq("show", "credits.aleo/transfer_private", url="demo:", env=env).out.decode()
-    tree = out.splitlines()
-    assert [line for line in tree if line and not line.strip("│ ")] == []
-    assert any(re.search(r"── wrapped_credits\.aleo/$", line) for line in tree)
-    assert any(re.search(r"^[│ ]+ deposit_credits_private$", line) for line in tree)
-
-
-def test_a_value_without_a_name_begins_where_others_do(chainq: Program, truth: Truth) -> None:
-    """The last line of a transition is not indented if it needs two lines."""
-    name = truth.transaction_id(2_999_995, 0)
-    for columns in ("60", "80"):
-        text = chainq("show", name, url="demo:", env={"COLUMNS": columns}).out.decode()
-        lines = [line for line in text.splitlines() if "tpk=" in line]
-        assert lines
-        assert all(line.startswith("│   └── tpk=") for line in lines), lines
-        assert max(map(len, (line for line in text.splitlines() if line.startswith("│")))) <= int(columns)

@@ -54,11 +54,23 @@ def test_lists_as_tools_write_them(kind: str, encoding: str, chainq: Program, tr
     assert "line 1 of standard input" in one_line(ran, 2)
 
 
+def test_2_a_line_that_is_no_height(chainq: Program, truth: Truth) -> None:
+    """What stood before it was printed whole, or not at all."""
+    ran = chainq("block", "-", url="demo:", stdin=b"5\nfive\n")
+    assert "line 2 of standard input: invalid height 'five'" in one_line(ran, 2)
+    assert ran.rows in ([], [truth.block(5)])
+
+
 def test_2_a_line_of_many_megabytes(chainq: Program) -> None:
     """A line that came in hundreds of pieces is one line, and is not repeated in the message."""
     ran = chainq("block", "-", url="demo:", stdin=b"7" * 30_000_000 + b"\n")
     assert "invalid height" in one_line(ran, 2)
     assert len(ran.err) < 300
+
+
+def test_2_parameters_that_are_not_utf_8(chainq: Program) -> None:
+    """Bytes on standard input that are no text are a usage error before any call, and no bug."""
+    assert "not valid UTF-8" in one_line(chainq("rpc", "latest/block", "-", url="demo:", stdin=b'{"a": "\xff"}'), 2)
 
 
 def test_2_a_line_without_an_end(chainq: Program) -> None:

@@ -16,7 +16,7 @@ from chainq import Client, UsageError
 from chainq.catalog.methods import METHODS, Method
 from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Job, said
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -52,23 +52,8 @@ def calls(block: Any) -> list[tuple[str, str]]:
         ),
         (
             "records",
-            "program_id == 'credits.aleo' or (output_index >= 1 and output_index < 2)",
-            lambda r: r["program_id"] == "credits.aleo" or r["output_index"] == 1,
-        ),
-        (
-            "records",
             'function_name != "split" AND program_id !~ "^(token|tile)"',
             lambda r: r["function_name"] != "split" and not re.match("token|tile", r["program_id"]),
-        ),
-        (
-            "records",
-            "block_hash = null",
-            lambda _: False,
-        ),
-        (
-            "blocks",
-            "height >= 2_450 and height <= 2.5K",
-            lambda r: 2450 <= int(r["height"]) <= 2500,
         ),
         (
             "blocks",
@@ -79,11 +64,6 @@ def calls(block: Any) -> list[tuple[str, str]]:
             "blocks",
             "coinbase_reward != null and timestamp > 0",
             lambda r: r["coinbase_reward"] is not None,
-        ),
-        (
-            "ownership",
-            "output_index = 1.0",
-            lambda r: r["output_index"] == 1,
         ),
         (
             "transitions",
@@ -172,14 +152,6 @@ def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Trut
         truth, "records", lambda r: (r["output_index"] > 0 or r["height"] < 2500) and "token" in r["program_id"]
     )
     assert sorted(chainq(*words, *both, url=url).rows) == sorted(due)
-    assert "expected a field at character 5" in one_line(chainq(*words, *both, "--where", "not )", url=url), 2)
-
-
-def test_options_that_a_command_does_not_have(chainq: Program, server: Servers) -> None:
-    """Where rows name no program, there is no --program; where there is one, it is checked."""
-    for command in ("blocks", "ownership", "transactions"):
-        assert "--program" in one_line(chainq(command, "5", "--program", "credits.aleo", url=server()), 2)
-    assert "credits" in one_line(chainq("records", "5", "--program", "credits", url=server()), 2)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
@@ -288,70 +260,12 @@ def test_transactions_by_height_and_limit(chainq: Program, server: Servers, trut
     due = [row for height, row in rows if height > 2405 and json.loads(row)["index"] == 1]
     assert (ran.code, ran.rows) == (0, due)
     assert chainq("transactions", "2400:2440", "--limit", "3", "-q", url=url).rows == [row for _, row in rows[:3]]
-    gone = chainq("transactions", "2401", "9000000", "--where", "index = 99", url=url)
-    assert (gone.code, gone.out) == (1, b"")
-
-
-@pytest.mark.parametrize(
-    ("expression", "said"),
-    [
-        ("", "it is empty"),
-        ("progam_id = x", "unknown field 'progam_id' at character 1; the columns are record_ciphertext, "),
-        ("height > 5 and (program_id = a", "expected ) at its end"),
-        ("height > 5) and id = 3", "expected and, or, or its end at character 11, before ') and id = 3'"),
-        ("height", "expected =, !=, <, <=, >, >=, ~ or !~ at its end"),
-        ("height > and id = 3", "expected a value at character 10, before 'and id = 3'"),
-        ("program_id ~ (", "expected a value at character 14, before '('"),
-        ("height > tall", "expected a number after > at character 10, before 'tall'"),
-        ("height = 5 && id > 3", "expected and, or, or its end at character 12, before '&& id > 3'"),
-        ("height => 5", "expected a value at character 9, before '> 5'"),
-        ("program_id in (a,b)", "expected =, !=, <, <=, >, >=, ~ or !~ at character 12, before 'in (a,b)'"),
-        ("program_id = a b", "expected and, or, or its end at character 16, before 'b'"),
-        ("height near 5", "expected =, !=, <, <=, >, >=, ~ or !~ at character 8, before 'near 5'"),
-        ("height > null", "expected a number after > at character 10, before 'null'"),
-        ("program_id ~ '(a'", "invalid regular expression at character 14, before \"'(a'\": missing ), unterminated"),
-        ("program_id = 'a", "the quote at character 14 has no end"),
-        ("height = 5 id = 3", "expected and, or, or its end at character 12, before 'id = 3'"),
-        ("height = 'abc'", "expected a number after height ="),
-        ("program_id = “credits.aleo”", "unexpected '“' at character 14; write ' or \" around a text"),
-        ("= 5", "expected a field at character 1, before '= 5'"),
-        ("(" * 500 + "id = 5" + ")" * 500, "more than 50 conditions inside each other"),
-        ("not " * 5000 + "id = 5", "more than 50 conditions inside each other"),
-    ],
-)
-def test_a_mistake_is_named_with_its_place(expression: str, said: str, chainq: Program) -> None:
-    """A mistake in the expression is a usage error before any request, which points at the place."""
-    error = one_line(chainq("records", "5", "--where", expression, url="http://127.0.0.1:1"), 2)
-    assert error.startswith("chainq records: invalid --where: "), error
-    assert said in error
-
-
-@pytest.mark.parametrize(
-    ("expression", "said"),
-    [
-        ("transactions > 5", "an array, not a number; use transactions[].index, or len(transactions) in chainq sql"),
-        ("transactions != 5", "an array, not a number; use transactions[].index, or len(transactions) in chainq sql"),
-        ("aborted_transaction_ids = 0", "an array, not a number; use len(aborted_transaction_ids) in chainq sql"),
-        ("coinbase >= 1", "an object, not a number"),
-    ],
-)
-def test_2_an_array_is_not_a_number(expression: str, said: str, chainq: Program) -> None:
-    """Tables show a count in its place, so people compare it with one."""
-    error = one_line(chainq("full-blocks", "5", "--where", expression, url="http://127.0.0.1:1"), 2)
-    assert error == f"chainq full-blocks: invalid --where: {expression.split()[0]} is {said}\n"
-
-
-def test_2_a_date_is_not_a_number(chainq: Program) -> None:
-    """The message has the unit."""
-    error = one_line(chainq("blocks", "5", "--where", "timestamp >= 2024-01-01", url="http://127.0.0.1:1"), 2)
-    assert "expected a number (Unix seconds) after >=" in error
 
 
 def test_fields_of_this_server_alone(chainq: Program, server: Servers) -> None:
     """--no-check lets a filter name fields that the catalogue does not have; a row without it has null there."""
-    words = ("blocks", "5:8", "--where", "flavor = null", "-q")
-    assert "unknown field 'flavor' at character 1; the columns are " in one_line(chainq(*words, url=server()), 2)
-    assert len(chainq(*words, "--no-check", url=server()).rows) == 3
+    ran = chainq("blocks", "5:8", "--where", "flavor = null", "-q", "--no-check", url=server())
+    assert (ran.code, len(ran.rows)) == (0, 3)
 
 
 def test_python(server: Servers, truth: Truth) -> None:

@@ -1,9 +1,12 @@
 """Golden records: what command lines print, in files that a diff shows. `pytest --update-golden` writes them anew.
 
 A file of `commands/` is a session in a home of its own. `$ NAME=VALUE chainq WORDS <<< 'text'` is a run, where a word
-`serve SWITCHES` stands for the URL of such a sample server; `% DAMAGE …` changes a file (`DAMAGES`). Below stand the
-lines of stdout after `| `, those of stderr after `! `, and after `= ` an exit code that is not 0. A line is all that
-a further run takes. Times, paths and what else differs from run to run are replaced (`VARYING`).
+`serve SWITCHES` stands for the URL of such a sample server, and `result JSON`, `error JSON` or `answer STATUS HEADER
+BODY` for that of a server with one answer to everything (`ID` in a body is the id of the request). `SCREEN=N` is a
+terminal of N columns. `% DAMAGE …` changes a file (`DAMAGES`). Below stand the lines of stdout after `| `, those of
+stderr after `! `, after `@ ` the number of requests to a server with one answer if `COUNT=yes` asks for it, and after
+`= ` an exit code that is not 0. A line is all that a further run takes. Times, paths and what else differs from run to
+run are replaced (`VARYING`). Whatever the record says: a usage error is one line, and no secret is printed.
 """
 
 import hashlib
@@ -11,13 +14,17 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.attempts import attempt
 from harness.model import KINDS, NARROW
-from harness.program import Program, Servers
+from harness.program import Program, Ran, Servers, one_line
+from harness.services import Canned, canned
+from harness.terminals import shown
 from harness.wrong import WRONG
 
 HERE = Path(__file__).parent
@@ -26,6 +33,7 @@ LONGEST = 1000  # characters of a line that is shown whole
 SEEDS = range(2)
 VARYING = (
     (r"http://127\.0\.0\.1:[0-9]+", "http://SERVER"),
+    (r"\*@127\.0\.0\.1:[0-9]+", "*@SERVER"),
     (r"chainq [0-9]+\.[0-9]+\.[0-9]+\S*", "chainq VERSION"),
     (r"\d\d:\d\d:\d\d\.\d{3}Z", "TIME"),
     (r"\b\d+ ms\b", "N ms"),
@@ -61,6 +69,27 @@ DAMAGES: dict[str, Callable[..., Callable[[bytes], bytes]]] = {
 }
 """What `% DAMAGE FILE ARGUMENT…` makes of the bytes of a file; `% remove FILE` removes it."""
 
+SECRETS = re.compile("hunter2|APrivateKey1z|AViewKey1m|secretsecret")
+
+
+def _answer(rest: str) -> Callable[[Any], Canned]:
+    status, header, body = rest.split(" ", 2)
+    name, _, value = header.partition(":")
+    content = body.encode().decode("unicode_escape")
+    return lambda request: Canned(
+        content.replace("ID", str(request["id"])).encode("latin-1"),
+        int(status),
+        value if name == "Content-Type" else "text/plain",
+        () if name == "Content-Type" else ((name, value),),
+    )
+
+
+def _member(name: str) -> Callable[[str], Callable[[Any], Canned]]:
+    return lambda value: lambda request: Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"{name}":{value}}}'.encode())
+
+
+ANSWERS = {"answer": _answer, "result": _member("result"), "error": _member("error")}
+
 
 @pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
 def test_command_lines(file: Path, chainq: Program, server: Servers, golden: Callable[[Path, str], None]) -> None:
@@ -71,33 +100,61 @@ def test_command_lines(file: Path, chainq: Program, server: Servers, golden: Cal
 
 def _done(step: str, chainq: Program, server: Servers) -> str:
     """Do a step: what it printed."""
-    if step.startswith("#"):
-        return ""
-    words = shlex.split(step[2:])
+    if step.startswith("$"):
+        return _printed(*_run(shlex.split(step[2:]), chainq, server), chainq)
     if step.startswith("%"):
-        action, name, *arguments = words
+        action, name, *arguments = shlex.split(step[2:])
         path = chainq.home / name
         if action == "remove":
             path.unlink()
-        else:
-            if action == "as":
-                arguments = [str(chainq.home / arguments[0])]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(DAMAGES[action](*arguments)(path.read_bytes() if path.exists() else b""))
-        return ""
+            return ""
+        if action == "as":
+            arguments = [str(chainq.home / arguments[0])]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(DAMAGES[action](*arguments)(path.read_bytes() if path.exists() else b""))
+    return ""
+
+
+def _run(words: list[str], chainq: Program, server: Servers) -> tuple[Ran, list[list[Any]]]:
+    """Run a command line: how it ended, and the requests that servers with one answer have seen, if counted."""
     stdin = None
     if "<<<" in words:
         *words, _, text = words
         stdin = text.replace("\\n", "\n").encode() + b"\n"
     program = words.index("chainq")
     env = dict(word.split("=", 1) for word in words[:program])
-    words = [server(*word.split()[1:]) if word.startswith("serve --") else word for word in words[program + 1 :]]
-    ran = chainq(*words, env=env, stdin=stdin)
+    columns, counted = env.pop("SCREEN", ""), env.pop("COUNT", "")
+    seen: list[list[Any]] = []
+    with ExitStack() as servers:
+
+        def meant(word: str) -> str:
+            kind, _, rest = word.partition(" ")
+            if kind == "serve" and rest:
+                return server(*rest.split())
+            if kind not in ANSWERS or not rest:
+                return word
+            url, requests = servers.enter_context(canned(ANSWERS[kind](rest)))
+            if counted:
+                seen.append(requests)
+            return url
+
+        words = [meant(word) for word in words[program + 1 :]]
+        if columns:
+            return Ran(0, shown(chainq, *words, columns=int(columns), url=None, **env).encode(), ""), seen
+        return chainq(*words, env=env, stdin=stdin), seen
+
+
+def _printed(ran: Ran, seen: list[list[Any]], chainq: Program) -> str:
+    """The lines of a record."""
+    assert not SECRETS.search(f"{ran.out!r}{ran.err}")
+    if ran.code == 2:
+        one_line(ran, 2)
     try:
         out = ran.out.decode()
     except UnicodeDecodeError:
         out = "(bytes)\n"
     said = _marked("| ", out, chainq) + _marked("! ", ran.err, chainq)
+    said += "".join(f"@ {len(requests)}\n" for requests in seen)
     return said + (f"= {ran.code}\n" if ran.code else "")
 
 
