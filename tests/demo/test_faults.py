@@ -12,7 +12,7 @@ from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.transport.base import DeadlineError
 from harness.calls import request
-from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
+from harness.sample import CHAIN, ask, post, refusal
 
 
 def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() -> None:
@@ -123,10 +123,3 @@ def test_other_words_are_refused(text: str, named: str) -> None:
     """What names no fault, or a value that it cannot have."""
     with pytest.raises(ValueError, match=named):
         Faults("row-cap:5", text)
-
-
-def test_faults_of_a_stage_take_effect_in_the_order_of_the_registry() -> None:
-    """Whatever the order in which they were given."""
-    for texts in (("row-cap:50", "offset-by-asked"), ("offset-by-asked", "row-cap:50")):
-        rows = paged(Service(CHAIN, Faults(*texts), shuffle=False), "records/all", 600, 700, 1, 80)
-        assert rows == paged(QUIET, "records/all", 600, 700, 0, 10_000)[80:130]

@@ -1,0 +1,471 @@
+"""Faults of ranges, pages, rows, tips and reorgs: each does what is documented, and other rows are the chain's."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.fork import Fork
+from chainq.demo.registry import FAULTS, LISTS
+from chainq.demo.request_faults import STALE_BLOCKS
+from chainq.demo.row_faults import POOL, POOL_EMPTY
+from chainq.demo.service import Service
+from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
+
+Rows = list[dict[str, Any]]
+METHODS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
+ADDRESS: dict[str, Any] = {"address": CHAIN.addresses[0], "transitionsPerRequest": 999}
+HELLO: dict[str, Any] = {"programId": "hello_hello.aleo", "functionName": "hello"}
+
+
+def faulty(*faults: str, chain: Chain = CHAIN, shuffle: bool = False) -> Service:
+    return Service(chain, Faults(*faults), shuffle=shuffle)
+
+
+def records(service: Service, start: int, end: int, page: int = 0, size: int = 10_000) -> Rows:
+    return paged(service, "records/all", start, end, page, size)
+
+
+def hello(service: Service, page: int = 0, size: int = 999) -> Rows:
+    rows: Rows = ask(service, "chainTransactionsForProgram", **HELLO, page=page, maxTransactions=size)
+    return rows
+
+
+def heights(rows: Rows) -> list[int]:
+    return [int(row["height"]) for row in rows]
+
+
+def tally(results: Callable[[], Any], calls: int = 200) -> Counter[Any]:
+    return Counter(json.dumps(results()) for _ in range(calls))
+
+
+def sizes(rows: Rows) -> list[int]:
+    return [len(json.dumps(row, separators=(",", ":"))) for row in rows]
+
+
+WHOLE, CALLS = records(QUIET, 600, 700), hello(QUIET)
+PER_HEIGHT = [[*rows] for _, rows in groupby(WHOLE, key=lambda row: row["height"])]
+TWENTY = 1 + sum(sizes(WHOLE[:20])) + 20 + 5
+"""Bytes in which 20 rows fit, and no more."""
+LONGEST = max(sizes(CALLS))
+PLACE = sizes(CALLS).index(LONGEST)
+
+NOTHING = (9, 9)
+MOVED = [
+    ("clamp-heights:10", (600, 700), (600, 610)),
+    ("clamp-heights:10", (600, 605), (600, 605)),
+    ("empty-above:50", (600, 651), NOTHING),
+    ("empty-above:50", (600, 650), (600, 650)),
+    ("exclusive-start", (600, 700), (601, 700)),
+    ("inclusive-end", (600, 700), (600, 701)),
+    ("inclusive-end exclusive-start", (600, 700), (601, 701)),
+    ("shift-up", (600, 650), (601, 651)),
+    ("shift-down", (600, 650), (599, 649)),
+    ("shift-down", (0, 2), (0, 1)),
+    ("last-height", (600, 650), (600, 649)),
+    ("last-height", (640, 641), NOTHING),
+    ("next-range", (600, 610), (600, 620)),
+    ("next-range", (600, 610, 0, 9), (600, 610, 0, 9)),
+    ("neighbor-rows", (600, 650, 0, 10), (600, 650, 0, 10)),
+    ("first-block", NOTHING, NOTHING),
+    ("height-cap:2", (640, 641), (640, 641)),
+    ("range-empty:100", (600, 610), (600, 610)),
+    ("range-empty:100", (600, 700, 0, 5), NOTHING),
+    ("row-cap:50", (600, 700), (600, 700, 0, 50)),
+    ("row-cap:50", (600, 700, 1), (600, 700, 1, 50)),
+    ("row-cap:50", (600, 700, 1, 20), (600, 700, 1, 20)),
+    ("row-cap:50 offset-by-asked", (600, 700, 0, 80), (600, 700, 0, 50)),
+    ("row-cap:50 offset-by-asked", (600, 700, 1), NOTHING),
+    ("no-pages", (600, 700, 0, 50), (600, 700, 0, 50)),
+    ("no-pages", (600, 700, 1, 50), NOTHING),
+    ("repeat-pages", (600, 700, 7, 50), (600, 700, 0, 50)),
+    ("result-window:120", (600, 700, 1, 50), (600, 700, 1, 50)),
+    ("result-window:120", (600, 700, 2, 50), (600, 700, 5, 20)),
+    ("result-window:120", (600, 700, 3, 50), NOTHING),
+    ("result-window:120", (600, 602), (600, 602)),
+    ("page-0-skipped", (600, 700, 0, 50), (600, 700, 1, 50)),
+    ("page-0-skipped", (600, 700, 1, 50), (600, 700, 1, 50)),
+    ("page-0-empty", (600, 700, 0, 50), NOTHING),
+    ("page-0-empty", (600, 700, 1, 50), (600, 700, 1, 50)),
+    ("repeated-page:2", (600, 700, 1, 50), (600, 700, 1, 50)),
+    ("repeated-page:2", (600, 700, 2, 50), (600, 700, 1, 50)),
+    ("repeated-page:2", (600, 700, 3, 30), (600, 700, 3, 30)),
+    ("late-pages", (600, 700, 0, 50), (600, 700, 0, 50)),
+    ("long-row-hides:100000", (600, 700), (600, 700)),
+    ("byte-cap:536870912", (600, 700), (600, 700)),
+    ("byte-cap:10", (600, 700), (600, 700, 0, 1)),
+    ("long-row-ends:10", (600, 700), (600, 700, 0, 1)),
+    ("short-pages", (600, 700), (600, 700)),
+    ("page-gaps:10", (600, 700), (600, 700)),
+]
+"""Faults, the heights, page and page size of a call, and those of the call that a server without faults answers so."""
+
+PICKED = [
+    ("first-block", (0, 10_000), PER_HEIGHT[0]),
+    ("row-cap:50 offset-by-asked", (1, 80), WHOLE[80:130]),
+    ("offset-by-asked row-cap:50", (1, 80), WHOLE[80:130]),  # in the order of the registry
+    ("late-pages", (1, 50), WHOLE[51:101]),
+    ("newest-first", (1, 50), WHOLE[::-1][50:100]),
+    ("reversed-pages", (1, 50), WHOLE[50:100][::-1]),
+    ("height-cap:2", (0, 10_000), [row for rows in PER_HEIGHT for row in rows[:2]]),
+    ("first-block short-pages", (0, len(PER_HEIGHT[0])), PER_HEIGHT[0][:-1]),
+    ("short-pages", (1, 50), WHOLE[50:99]),
+    ("short-pages row-cap:20", (0, 10_000), WHOLE[:19]),
+    ("page-gaps:10", (0, 50), [row for at, row in enumerate(WHOLE[:50]) if at % 10 != 9]),
+    (f"heavy-empty:{len(WHOLE)}", (0, 10_000), WHOLE),
+    (f"heavy-empty:{len(WHOLE) - 1}", (0, 10_000), []),
+    (f"heavy-empty:{len(WHOLE) - 1}", (0, 50), WHOLE[:50]),
+    (f"byte-cap:{TWENTY}", (0, 10_000), WHOLE[:20]),
+]
+"""Faults, a page of the records of 600 to 700 and its size, and the rows that come."""
+
+OF_A_FUNCTION = [
+    ("page-0-empty", (0, 10), []),
+    ("page-0-empty", (1, 10), CALLS[10:20]),
+    ("late-pages", (0, 10), CALLS[:10]),
+    ("late-pages", (1, 10), CALLS[11:21]),
+    ("short-pages", (1, 20), CALLS[20:39]),
+    (f"long-row-ends:{LONGEST - 1}", (0, 999), CALLS[: PLACE + 1]),
+    (f"long-row-hides:{LONGEST - 1}", (0, 999), CALLS[:PLACE]),
+    (f"long-row-hides:{LONGEST - 1}", (PLACE, 1), []),
+    (f"long-row-hides:{LONGEST - 1}", (PLACE - 1, 1), CALLS[PLACE - 1 : PLACE]),
+]
+"""The same for the transactions of a function."""
+
+Call = tuple[int, int] | tuple[int, int, int] | tuple[int, int, int, int]
+
+
+@pytest.mark.parametrize(("faults", "call", "due"), MOVED)
+def test_a_call_is_answered_as_another_one(faults: str, call: Call, due: Call) -> None:
+    for method in METHODS:
+        answers = [
+            paged(service, method, *asked, *(0, 10_000)[len(asked) - 2 :])
+            for service, asked in ((faulty(*faults.split()), call), (QUIET, due))
+        ]
+        assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(("faults", "page", "due"), PICKED, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_page_has_other_rows(faults: str, page: tuple[int, int], due: Rows) -> None:
+    assert records(faulty(*faults.split()), 600, 700, *page) == due
+
+
+@pytest.mark.parametrize(
+    ("fault", "page", "due"), OF_A_FUNCTION, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_page_of_a_function_has_other_rows(fault: str, page: tuple[int, int], due: Rows) -> None:
+    assert hello(faulty(fault), *page) == due
+
+
+# --- ranges
+
+
+def test_address_transactions_have_the_faults_of_ranges_too() -> None:
+    asked = "getPublicTransactionsForAddress"
+    for fault, *due in (("shift-up", 601, 651), ("inclusive-end", 600, 651)):
+        rows = ask(faulty(fault), asked, **ADDRESS, start=600, end=650)
+        assert rows == ask(QUIET, asked, **ADDRESS, start=due[0], end=due[1])
+    first = ask(faulty("first-block"), asked, **ADDRESS, start=600, end=650)
+    assert 0 < len(first) < len(rows)
+    assert first == rows[: len(first)]
+
+
+def test_blocks_have_the_faults_of_ranges_too() -> None:
+    assert sorted(heights(ask(faulty("clamp-heights:10"), "getBlocks", start=600, end=700))) == [*range(600, 610)]
+    assert len(ask(faulty("byte-cap:5000"), "getBlocks", start=0, end=100)) == 5
+    assert ask(faulty("empty-above:50"), "block", block=5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_row_of_the_next_height_can_leak_in(method: str) -> None:
+    due = paged(QUIET, method, 600, 650, 0, 10_000) + paged(QUIET, method, 650, 700, 0, 1)
+    assert paged(faulty("neighbor-rows"), method, 600, 650, 0, 10_000) == due
+
+
+def test_the_end_can_count_for_the_first_page_only() -> None:
+    service = faulty("end-ignored", chain=Chain(tip=640))
+    assert records(service, 600, 610, 0, 10) == WHOLE[:10]
+    assert records(service, 600, 610, 1, 100) == records(Service(Chain(tip=640), shuffle=False), 600, 641, 1, 100)
+    assert len(records(faulty("end-ignored"), 600, 601, 1, 100)) == 100
+
+
+# --- pages
+
+
+def test_a_cap_can_vary() -> None:
+    service = faulty("row-cap:50", "cap-varies")
+    lengths = Counter(len(records(service, 600, 700)) for _ in range(100))
+    assert set(lengths) == {50, 100}
+    assert 25 < lengths[50] < 75
+
+
+def test_a_server_may_not_read_the_page_size() -> None:
+    service = faulty("ignore-page-size")
+    assert len(records(service, 777, 778, 0, 5)) == 10_000
+    busy = {"address": CHAIN.addresses[0], "start": 0, "end": 50_000, "transitionsPerRequest": 1}
+    assert len(ask(service, "getPublicTransactionsForAddress", **busy)) > 10_000
+    assert ask(service, "getPublicTransactionsForAddress", **busy, page=1) == []
+
+
+def test_a_page_can_be_made_of_the_parts_of_shards() -> None:
+    """Two shards give half of the page size each, so rows of the fuller one are missing in between."""
+    sides = [[row for row in WHOLE if row["height"] % 2 == side] for side in (0, 1)]
+    for page in (0, 1):
+        part = slice(25 * page, 25 * page + 25)
+        due = sorted(sides[0][part] + sides[1][part], key=lambda row: row["id"])
+        assert records(faulty("shards:2"), 600, 700, page, 50) == due
+    assert records(faulty("shards:2"), 600, 700) == WHOLE
+    assert len(records(faulty("shards:8"), 600, 700, 0, 1)) == 8  # no shard can give less than a row
+
+
+# --- rows
+
+
+def test_heights_can_be_sorted_as_text() -> None:
+    rows = records(faulty("text-order"), 95, 105)
+    assert heights(rows) == sorted(heights(rows), key=str) != sorted(heights(rows))
+    assert sorted(rows, key=lambda row: row["id"]) == records(QUIET, 95, 105)
+    assert records(faulty("text-order"), 95, 105, 0, 5) == rows[:5]
+
+
+def test_a_transaction_can_be_listed_once() -> None:
+    found = [row["transaction_id"] for row in records(faulty("distinct"), 600, 700)]
+    assert found == [*dict.fromkeys(row["transaction_id"] for row in WHOLE)]
+    owned = paged(faulty("distinct"), "records/isOwner", 600, 700, 0, 999)
+    assert [row["transition_id"] for row in owned] == [*dict.fromkeys(row["transition_id"] for row in WHOLE)]
+    assert [row["transaction"]["id"] for row in hello(faulty("distinct"))] == [
+        *dict.fromkeys(row["transaction"]["id"] for row in hello(QUIET))
+    ]
+
+
+def test_heights_can_change_between_text_and_number() -> None:
+    rows = records(faulty("text-heights"), 600, 700)
+    assert [type(row["height"]) for row in rows[:4]] == [int, str, int, str]
+    assert [{**row, "height": int(row["height"])} for row in rows] == WHOLE
+    transitions = paged(faulty("text-heights"), METHODS[2], 600, 700, 0, 999)
+    assert [type(row["height"]) for row in transitions[:3]] == [str, int, str]
+
+
+def test_an_empty_list_can_be_null() -> None:
+    service = faulty("null-lists")
+    assert ask(service, "records/all", start=40_000, end=40_010) is None
+    assert ask(service, "block", block=60_000) is None
+    assert records(service, 600, 700) == WHOLE
+
+
+def test_other_faults_count_what_a_page_gives() -> None:
+    """Also of a list with faults of its own: heavy queries, caps, and rows in another order in each call."""
+    service = faulty("text-heights", "heavy-rows:50")
+    assert len(records(service, 600, 700, 0, 50)) == 50
+    assert refusal(service, "records/all", start=600, end=700) == 0
+    assert refusal(service, "getBlocks", start=600, end=700) == 0
+    shuffled = faulty("distinct", shuffle=True)
+    one, other = (records(shuffled, 600, 700) for _ in range(2))
+    assert one != other
+    assert heights(one) == heights(other)
+
+
+def test_results_of_ranges_can_be_empty_now_and_then() -> None:
+    service = faulty("empty-rate:0.3")
+    found = tally(lambda: records(service, 600, 605))
+    assert set(found) == {"[]", json.dumps(records(QUIET, 600, 605))}
+    assert 30 < found["[]"] < 90
+    assert all(ask(service, "block", block=5) for _ in range(50))
+
+
+def test_rows_can_come_twice() -> None:
+    rows = records(faulty("duplicate-rate:0.2"), 600, 700)
+    counts = Counter(row["id"] for row in rows)
+    assert set(counts) == {row["id"] for row in WHOLE}
+    assert set(counts.values()) == {1, 2}
+    assert 0.1 < sum(count == 2 for count in counts.values()) / len(WHOLE) < 0.3
+
+
+def test_rows_can_be_in_no_order_of_height() -> None:
+    service = faulty("shuffle-heights")
+    rows = records(service, 600, 700)
+    assert heights(rows) != sorted(heights(rows))
+    assert sorted(rows, key=lambda row: row["id"]) == WHOLE
+    assert records(service, 600, 700) != rows
+
+
+def test_a_block_can_be_missing_and_a_link_broken() -> None:
+    service = faulty("missing-height:7", "link:9")
+    for rows in (ask(service, "getBlocks", start=5, end=11), ask(service, "getChainBlocks", start=5, end=11)):
+        hashes = [CHAIN.block_hash(height) for height in (5, 6, 8, 9, 10)]
+        assert [row["block_hash"] for row in rows] == hashes
+        assert rows[3]["previous_hash"] != rows[2]["block_hash"]
+        assert rows[4]["previous_hash"] == rows[3]["block_hash"]
+    assert ask(service, "block", block=7) == []
+
+
+def test_a_height_can_be_dense() -> None:
+    for dense in ((300, 1), (300, 50), (300, 25_001), (0, 3), (777, 4)):
+        chain = Chain(tip=900, dense=dense)
+        height, count = dense
+        rows = records(Service(chain, shuffle=False), height, height + 1, size=100_000)
+        assert len({row["record_ciphertext"] for row in rows}) == len(rows) == count
+        for other in {299, 301, 450, 776, 778, 850} - {height}:
+            assert chain.records.count(other) == CHAIN.records.count(other)
+            assert chain.transactions.count(other) == CHAIN.transactions.count(other)
+
+
+@pytest.mark.parametrize("dialect", ["chain", "aleo"])
+def test_a_block_that_is_stored_again_has_one_new_row_id(dialect: str) -> None:
+    """In its summary, its records and its transactions, which nobody finds by the old one; its rows come last."""
+    service = Service(CHAIN, Faults("stored-again:620"), dialect, shuffle=False)
+    (block,) = ask(service, "block", block=620)
+    rows = records(service, 615, 630)
+    assert heights(rows)[-1] == 620
+    assert sorted(heights(rows)) == heights(records(QUIET, 615, 630))
+    assert {row["block_id"] for row in rows if row["height"] == 620} == {block["id"]}
+    assert block["id"] > max(row["block_id"] for row in rows if row["height"] != 620)
+    found = ask(service, "transactions", blockId=block["id"] if dialect == "aleo" else 620)
+    assert {row["block_id"] for row in found} == {block["id"]}
+    assert len(found) == CHAIN.transactions.count(620)
+    assert dialect == "chain" or ask(service, "transactions", blockId=CHAIN.block_row(620)) == []
+
+
+def test_ownership_rows_can_be_behind_records() -> None:
+    chain = Chain(tip=640)
+    service, quiet = faulty("ownership-behind:5", chain=chain), Service(chain, shuffle=False)
+    assert records(service, 600, 641) == records(quiet, 600, 641)
+    behind = paged(service, "records/isOwner", 600, 641, 0, 999)
+    assert behind == paged(quiet, "records/isOwner", 600, 636, 0, 999)
+
+
+def test_a_pool_of_connections_can_be_used_up() -> None:
+    """Pages with rows of a heavy block fail if they are large, or if there are too many calls at a time."""
+    service, size = faulty("busy-pool:40"), 40
+    at = next(at for at, row in enumerate(hello(QUIET)) if row["finalizedAt"] == str(CHAIN.timestamp(1_220)))
+    heavy = {**HELLO, "page": at // size, "maxTransactions": size}
+    error = json.loads(post(service, "chainTransactionsForProgram", **HELLO, page=0, maxTransactions=999))["error"]
+    assert error == {"code": 0, "message": POOL_EMPTY}
+    with ExitStack() as calls:
+        for _ in range(POOL):
+            calls.enter_context(service.under_way())
+        assert len(ask(service, "chainTransactionsForProgram", **heavy)) == size
+        calls.enter_context(service.under_way())
+        assert refusal(service, "chainTransactionsForProgram", **heavy) == 0
+        assert len(hello(service, 0, 5)) == 5  # no row of a heavy block
+    assert len(ask(service, "chainTransactionsForProgram", **heavy)) == size
+    assert len(records(service, 777, 778)) == 10_000
+
+
+def test_a_block_can_be_heavy() -> None:
+    """Pages with more than two of its rows fail."""
+    service = faulty("heavy-block:40")
+    at = next(at for at, row in enumerate(hello(QUIET)) if row["finalizedAt"] == str(CHAIN.timestamp(1_220)))
+    heavy = [{**HELLO, "page": -(-at // size), "maxTransactions": size} for size in (2, 3)]
+    assert len(ask(service, "chainTransactionsForProgram", **heavy[0])) == 2
+    assert refusal(service, "chainTransactionsForProgram", **heavy[1]) == 0
+    assert len(records(service, 777, 778)) == 10_000
+
+
+# --- tip and reorgs
+
+
+def test_the_tip_can_be_stale() -> None:
+    service = faulty("stale-tip-rate:0.3", chain=Chain(tip=500))
+    found = Counter(int(ask(service, "latest/block")["height"]) for _ in range(200))
+    assert set(found) == {500, 500 - STALE_BLOCKS}
+    assert 30 < found[500 - STALE_BLOCKS] < 90
+    assert ask(faulty("stale-tip-rate:1", chain=Chain(tip=-1)), "latest/block") is None
+    assert ask(faulty("stale-tip-rate:1", chain=Chain(tip=4)), "latest/block")["height"] == "0"
+
+
+def test_a_replica_can_be_behind_the_tip_that_it_names() -> None:
+    service = faulty("lag-blocks:3", chain=Chain(tip=640))
+    assert ask(service, "latest/block")["height"] == "640"
+    assert ask(service, "block", block=638) == []
+    assert ask(service, "block", block=637)
+    assert records(service, 600, 641) == records(QUIET, 600, 638)
+    assert heights(ask(service, "getBlocks", start=635, end=641)) == [635, 636, 637]
+
+
+def test_records_can_be_written_after_their_block() -> None:
+    tip = [640]
+    service = Service(CHAIN, Faults("late-records:3"), shuffle=False, tip=lambda: tip[0])
+    seen = [records(service, 639, 650) for _ in range(5)]
+    assert seen == [records(QUIET, 639, 640)] * 3 + [records(QUIET, 639, 641)] * 2
+    tip[0] = 642
+    assert len(ask(service, "getBlocks", start=640, end=650)) == 3
+    seen = [records(service, 639, 650) for _ in range(5)]
+    assert seen == [records(QUIET, 639, 641)] * 3 + [records(QUIET, 639, 643)] * 2
+
+
+def test_a_reorg_replaces_the_blocks_from_a_height_on() -> None:
+    """After the given number of calls the blocks below the height are the same, those from it on others, linked to
+    them and consistent in all methods."""
+    service = faulty("reorg-at:620", "reorg-after:2", chain=Chain(tip=640))
+    before, again, after = (ask(service, "getBlocks", start=615, end=630) for _ in range(3))
+    assert before == again
+    assert after[:5] == before[:5]
+    assert not {row["block_hash"] for row in before[5:]} & {row["block_hash"] for row in after[5:]}
+    assert [row["previous_hash"] for row in after[1:]] == [row["block_hash"] for row in after[:-1]]
+    assert [row["block_hash"] for row in ask(service, "getChainBlocks", start=615, end=630)] == [
+        row["block_hash"] for row in after
+    ]
+    old, new = records(QUIET, 615, 630), records(service, 615, 630)
+    assert [row for row in new if row["height"] < 620] == [row for row in old if row["height"] < 620]
+    assert heights(new) == heights(old)
+    ids = [{row["transaction_id"] for row in rows if row["height"] >= 620} for rows in (old, new)]
+    assert not ids[0] & ids[1]
+    for row in new[-3:]:
+        assert row["block_hash"] == after[row["height"] - 615]["block_hash"]
+        whole = ask(service, "chainTransaction", id=row["transaction_id"])
+        assert row["record_ciphertext"] in json.dumps(whole)
+    assert ask(service, "chainTransaction", id=old[-1]["transaction_id"]) is None
+    assert ask(service, "chainTransaction", id=old[0]["transaction_id"])
+
+
+def test_a_fork_from_the_first_block_on_is_another_chain() -> None:
+    fork = Service(Fork(CHAIN, 0))
+    assert ask(fork, "block", block=0) != ask(QUIET, "block", block=0)
+    assert post(fork, "records/isOwner", start=0, end=9) != post(QUIET, "records/isOwner", start=0, end=9)
+    transitions = ask(fork, "transitionsWithoutRecordInputs", start=5, end=9)
+    assert len(transitions) == len(ask(QUIET, "transitionsWithoutRecordInputs", start=5, end=9))
+
+
+def test_rows_can_be_cached_across_a_reorg() -> None:
+    """The blocks are the new ones, and so are the rows of heights that nobody asked for before."""
+    chain = Chain(tip=640)
+    service = faulty("cached-rows", "reorg-at:620", "reorg-after:2", chain=chain)
+    old, new = Service(chain, shuffle=False), Service(Fork(chain, 620), shuffle=False)
+    assert records(service, 600, 630) == records(old, 600, 630)
+    ask(service, "latest/block")
+    assert records(service, 610, 641) == records(old, 610, 630) + records(new, 630, 641)
+    assert records(service, 619, 622) == records(old, 619, 622) != records(new, 619, 622)
+    assert paged(service, "records/isOwner", 619, 622, 0, 99) == paged(new, "records/isOwner", 619, 622, 0, 99)
+    assert ask(service, "block", block=625) == ask(new, "block", block=625) != ask(old, "block", block=625)
+
+
+# --- all of them
+
+
+@cache
+def known_ids() -> set[int]:
+    """The ids of all records of the chain."""
+    return {row["id"] for row in records(QUIET, 0, 1_400)}
+
+
+OF_LISTS = [
+    name for name, fault in FAULTS.items() if fault.argument in ("", "N") and fault.of and {*fault.of} <= {*LISTS}
+]
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_no_row_is_invented(name: str) -> None:
+    """Whatever comes is a row of the chain; and only lists are wrong."""
+    service = faulty(f"{name}:7" if FAULTS[name].argument else name)
+    for page in range(3):
+        rows = records(service, 600, 700, page, 40)
+        assert {row["id"] for row in rows} <= known_ids()
+    assert len(ask(service, "getBlocks", start=600, end=610)) == 10
