@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Set
+from collections.abc import Callable, Set
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import pytest
 import chainq
 from harness.belief import besides_belief
 from harness.program import LONGEST, Program, Ran, Servers
-from harness.search import some
 from harness.wallet import PUBLISHED, key_file
 
 ROOT = Path(chainq.__file__).parent
@@ -28,134 +27,27 @@ from chainq.__main__ import main
 main()
 """
 
-SHELL = {
-    *("__main__", "_version", "defaults", "errors", "catalog", "catalog.methods", "process", "process.signals"),
-    *(
-        "cli",
-        "cli.build",
-        "cli.commands",
-        "cli.help",
-        "cli.log",
-        "cli.main",
-        "cli.options",
-        "text",
-        "text.sanitize",
-        "text.width",
-    ),
-}
-ANSWERED = SHELL | {
-    *("catalog.bech32", "catalog.dialects", "catalog.identifiers", "config", "config.server", "config.values"),
-    *("cli.connect", "cli.output", "cli.query", "cli.report", "cli.run", "cli.single_run", "cli.stdin"),
-    *(
-        "fetching",
-        "fetching.blocks",
-        "fetching.calls",
-        "fetching.service",
-        "fetching.service_dialect",
-        "fetching.tip",
-        "formats",
-        "formats.protocol",
-        "formats.registry",
-    ),
-    *("heights", "heights.block_time", "heights.bounds", "heights.range", "query"),
-    *(
-        "process.progress",
-        "process.threads",
-        "rows",
-        "rows.fields",
-        "rows.raw_json",
-        "rows.response",
-        "sinks",
-        "sinks.base",
-        "sinks.stdout",
-        "sinks.open",
-    ),
-    "text.humanize",
-    "tuning",
-    *("transport", "transport.base", "transport.attempts", "transport.connection", "transport.failures"),
-    *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.policy", "transport.rate_limit"),
-}
-LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
-RANGED = LOOKED_UP | {
-    *(
-        "planning",
-        "fetching.ranges",
-        "planning.belief",
-        "planning.chunk_line",
-        "planning.chunking",
-        "planning.conservation",
-        "planning.evidence",
-        "planning.exact_heights",
-        "planning.facts",
-        "planning.naming",
-    ),
-    "rows.full_block",
-    *("fetching.links", "planning.one_chain", "planning.order", "rows.sorting", "planning.questions"),
-    *("planning.range_plan", "planning.seen", "planning.spans", "planning.spot_checks", "planning.exchange"),
-}
-WITNESSED = RANGED | {"fetching.witness", "config.dialect_cache", "config.paths"}
-PAGED = LOOKED_UP | {
-    *(
-        "planning",
-        "fetching.pages",
-        "rows.sorting",
-        "planning.page_blocks",
-        "planning.page_plan",
-        "planning.page_requests",
-        "rows.full_block",
-        "rows.transaction",
-    ),
-    "planning.exchange",
-}
-DETECTED = {"config.dialect_cache", "config.paths", "fetching.dialect_detection", "sinks.atomic_file", "sinks.disk"}
-TABLE = {
-    "formats.cells",
-    "formats.drawing",
-    "formats.table",
-    "rows.full_block",
-    "rows.transaction",
-    "text.humanize",
-    "text.style",
-}
+COMMANDS = (
+    "--version",
+    "--help",
+    "records --help",
+    "serve --help",
+    "show --help",
+    "block 5 --jsonl",
+    "blocks --start 0 --end 5 --jsonl",
+    "records --start 0 --end 5 --csv",
+    "records --start 0 --end 5 --json",
+    "records --start 0 --end 5 --table",
+    "records --start 0 --end 5 --jsonl --dry-run",
+    "program-transactions a.aleo b --limit 1 --jsonl",
+    "show 5 --json",
+)
 
-FAULTS = {
-    f"demo.{name}"
-    for name in ("exchange", "faults", "ids", "plants", "registry", "reply_faults", "request_faults", "row_faults")
+HEAVY = {
+    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "httpx", "json", "msgspec", "obstore", "orjson"),
+    *("pandas", "plotille", "pyarrow", "pydantic", "pygments", "rich", "tomllib"),
 }
-
-BUDGETS: dict[str, Set[str]] = {
-    "--version": SHELL,
-    "--help": SHELL,
-    "records --help": SHELL,
-    "serve --help": SHELL | {"cli.serve", "demo", *FAULTS},
-    "block 5 --jsonl": LOOKED_UP | {"formats.jsonl"},
-    "latest --jsonl": LOOKED_UP | {"formats.jsonl"},
-    "blocks --start 0 --end 5 --jsonl": RANGED | DETECTED | {"formats.jsonl"},
-    "records --start 0 --end 5 --jsonl": WITNESSED | {"formats.jsonl"},
-    "records --start 0 --end 5 --csv": WITNESSED | {"formats.csv"},
-    "records --start 0 --end 5 --json": WITNESSED | {"formats.json"},
-    "records --start 0 --end 5 --table": WITNESSED | TABLE,
-    "records --start 0 --end 5 --jsonl --dry-run": LOOKED_UP
-    | {"formats.jsonl", "cli.dry_run", "planning", "planning.chunking", "planning.exchange"},
-    "program-transactions a.aleo b --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
-    "program-transactions a.aleo b --newest --limit 1 --jsonl": PAGED | DETECTED | {"formats.jsonl"},
-    "show --help": SHELL | {"cli.tool_options"},
-    "show 5 --json": (WITNESSED - {"cli.run", "cli.query", "cli.stdin"})
-    | DETECTED
-    | {"catalog.kinds", "cli.show", "cli.tool_options", "show", "show.parts", "show.as_json"},
-}
-"""Which of chainq's own modules a command may load. `demo`, `_docgen` and `config.profiles` load only where needed."""
-
-OUTSIDE = {
-    "httpx": "block 5 --jsonl",
-    "msgspec": "block 5 --jsonl",
-}
-"""The heavy packages, each with a command that does need it: a list that has grown stale must not pass for thrift."""
-# pydantic comes with typer 0.29.
-NEVER = {
-    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "obstore", "pandas", "plotille"),
-    *("pyarrow", "pydantic", "pygments", "rich", "tomllib"),
-}
+"""Packages that take their time. pydantic comes with typer 0.29."""
 
 
 def loaded(program: Program, line: str, url: str | None = None) -> set[str]:
@@ -183,28 +75,20 @@ def own(modules: set[str]) -> set[str]:
     return {name.removeprefix("chainq.") for name in modules if name.startswith("chainq.")}
 
 
-@pytest.mark.parametrize(
-    "line",
-    some(
-        BUDGETS,
-        *("--help", "block 5 --jsonl", "blocks --start 0 --end 5 --jsonl", "records --start 0 --end 5 --csv"),
-        *("records --start 0 --end 5 --table", "program-transactions a.aleo b --limit 1 --jsonl", "show 5 --json"),
-    ),
-)
-def test_a_command_loads_no_more_than_it_needs(program: Program, server: Servers, line: str) -> None:
-    """Of chainq the modules of its budget; of others nothing that only another command or format needs."""
-    helps = line.endswith(("--help", "--version"))
-    modules = loaded(program, line, None if helps else server())
-    extra = own(modules) - BUDGETS[line]
-    assert not extra, "modules that the command has no use for, or a budget that is too small"
-    heavy = NEVER | {"httpx", "json", "msgspec", "orjson"} if helps else NEVER
-    assert not modules & heavy
-
-
-@pytest.mark.parametrize("package", OUTSIDE)
-def test_the_heavy_packages_are_still_those(program: Program, server: Servers, package: str) -> None:
-    """What is watched for above is what the commands that need it do load."""
-    assert package in loaded(program, OUTSIDE[package], server())
+def test_a_command_loads_no_more_than_it_needs(
+    chainq: Program, server: Servers, golden: Callable[[Path, str], None]
+) -> None:
+    """The record has the modules of chainq by their folders, and the packages that take their time."""
+    record = ""
+    for line in COMMANDS:
+        modules = loaded(chainq, line, None if line.endswith(("--help", "--version")) else server())
+        folders = {"packages": sorted(modules & HEAVY)}
+        for name in sorted(own(modules)):
+            folder, _, module = name.rpartition(".")
+            folders.setdefault(folder or "chainq", []).append(module)
+        lines = [f"{folder}: {' '.join(names)}\n" for folder, names in folders.items() if names]
+        record += "".join([f"$ {line}\n", *lines])
+    golden(Path(__file__).parent / "golden" / "imports.txt", record)
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,21 @@ import tomllib
 import zipfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec import Raw
 
 from chainq import _docgen
-from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.completion import SCRIPTS
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
 from chainq.errors import ExitCode
-from chainq.formats.protocol import Capabilities, OutputSpec, capabilities
+from chainq.formats.protocol import Capabilities, OutputSpec
 from harness.program import ROOT
 
 COMMANDS = _docgen.commands()
 NAMES = ["chainq", *(f"chainq-{name}" for name in COMMANDS)]
 REFERENCE = (ROOT / _docgen.REFERENCE).read_text()
-FORMATS = (ROOT / "docs/formats.md").read_text()
 
 
 @cache
@@ -182,23 +179,6 @@ def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
     settings = profiles.parse(fence(REFERENCE, "toml"), Path("config.toml"))
     assert profiles.profile(None, settings).headers["Authorization"] == "secret"
     assert [profile.url for profile in settings.profiles.values()][:2] == ["https://rpc.example.org/", "demo:"]
-
-
-def test_the_sample_format_is_one() -> None:
-    """The format that docs/formats.md shows writes rows as it says."""
-    names: dict[str, Any] = {}
-    exec(fence(FORMATS, "python"), names)  # noqa: S102  # the page's own text
-    out: list[bytes] = []
-
-    class Out:
-        def write(self, data: bytes, /) -> None:
-            out.append(data)
-
-    assert capabilities(names["Psv"]) == Capabilities(append=True, endless=True)
-    writer = names["Psv"](Out(), OutputSpec("blocks", METHODS[0].columns[:2]))
-    writer.write([Raw(b'{"height":"7","id":340282366920938463463374607431768211455}')])
-    writer.close()
-    assert b"".join(out) == b"340282366920938463463374607431768211455|7\n"
 
 
 def test_a_wheel_holds_all_of_it(tmp_path: Path) -> None:

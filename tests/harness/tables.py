@@ -16,17 +16,6 @@ from chainq.formats.protocol import OutputSpec
 WIDTHS = (60, 80, 120, 200)
 HASH = "ab1" + "qpzry9x8gf2tvdw0s3jn54khce6mua7l" * 2
 FIELD = "592151692088060931686245643009084277517376606075field"
-BLOCK = {
-    "id": 2823859,
-    "height": "2758584",
-    "block_hash": HASH,
-    "previous_hash": HASH[::-1],
-    "round": "5925654",
-    "coinbase_target": "4294967295",
-    "timestamp": "1717328209",
-    "coinbase_reward": None,
-    "transactions_root": FIELD,
-}
 TRANSITION = {
     "id": "au1" + HASH,
     "program": "credits.aleo",
@@ -37,9 +26,8 @@ TRANSITION = {
 
 
 def spec(command: str, *paths: str, **options: Any) -> OutputSpec:
-    columns = BY_COMMAND[command].columns
-    picked = tuple(next(column for column in columns if column.path == path) for path in paths)
-    return OutputSpec(command, picked or columns, selected=bool(paths), **options)
+    columns = tuple(column for column in BY_COMMAND[command].columns if column.path in paths or not paths)
+    return OutputSpec(command, columns, selected=bool(paths), **options)
 
 
 def drawn(spec: OutputSpec, *batches: Iterable[Any]) -> str:
@@ -54,10 +42,6 @@ def drawn(spec: OutputSpec, *batches: Iterable[Any]) -> str:
 
 def dumped(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
-
-
-def cells(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines()]
 
 
 def harmless(text: str) -> bool:
