@@ -21,7 +21,7 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import ResponseError, Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import unreached
-from chainq.formats.chart_result import ResultChart
+from chainq.formats.chart import result_chart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.sql import Database, Result, statements, view_name
@@ -208,7 +208,7 @@ def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) 
     spec = settings.spec._replace(selected=True, warn=reporter.warn)
     if chart and over_height:
         spec = spec._replace(command="rows")  # what it counts if there is no other column
-    writer = ResultChart(sink, spec) if chart and not over_height else settings.make(sink, spec)
+    writer = result_chart(sink, spec) if chart and not over_height else settings.make(sink, spec)
     for rows in result.batches:
         with signals_deferred():
             try:

@@ -88,6 +88,15 @@ class Pieces(Cell):
         return "  ".join(shown)
 
 
+def pieces(whole: Sequence[str], short: Sequence[str]) -> Pieces:
+    """Return texts on one line, each in both forms."""
+    return Pieces(
+        "  ".join(short),
+        "  ".join(whole),
+        items=tuple(text for pair in zip(short, whole, strict=True) for text in pair),
+    )
+
+
 BLANK = Cell("", "")
 NULL = Cell("-", "-", DIM)
 

@@ -15,8 +15,7 @@ would give two files of one command different types.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from datetime import date
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, NamedTuple
@@ -33,17 +32,8 @@ Read = Callable[[bytes], Any]
 _LIMIT = 1 << 63
 SECONDS = (-62_135_596_800, 253_402_300_799)  # of the years 1 to 9999, which every reader can show
 _DIGITS, _WIDE = 38, 76  # of decimal128 and decimal256
-TIMES: Mapping[str, tuple[str, str | None]] = {
-    "DATE": ("d", None),
-    "TIMESTAMP": ("us", None),
-    "TIMESTAMP_S": ("us", None),
-    "TIMESTAMP_MS": ("us", None),
-    "TIMESTAMP_NS": ("ns", None),
-    "TIMESTAMP WITH TIME ZONE": ("us", "UTC"),
-}
-"""By the type in DuckDB, which a column of times in a result has as its note: the unit in the file, and the zone."""
-_PER_SECOND = {"us": 10**6, "ns": 10**9}
-_INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?Z?)?")
+_INSTANT = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z?)?")
+_TRUTH = {b"null": None, b"true": True, b"false": False}
 
 
 class Type(NamedTuple):
@@ -62,11 +52,10 @@ def type_of(column: Column, pyarrow: Any, *, wide: bool = False) -> Type:
     if column.kind is Kind.TIME:
         return Type(milliseconds, pyarrow.timestamp("ms", tz="UTC"))
     if column.type == "boolean":
-        return Type(truth, pyarrow.bool_())
-    if column.type == "time" and column.note in TIMES:
-        unit, zone = TIMES[column.note]
-        stamp = pyarrow.timestamp(unit, tz=zone) if unit in _PER_SECOND else pyarrow.date32()
-        return Type(partial(instant, unit=unit), stamp)
+        return Type(_TRUTH.__getitem__, pyarrow.bool_())
+    if column.type == "time":  # its note is the type in DuckDB
+        zone, unit = "UTC" if "ZONE" in column.note else None, "ns" if "NS" in column.note else "us"
+        return Type(instant, pyarrow.date32() if column.note == "DATE" else pyarrow.timestamp(unit, tz=zone))
     if column.type == "double":
         return Type(real, pyarrow.float64())
     if sized := re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type):
@@ -142,27 +131,11 @@ def milliseconds(value: bytes) -> int | None:
     return None if number is None else number * 1000
 
 
-def truth(value: bytes) -> bool | None:
-    """Return a boolean. Raises ValueError."""
-    known = {b"null": None, b"true": True, b"false": False}
-    if value not in known:
-        raise ValueError("expected true or false")
-    return known[value]
-
-
-def instant(value: bytes, unit: str) -> int | None:
-    """Return days, microseconds or nanoseconds since 1970, given a date or time in ISO 8601. Raises ValueError."""
-    if value == b"null":
-        return None
-    found = _INSTANT.fullmatch(text_of(value))
-    if not found or found[1] < "0001":
+def instant(value: bytes) -> str | None:
+    """Return a date or time in ISO 8601, which pyarrow casts to its type. Raises ValueError."""
+    if value != b"null" and not _INSTANT.fullmatch(text_of(value)):
         raise ValueError("expected a time of the years 1 to 9999; cast it to VARCHAR")
-    days = date.fromisoformat(found[1]).toordinal() - date(1970, 1, 1).toordinal()
-    if unit not in _PER_SECOND:
-        return days
-    hours, minutes, seconds = (int(part or 0) for part in found.group(2, 3, 4))
-    nanoseconds = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 10**9 + int((found[5] or "").ljust(9, "0"))
-    return nanoseconds // (10**9 // _PER_SECOND[unit])  # DuckDB writes no digits beyond the unit
+    return text_of(value) or None
 
 
 def amount(value: bytes, digits: int = _DIGITS) -> int | None:

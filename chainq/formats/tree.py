@@ -1,10 +1,11 @@
 """One row for a person: its fields as lines, and what is nested in it as trees (`view_of`).
 
-Older blocks and other servers have unknown fields, null, or arrays where objects are expected: what has another shape
-is shown as it is, and nothing here fails for it.
+Older blocks and other servers have unknown fields, null, or arrays where objects are expected. So what an object is
+shows by its members, whatever its name is: a transition has a program and a function, for example. All else is shown as
+it is, and nothing here fails for it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import Raw
@@ -19,18 +20,17 @@ from chainq.rows.transaction import fee_of, functions_of, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, DIM, RED, paint
-from chainq.text.width import BOTH_ENDS, NARROWEST, truncate, width_of
+from chainq.text.width import NARROWEST, width_of
 
-_ITEMS = 20  # items of an array of unknown meaning, where long values may be abbreviated
-_LABEL = 40  # character cells of a name
+_ITEMS = 20  # items of an array, where long values may be abbreviated
+_LABEL = 40  # character cells of a name that others are aligned with
 _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
 _FLAT = 6  # members up to which an object without objects in it is shown on one line
 _MARK = " *"  # after the name of an unknown field
-# The fields of a row, and of its `transaction`, that the view of a transaction shows.
-_OUTER = {"status", "type", "index", "transaction", "finalize", "finalizedAt", "rejected"}
-_INNER = {"type", "id", "execution", "fee", "deployment", "owner", "finalize", "rejected"}
-
-Field = tuple[str, Cell]
+_FIELDS = ("status", "type", "index", "finalizedAt", "transaction.id", "transaction.type")
+_PARTS = ("rejected", "deployment", "owner", "execution", "fee", "finalize")
+"""The fields of a transaction that are lines, and its parts that are trees, the most interesting first."""
+_KNOWN = {*_FIELDS, *_PARTS, *(f"transaction.{name}" for name in _PARTS)}
 
 
 def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) -> Iterator[str]:
@@ -39,41 +39,44 @@ def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) 
     `words`: what to call fields in place of their names, which are what `--columns` and JSON have.
     """
     outer = object_of(row)
-    inner = object_of(outer.get("transaction"))
-    words = words or {}
-    builder = TreeBuilder(spec.abbreviate, words=words)
+    trees = Trees(spec.abbreviate, words or {})
+    whole = bool(object_of(outer.get("transaction"))) and not spec.selected
+    fields, nodes = _columns(row, spec, trees, whole)
     unknown: list[tuple[str, Raw]] = []
-    trees: list[Node] = []
     if bytes(row)[:1] != b"{":
-        fields = [("value", cells.unknown_cell(text_of(row)))]
-    elif inner and not spec.selected:
-        fields, trees = _summary(outer, inner, spec), builder.branches(outer)
-        unknown = [(name, value) for name, value in outer.items() if name not in _OUTER]
-        unknown += [(f"transaction.{name}", value) for name, value in inner.items() if name not in _INNER]
-    else:
-        fields, trees = _columns(row, spec, builder)
-        if not spec.selected:
-            unknown = list(_unknown(outer, {column.path for column in spec.columns}))
+        fields, nodes = [("value", cells.unknown_cell(text_of(row)))], []
+    elif not spec.selected:
+        unknown = list(_unknown(outer, _KNOWN if whole else {column.path for column in spec.columns}))
     for path, value in unknown:
         if count_of(value):
-            trees.append(builder.generic(path + _MARK, value))
+            nodes.append(trees.node(path + _MARK, value))
         else:
             fields.append((path + _MARK, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
+    names = [trees.word(path) for path, _ in fields]
+    indent = min(max(map(width_of, names), default=0), _LABEL if spec.abbreviate else ENDLESS)
     room = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
-    for node in aligned([(words.get(path, path), cell) for path, cell in fields], spec.abbreviate):
-        yield from node.lines(room, spec.color)
-    for tree in trees:
+    for name, (_, cell) in zip(names, fields, strict=True):
+        yield from Node(name, cell, style=BOLD, indent=indent).lines(room, spec.color)
+    for node in nodes:
         yield ""
-        yield from tree.lines(room, spec.color)
+        yield from node.lines(room, spec.color)
     if unknown:
         yield ""
         yield paint(f"{_MARK.strip()} not in the published interface", DIM, spec.color)
 
 
-def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder") -> tuple[list[Field], list[Node]]:
-    """Return the fields of the catalogue, and trees of their values; of a full block without its certificates."""
-    fields: list[Field] = []
-    trees: list[Node] = []
+def _columns(row: Raw, spec: OutputSpec, trees: "Trees", whole: bool) -> tuple[list[tuple[str, Cell]], list[Node]]:
+    """Return the fields of the catalogue, and trees of their values. `whole`: the row is a transaction."""
+    if whole:
+        outer = object_of(row)
+        inner = object_of(outer["transaction"])
+        fee = cells.fee_cell(fee_of(inner.get("fee")))
+        sent = zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True)
+        same = text_of(inner.get("type")) == text_of(outer.get("type"))
+        shown = _FIELDS[: -1 if same else None]
+        fields = [(at.path, cells.cell_of(value, at)) for at, value in sent if at.path in shown and value is not None]
+        return [*fields, *([("fee", fee)] if fee else [])], trees.parts(outer)
+    fields, nodes = [], []
     for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
         cell = cells.cell_of(value, column)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
@@ -83,36 +86,10 @@ def _columns(row: Raw, spec: OutputSpec, builder: "TreeBuilder") -> tuple[list[F
         elif column.kind is Kind.TEXT and "\n" in text_of(value) and not program_of(text_of(value)):
             cell = cells.block_cell(text_of(value))
         fields.append((column.path, cell))
-        if column.kind is Kind.DATA and value is not None and count_of(value):
-            if column.path == "transactions" and (spec.abbreviate or not spec.selected):
-                trees.append(builder.transactions(value))
-            elif spec.selected or "." not in column.path:
-                trees.append(builder.generic(column.path, value))
-    return fields, trees
-
-
-def aligned(fields: Sequence[Field], abbreviate: bool) -> Iterator[Node]:
-    """Yield names with their values, aligned. Long names are abbreviated, but not if two would read alike."""
-    names = [printable(name) for name, _ in fields]
-    short = [truncate(name, _LABEL, BOTH_ENDS) for name in names] if abbreviate else names
-    shown = [one if short.count(one) == 1 else name for one, name in zip(short, names, strict=True)]
-    indent = max(map(width_of, short), default=0)
-    for name, (_, value) in zip(shown, fields, strict=True):
-        yield Node(name, value, style=BOLD, indent=indent)
-
-
-def _summary(outer: Mapping[str, Raw], inner: Mapping[str, Raw], spec: OutputSpec) -> list[Field]:
-    """Return the main fields of a transaction; the rest of it is in its trees."""
-    values = {**outer, "transaction.id": inner.get("id"), "transaction.type": inner.get("type")}
-    same = text_of(inner.get("type")) == text_of(outer.get("type"))
-    left_out = {"finalize", "transaction.type" if same else ""}
-    fields = [
-        (column.path, cells.cell_of(values[column.path], column))
-        for column in spec.columns
-        if column.path in values and column.path not in left_out
-    ]
-    fee = cells.fee_cell(fee_of(inner.get("fee")))
-    return [*fields, ("fee", fee)] if fee else fields
+        certificates = "." in column.path and not spec.selected  # of a full block: their keys are data
+        if column.kind is Kind.DATA and value is not None and count_of(value) and not certificates:
+            nodes.append(trees.node(column.path, value))
+    return fields, nodes
 
 
 def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> Iterator[tuple[str, Raw]]:
@@ -126,126 +103,100 @@ def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> I
             yield path, value
 
 
-def _name(value: Raw | None) -> str:
-    return printable(text_of(value)) or "?"
-
-
 @dataclass(frozen=True, slots=True)
-class TreeBuilder:
-    """Builds trees from values of rows.
-
-    `abbreviate`: long values may be abbreviated; `brief`: leave out what only the view of one transaction shows;
-    `words`: as in `view_of`.
-    """
+class Trees:
+    """Builds trees from values. `abbreviate`: long values may be abbreviated; `words`: as in `view_of`."""
 
     abbreviate: bool
-    brief: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def transactions(self, value: Raw) -> Node:
-        """Return the tree of the transactions of a full block."""
-        found = array_of(value)
-        nodes = []
-        for item in found:
-            outer = object_of(item)
-            inner = object_of(outer.get("transaction"))
-            state = cells.status_cell(text_of(outer.get("status")))
-            label = f"{_name(outer.get('index'))}  {_name(outer.get('type') or inner.get('type'))}"
-            if state.style:
-                label = f"{label}  {state.short}"
-            children = TreeBuilder(self.abbreviate, brief=True, words=self.words).branches(outer)
-            nodes.append(Node(label, self._id(inner.get("id")), children, state.style))
-        return Node("transactions", plain(str(len(found))), nodes, BOLD)
-
-    def branches(self, outer: Mapping[str, Raw]) -> list[Node]:
-        """Return the trees of a transaction: what it did or would have done, the most interesting first."""
-        parts = {**object_of(outer.get("transaction"))}
-        parts |= {name: outer[name] for name in ("rejected", "finalize") if name in outer}
-        nodes = []
-        for name in ("rejected", "deployment", "owner", "execution", "fee", "finalize"):
-            value = parts.get(name)
-            if value is None or bytes(value) in (b"null", b"[]", b"{}"):
-                continue
-            if name == "rejected":
-                nodes.append(self._rejected(value))
-            elif name == "deployment" and object_of(value):
-                nodes.append(self._deployment(name, value))
-            elif name in ("execution", "fee") and object_of(value):
-                nodes.append(self._execution(name, value))
-            elif name == "finalize" and (entries := array_of(value)):
-                count = plain(counted(len(entries), "entry", "entries"))
-                nodes.append(Node(name, count, [] if self.brief else list(map(self._entry, entries)), BOLD))
-            elif not self.brief:
-                nodes.append(self.generic(name, value))
-        return nodes
-
-    def _rejected(self, value: Raw) -> Node:
-        """Return the tree of a rejected execution or deployment, which may be wrapped in an object with its type."""
-        members = object_of(value)
-        wanted = members.get("deployment") or members.get("execution") or value
-        inner = object_of(wanted)
-        if "program" in inner:
-            tree = self._deployment("rejected deployment", wanted, f"{BOLD};{RED}")
-        elif "transitions" in inner:
-            tree = self._execution("rejected execution", wanted, f"{BOLD};{RED}")
-        else:
-            return self.generic("rejected", value)
-        tree.children += self._rest(members, {"type", "deployment", "execution"}) if wanted is not value else []
-        return tree
-
-    def _deployment(self, name: str, value: Raw, style: str = BOLD) -> Node:
-        members = object_of(value)
-        source = text_of(members.get("program"))
-        program, functions = program_of(source), functions_of(source)
-        count = len(functions) or len(array_of(members.get("verifying_keys")))
-        words = [*filter(None, [program]), f"edition {_name(members.get('edition'))}", counted(count, "function")]
-        children = [Node("functions", cells.unknown_cell(", ".join(functions)))] if functions else []
-        if not self.brief:
-            children.append(Node("program", cells.text_cell(source) if self.abbreviate else cells.block_cell(source)))
-            children += self._rest(members, {"edition", "program", "verifying_keys"})
-        return Node(name, cells.unknown_cell(", ".join(words)), children, style)
-
-    def _execution(self, name: str, value: Raw, style: str = BOLD) -> Node:
-        """Return the tree of an execution with its transitions, or of a fee with its one transition."""
-        members = object_of(value)
-        transitions = [*array_of(members.get("transitions")), *filter(None, [members.get("transition")])]
-        total = (
-            (cells.fee_cell(fee_of(value)) or BLANK)
-            if name == "fee"
-            else plain(counted(len(transitions), "transition"))
-        )
-        if name == "fee" and self.brief:
-            return Node(name, total, style=style)
-        shown = {"transition", "transitions" if array_of(members.get("transitions")) else ""}
-        return Node(name, total, [*map(self._transition, transitions), *self._rest(members, shown)], style)
-
-    def _transition(self, value: Raw) -> Node:
-        members = object_of(value)
-        if not members:
-            return Node("?", cells.unknown_cell(text_of(value)))
-        sides = [
-            (f"{side}s", at, item)
-            for side in ("input", "output")
-            for at, item in enumerate(array_of(members.get(f"{side}s")))
-        ]
-        values = [(f"{side[:-1]:6} {at}  {_name(object_of(item).get('type'))}", item) for side, at, item in sides]
-        indent = max((width_of(label) for label, _ in values), default=0)
-        children = [Node(label, self._argument(item), indent=indent) for label, item in values]
-        if not self.brief:
-            drawn = {"id", "program", "function", *(side for side, _, _ in sides)}
-            rest = {name: item for name, item in members.items() if name not in drawn}
-            nested = {name: item for name, item in rest.items() if count_of(item)}
-            children += self._rest(nested, set())
-            if flat := {name: item for name, item in rest.items() if name not in nested}:
-                children.append(Node("", self._flat(flat)._replace(style=DIM)))
-        label = f"{_name(members.get('program'))}/{_name(members.get('function'))}"
-        return Node(label, self._id(members.get("id")), children)
-
-    def _word(self, name: str) -> str:
+    def word(self, name: str) -> str:
+        """Return what to call a field."""
         return printable(self.words.get(name, name))
 
-    def _id(self, value: Raw | None) -> Cell:
-        return cells.id_cell(text_of(value), DIM)
+    def node(self, name: str, value: Raw, depth: int = 0) -> Node:
+        """Return the tree of a value, with everything in it."""
+        members = object_of(value)
+        style = "" if depth else BOLD
+        if name == "rejected" and (tree := self._rejected(members, value)):
+            return tree
+        if object_of(members.get("transaction")):
+            return self._transaction(members)
+        if "program" in members:
+            return self._call(members) if "function" in members else self._deployment(name, members, style)
+        calls = array_of(members.get("transitions")) or [*filter(object_of, [members.get("transition")])]
+        if calls:
+            total = cells.fee_cell(fee_of(value)) or plain(counted(len(calls), "transition"))
+            nodes = [self.node(str(at), call, 1) for at, call in enumerate(calls)]
+            return Node(self.word(name), total, [*nodes, *self._others(members, "transition", "transitions")], style)
+        return self._any(name, value, depth)
+
+    def _any(self, name: str, value: Raw, depth: int) -> Node:
+        """Return the tree of a value of unknown meaning."""
+        members, items = object_of(value), array_of(value)
+        pairs = list(members.items()) or [(str(at), item) for at, item in enumerate(items)]
+        label, style = self.word(name), "" if depth else BOLD
+        if not pairs or depth > _DEPTH:
+            return Node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
+        if depth and members and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs):
+            kind = members.pop("type") if name.isdecimal() and "type" in members else None  # an entry of `finalize`
+            return Node(label if kind is None else _shown(kind), self._flat(members))
+        shown = pairs[:_ITEMS] if self.abbreviate and len(pairs) > _ITEMS + 1 else pairs
+        nodes = [self.node(inner, item, depth + 1) for inner, item in shown]
+        if len(shown) < len(pairs):
+            nodes.append(Node("", plain(f"… {len(pairs) - len(shown):,} more", DIM)))
+        return Node(label, BLANK if depth or members else plain(f"{len(items):,}"), nodes, style)
+
+    def _rejected(self, members: Mapping[str, Raw], value: Raw) -> Node | None:
+        """Return the tree of a rejected execution or deployment, which may be wrapped in an object with its type."""
+        for part, sign in (("execution", "transitions"), ("deployment", "program")):
+            if sign in object_of(wanted := members.get(part, value)):
+                tree = self.node(part, wanted)
+                tree.name, tree.style = f"rejected {part}", f"{BOLD};{RED}"
+                tree.children += self._others(members, "type", part) if wanted is not value else []
+                return tree
+        return None
+
+    def _transaction(self, members: Mapping[str, Raw]) -> Node:
+        inner, state = object_of(members["transaction"]), cells.status_cell(text_of(members.get("status")))
+        words = [_shown(members.get("index")), _shown(members.get("type") or inner.get("type"))]
+        label = "  ".join([*words, *([state.short] if state.style else [])])
+        return Node(label, self._id(inner.get("id")), self.parts(members), state.style)
+
+    def parts(self, members: Mapping[str, Raw]) -> list[Node]:
+        """Return the trees of a transaction: what it did or would have done."""
+        found = {**object_of(members.get("transaction")), **members}
+        return [self.node(name, found[name]) for name in _PARTS if text_of(found.get(name)) not in ("", "[]", "{}")]
+
+    def _deployment(self, name: str, members: Mapping[str, Raw], style: str) -> Node:
+        source = text_of(members["program"])
+        functions = functions_of(source)
+        edition = f"edition {_shown(members.get('edition'))}"
+        count = counted(len(functions) or len(array_of(members.get("verifying_keys"))), "function")
+        children = [Node("functions", cells.unknown_cell(", ".join(functions)))] if functions else []
+        children.append(Node("program", cells.text_cell(source) if self.abbreviate else cells.block_cell(source)))
+        children += self._others(members, "edition", "program", "verifying_keys")
+        words = ", ".join(filter(None, [program_of(source), edition, count]))
+        return Node(self.word(name), cells.unknown_cell(words), children, style)
+
+    def _call(self, members: Mapping[str, Raw]) -> Node:
+        """Return the tree of a transition: its inputs and outputs, and on a line what else it has."""
+        sides = {side: array_of(members.get(f"{side}s")) for side in ("input", "output")}
+        values = [
+            (f"{side:6} {at}  {_shown(object_of(item).get('type'))}", item)
+            for side in sides
+            for at, item in enumerate(sides[side])
+        ]
+        indent = max((width_of(label) for label, _ in values), default=0)
+        children = [Node(label, self._argument(item), indent=indent) for label, item in values]
+        drawn = ("id", "program", "function", *(f"{side}s" for side, items in sides.items() if items))
+        flat = {name: item for name, item in members.items() if name not in drawn and not count_of(item)}
+        children += self._others(members, *drawn, *flat)
+        if flat:
+            children.append(Node("", self._flat(flat)._replace(style=DIM)))
+        return Node(
+            f"{_shown(members['program'])}/{_shown(members['function'])}", self._id(members.get("id")), children
+        )
 
     def _argument(self, value: Raw) -> Cell:
         """Return the value of an input or output, or its ID if it has none."""
@@ -255,6 +206,9 @@ class TreeBuilder:
         shown = self._id(members.get("id") if members else value)
         return Cell(f"id {shown.short}", f"id {shown.whole}", DIM) if members else shown
 
+    def _id(self, value: Raw | None) -> Cell:
+        return cells.id_cell(text_of(value), DIM)
+
     def _text(self, text: str) -> Cell:
         """Return a text on its lines, or on one line with its IDs abbreviated."""
         if not self.abbreviate:
@@ -262,38 +216,14 @@ class TreeBuilder:
         cell = cells.unknown_cell(text)
         return plain(cell.short) if " " in cell.whole else cell
 
-    def _entry(self, value: Raw) -> Node:
-        """Return the node of an entry of `finalize`."""
-        members = object_of(value)
-        rest = {name: inner for name, inner in members.items() if name != "type"}
-        return Node(_name(members.get("type")), self._flat(rest) if members else cells.unknown_cell(text_of(value)))
-
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
         """Return members on one line, IDs abbreviated if they do not fit."""
-        texts = [f"{self._word(name)}={printable(text_of(one)) or '-'}" for name, one in members.items()]
-        pairs = [(cells.short_ids(text) if self.abbreviate else text, text) for text in texts]
-        return cells.Pieces(
-            "  ".join(short for short, _ in pairs),
-            "  ".join(texts),
-            items=tuple(text for pair in pairs for text in pair),
-        )
+        texts = [f"{self.word(name)}={_shown(one, '-')}" for name, one in members.items()]
+        return cells.pieces(texts, [cells.short_ids(text) if self.abbreviate else text for text in texts])
 
-    def _rest(self, members: Mapping[str, Raw], shown: set[str]) -> list[Node]:
-        if self.brief:
-            return []
-        return [self.generic(name, value, 1) for name, value in members.items() if name not in shown]
+    def _others(self, members: Mapping[str, Raw], *drawn: str) -> list[Node]:
+        return [self._any(name, value, 1) for name, value in members.items() if name not in drawn]
 
-    def generic(self, name: str, value: Raw, depth: int = 0) -> Node:
-        """Return the tree of a value of unknown meaning, with everything in it."""
-        label, style = self._word(name), "" if depth else BOLD
-        members = object_of(value)
-        pairs = list(members.items()) or [(str(at), item) for at, item in enumerate(array_of(value))]
-        if not pairs or depth > _DEPTH:
-            return Node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
-        if depth and members and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs):
-            return Node(label, self._flat(members))
-        shown = pairs[:_ITEMS] if self.abbreviate and len(pairs) > _ITEMS + 1 else pairs
-        nodes = [self.generic(inner, item, depth + 1) for inner, item in shown]
-        if len(shown) < len(pairs):
-            nodes.append(Node("", plain(f"… {len(pairs) - len(shown):,} more", DIM)))
-        return Node(label, BLANK, nodes, style)
+
+def _shown(value: Raw | None, none: str = "?") -> str:
+    return printable(text_of(value)) or none
