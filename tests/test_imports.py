@@ -73,7 +73,7 @@ ANSWERED = SHELL | {
     "text.humanize",
     "tuning",
     *("transport", "transport.base", "transport.attempts", "transport.connection", "transport.failures"),
-    *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.policy", "transport.rate_limit"),
+    *("transport.http", "transport.jsonrpc", "transport.proxies", "transport.rate_limit"),
 }
 LOOKED_UP = ANSWERED | {"fetching.lookups", "fetching.single_rows"}
 RANGED = LOOKED_UP | {
