@@ -3,7 +3,7 @@
 import time
 
 from chainq.demo.service import Service
-from chainq.transport.base import BrokenResponseError, DeadlineError, Request, Response, check_size
+from chainq.transport.base import ExchangeError, Request, Response, check_size
 
 
 class DemoTransport:
@@ -16,15 +16,15 @@ class DemoTransport:
     def call(self, request: Request) -> Response:
         """Return the service's response.
 
-        Raises BrokenResponseError if a fault truncates its body, DeadlineError if the faults `latency` and `drip` delay
-        it beyond the deadline, TooHeavyError if it is larger than the request allows.
+        Raises ExchangeError if a fault truncates its body, or if the faults `latency` and `drip` delay it beyond the
+        deadline, TooHeavyError if it is larger than the request allows.
         """
         with self._service.under_way():
             response = self._service.respond(request.body)
             _wait(response.latency, request.deadline)
         _wait(response.drip * len(response.sent), request.deadline)
         if response.cut:
-            raise BrokenResponseError("the connection was closed in the middle of the body")
+            raise ExchangeError("broken", "response ended early: the connection was closed in the middle of the body")
         check_size(len(response.body), request.most)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.gzip:  # the headers are those of the body as sent
@@ -36,10 +36,10 @@ class DemoTransport:
 
 
 def _wait(seconds: float, deadline: float) -> None:
-    """Sleep, but not beyond the deadline, a point of `time.monotonic`. Raises DeadlineError."""
+    """Sleep, but not beyond the deadline, a point of `time.monotonic`. Raises ExchangeError."""
     if not seconds:
         return
     left = deadline - time.monotonic()
     time.sleep(max(0.0, min(seconds, left)))
     if seconds > left:
-        raise DeadlineError
+        raise ExchangeError("late")

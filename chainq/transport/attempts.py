@@ -8,8 +8,10 @@ from chainq import tuning
 from chainq.defaults import PATIENCE
 from chainq.errors import OverdueError, overdue
 from chainq.transport.base import ServiceOptions
-from chainq.transport.failures import Failed, Failure
+from chainq.transport.failures import Failure
 from chainq.transport.rate_limit import RateLimiter
+
+Now = Callable[[], float]
 
 
 class Attempts:
@@ -19,15 +21,7 @@ class Attempts:
     are to be no retries at all.
     """
 
-    def __init__(
-        self,
-        options: ServiceOptions,
-        limiter: RateLimiter,
-        now: Callable[[], float],
-        method: str,
-        *,
-        divisible: bool,
-    ) -> None:
+    def __init__(self, options: ServiceOptions, limiter: RateLimiter, now: Now, method: str, divisible: bool) -> None:
         self._options, self._limiter, self._now = options, limiter, now
         self.method, self.divisible = method, divisible
         self.made = self._failures = self._timeouts = 0
@@ -46,33 +40,29 @@ class Attempts:
             raise OverdueError(overdue(self._options.deadline))
         return left
 
-    def judged(self, failed: Failed, *, known: bool = True) -> Failed:
-        """Return what failed; a Failure with the seconds before the next attempt, None if there is none.
+    def judged(self, failure: Failure) -> Failure:
+        """Return the failure with the seconds before the next attempt, None if there is none."""
+        if failure.meaning.again:
+            failure.wait = self._wait(failure)
+            if failure.wait is None and failure.retry_after > PATIENCE:
+                failure.error.message += f", it asks to wait {failure.retry_after:g} s"
+            elif failure.wait is None and failure.meaning.rate_limited and self._options.retries:
+                failure.error.message += f", refused for {PATIENCE:g} s"
+        return failure
 
-        `known`: the server has responded before.
-        """
-        if isinstance(failed, Failure):
-            failed.wait = self._wait(failed, known=known or self._options.patient)
-            asked = failed.retry_after or 0.0
-            if failed.wait is None and asked > PATIENCE:
-                failed.error.message += f", it asks to wait {asked:g} s"
-            elif failed.wait is None and failed.meaning.rate_limited and self._options.retries:
-                failed.error.message += f", refused for {PATIENCE:g} s"
-        return failed
-
-    def _wait(self, failure: Failure, *, known: bool) -> float | None:
+    def _wait(self, failure: Failure) -> float | None:
         """Half of each wait is fixed, so that five retries outlast a restart of seven seconds; the other half is
         random, so that many clients do not come back at once. Rejected: full jitter, whose five waits may add up to
         none."""
         meaning, retries = failure.meaning, self._options.retries
         if meaning.rate_limited and retries:
-            return self._limiter.refused(self.method, failure.retry_after, self._now())
-        if meaning.waits and not known:
+            return self._limiter.refused(self.method, failure.retry_after)
+        if meaning.waits and not self._options.patient:
             return dict(enumerate(meaning.waits[:retries], 1)).get(self.made)
         self._failures += 1
         self._timeouts += meaning.slow and self.divisible
-        self._waited += failure.retry_after or 0.0
+        self._waited += failure.retry_after
         if self._failures > retries or self._timeouts > 1 or self._waited > PATIENCE:
             return None
         longest = min(tuning.FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), tuning.MAX_BACKOFF)
-        return max(failure.retry_after or 0.0, random.uniform(longest / 2, longest))  # noqa: S311  # no secret
+        return max(failure.retry_after, random.uniform(longest / 2, longest))  # noqa: S311  # no secret

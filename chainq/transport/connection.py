@@ -11,19 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from chainq.errors import (
-    BrokenBodyError,
-    ChainqError,
-    OverdueError,
-    ResponseError,
-    ServiceError,
-    TooHeavyError,
-    UsageError,
-)
+from chainq.errors import ChainqError, OverdueError, ResponseError, ServiceError, TooHeavyError, UsageError
 from chainq.process import Closing
 from chainq.process.threads import Slots
 from chainq.text.sanitize import keep_secret, mask_url
-from chainq.transport import failures, policy
+from chainq.transport import failures
 from chainq.transport.attempts import Attempts
 from chainq.transport.base import (
     ExchangeError,
@@ -36,7 +28,7 @@ from chainq.transport.base import (
     check_size,
 )
 from chainq.transport.failures import Failure
-from chainq.transport.jsonrpc import compact, encode, is_error
+from chainq.transport.jsonrpc import compact, encode
 from chainq.transport.rate_limit import RateLimiter
 
 T = TypeVar("T")
@@ -80,7 +72,7 @@ class Connection(Closing):
         self._clock = clock or Clock()
         self._lock = threading.Lock()
         self._ids = itertools.count(1)
-        self._limiter = RateLimiter(options.rate)
+        self._limiter = RateLimiter(options.rate, self._clock.monotonic)
         self._stop = threading.Event()
         # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
         # server need not wait for us.
@@ -132,7 +124,7 @@ class Connection(Closing):
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         report = Report(method, where, purpose=purpose)
-        attempts = Attempts(self._options, self._limiter, self._clock.monotonic, method, divisible=divisible)
+        attempts = Attempts(self._options, self._limiter, self._clock.monotonic, method, divisible)
         while True:
             try:
                 return self._attempt(report, params, decode, attempts)
@@ -141,15 +133,13 @@ class Connection(Closing):
                     raise self._last(failure.error, report, attempts) from None
                 if not failure.meaning.rate_limited:  # the limiter has the method wait
                     self._sleep(failure.wait, attempts)
-            except ChainqError as error:
-                raise self._last(error, report, attempts) from None
 
     def hold_back(self, method: str, seconds: float) -> None:
         """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
-        self._limiter.hold_back(method, seconds, self._clock.monotonic())
+        self._limiter.hold_back(method, seconds)
 
     def _attempt(self, report: Report, params: Any, decode: Decode[T], attempts: Attempts) -> T:
-        """Make one attempt of a call, and report it. Raises Failure or ChainqError, with the URL in the message."""
+        """Make one attempt of a call, and report it. Raises Failure, with the URL in the message of its error."""
         number = next(self._ids)
         report = report._replace(call=number, request_id=f"{self._run}-{number}")
         began = self._clock.monotonic()
@@ -161,20 +151,16 @@ class Connection(Closing):
             result = self._decoded(response, decode, number, attempts)
             report = report._replace(outcome="ok", rows=len(result) if isinstance(result, list) else None)
             return result
-        except Failure as failure:
+        except (Failure, ChainqError, MemoryError) as raised:
+            failure = failures.of_raised(raised)
+            meaning, wait = failure.meaning, failure.wait
             report = report._replace(
                 outcome=self._named(failure.error),
-                wait=failure.wait,
-                rate_limited=failure.meaning.rate_limited,
-                hung=failure.meaning.hung and (failure.wait is not None or attempts.divisible),  # or it is the error
+                wait=wait,
+                rate_limited=meaning.rate_limited,
+                hung=meaning is failures.HUNG and (wait is not None or attempts.divisible),  # or it is the error
             )
-            raise
-        except ChainqError as error:
-            report = report._replace(outcome=self._named(error))
-            raise
-        except MemoryError:
-            report = report._replace(outcome="out of memory")
-            raise TooHeavyError("not enough memory for the response", "lower -j or --max-memory") from None
+            raise failure from None
         finally:
             self._report(report._replace(seconds=self._clock.monotonic() - began, attempt=attempts.made))
 
@@ -190,13 +176,11 @@ class Connection(Closing):
             self.check_open()
             attempts.left()
             failed = failures.of_exchange(error, self._options.seconds, first=not self._responded)
-            raise attempts.judged(failed, known=self._responded) from None
+            raise attempts.judged(failed) from None
         self._responded = True
         self._observe(response)
-        if response.status != 200 and (response.status in policy.BY_STATUS or not is_error(response.body)):
-            raise attempts.judged(failures.of_status(response, self._options.url))
-        if (text := failures.of_text(response, known=self._known)) is not None:
-            raise attempts.judged(text)
+        if (failure := failures.of_response(response, self._options.url, known=self._known)) is not None:
+            raise attempts.judged(failure)
         return response
 
     def _decoded(self, response: Response, decode: Decode[T], number: int, attempts: Attempts) -> T:
@@ -206,7 +190,7 @@ class Connection(Closing):
             if len(text) > COUNTED_BYTES:
                 check_size(len(text) + text.count(b",") * ROW_BYTES, self._options.most)
             result = decode(memoryview(text), number)
-        except (BrokenBodyError, ServiceError) as error:
+        except ChainqError as error:
             self._known |= isinstance(error, ServiceError)
             failed = failures.of_body(error, response.status, divisible=attempts.divisible)
             raise attempts.judged(failed) from None
@@ -236,10 +220,10 @@ class Connection(Closing):
     @contextmanager
     def _slot(self, method: str, attempts: Attempts) -> Iterator[None]:
         """Hold one of the slots from a moment when a request of this method may be sent."""
-        turn, slots = self._limiter.turn(self._clock.monotonic()), self._slots
+        turn, slots = self._limiter.turn(), self._slots
         while True:
             with slots:
-                wait = self._limiter.wait(method, self._clock.monotonic(), turn)
+                wait = self._limiter.wait(method, turn)
                 self.check_open()
                 if not wait:
                     yield

@@ -1,40 +1,140 @@
-"""Makes the errors of failed calls: what happened, and at most one hint. What a failure means is in `policy`."""
+"""What each failure means, as one table, and the errors that are made from it: what happened, and at most one hint.
+
+Sources: RFC 9110, section 15, for HTTP statuses (425: RFC 8470); docs/protocol.md, "Envelope and errors"; PostgreSQL,
+appendix A, for SQLSTATEs (those of class 08 are all about connections); JSON-RPC services of other chains, for the
+codes of rate limits.
+"""
 
 import contextlib
 import re
 import time
+from typing import NamedTuple
 from urllib.parse import urljoin
 
 import msgspec
 
-from chainq.errors import (
-    BrokenBodyError,
-    ChainqError,
-    LackingError,
-    ResponseError,
-    ServiceError,
-    TooHeavyError,
-    UnreachableError,
-)
+from chainq import errors
+from chainq.rows import raw_json
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
-from chainq.transport import policy
-from chainq.transport.base import DeadlineError, ExchangeError, NoConnectionError, NotHttpError, Response
-from chainq.transport.policy import Meaning
+from chainq.transport.base import ExchangeError, Response
+from chainq.tuning import CONNECT_WAITS
 
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
-_OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 IS_URL_RIGHT = "is the URL right?"
-_CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
-_HINTS = {
-    401: _CREDENTIALS,
-    403: _CREDENTIALS,
-    407: "check the proxy and its login",
-    429: "lower --rate or -j",
-}
+_OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
+
+
+class Meaning(NamedTuple):
+    """What a failure means. `error`: what to raise after the last attempt, with `before` before the reason, and `hint`.
+
+    `again`: another attempt may succeed. `rate_limited`: the service wants fewer calls, so that the method is held
+    back, and no retry is used up. `slow`: there was no response in time, to this side (`HUNG`) or inside the service; a
+    call that can ask for less is made again only once, because asking for less is more likely to help. `waits`: the
+    seconds before each retry if the server has not responded yet, because it may not exist.
+    """
+
+    error: type[errors.ChainqError] = errors.UnreachableError
+    again: bool = True
+    hint: str = ""
+    before: str = ""
+    rate_limited: bool = False
+    slow: bool = False
+    waits: tuple[float, ...] = ()
+
+
+def _final(before: str, hint: str) -> Meaning:
+    return Meaning(again=False, before=before, hint=hint)
+
+
+DOWN = Meaning()
+FINAL = Meaning(again=False)
+GATEWAY = Meaning(errors.GatewayError)  # a smaller response may get through
+SLOW = Meaning(errors.GatewayError, slow=True)
+HUNG = SLOW._replace(hint="raise --timeout or lower -j")
+BROKEN = Meaning(errors.BrokenBodyError)
+LIMITED = Meaning(rate_limited=True, hint="lower --rate or -j")
+TOO_HEAVY = Meaning(errors.TooHeavyError, again=False)
+REFUSED = Meaning(errors.ServiceError, again=False)
+ODD = Meaning(errors.ResponseError, again=False)
+
+_NONE = "error (0|-32603|)"  # with which servers send errors that have no code
+_AWAY = "unconnected|lost"
+_PROXY = "check the proxy and its login"
+_PORT = "check the scheme and the port of the URL"
+_PORT_OR_LOG = f"{_PORT}, or the log of the server"
+_HOST = "check the host in the URL"
+_TRUST = "if you trust it, set SSL_CERT_FILE to a file with the certificate"
+_NO_TLS = "SSL.*(WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG)"
+_CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
+# A database that restarts, lost its connection, or has too many: SQLSTATEs, and errors of Node.js.
+_STATES = "08...|40001|40P01|53300|57P0[123]"
+_NODE = "ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
+_DATABASE = "connection terminated|econnrefused|econnreset|the database system is|too many (clients|connections)"
+MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
+    # HTTP statuses, of a service or of a proxy
+    ("HTTP (401|403)", "", REFUSED._replace(hint=_CREDENTIALS)),
+    ("HTTP 407", "", _final("", _PROXY)),
+    ("HTTP (408|425|500)", "", DOWN),
+    ("HTTP 413", "", TOO_HEAVY),
+    ("HTTP 429", "", LIMITED),
+    ("HTTP 501", "", ODD),  # of a server that only has files
+    ("HTTP (502|503|52.|530)", "", GATEWAY),  # 52., 530: of CDNs that do not reach the service, for a moment
+    ("HTTP 504", "", SLOW),
+    ("HTTP 4..", "", REFUSED),
+    ("HTTP 5..", "", FINAL),
+    ("HTTP .*", "", ODD),
+    # Errors of JSON-RPC
+    ("error (429|-32005|-32029)", "", LIMITED),
+    ("error .*", "too many requests", LIMITED),
+    (_NONE, "timeout acquiring a connection", SLOW),  # after half a minute; for heavy queries, or too many
+    (f"error ({_STATES}|{_NODE})", "", DOWN),
+    (_NONE, _DATABASE, DOWN),
+    ("error 57014", "", TOO_HEAVY),  # query_canceled
+    (_NONE, "timeout", TOO_HEAVY),
+    ("(?s)error .*", "", REFUSED),
+    # Exchanges without a response
+    ("unusable", "", FINAL),
+    ("proxy", r"connect: (408|425|429|50[0234]|52\d|530)", DOWN),
+    ("proxy", "", _final("", _PROXY)),
+    (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: ", _HOST)),
+    (_AWAY, "SSL.*has expired", _final("the certificate has expired: ", "renew it, and check the clock")),
+    (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: ", "check the clock")),
+    (_AWAY, "SSL.*self.signed", _final("the certificate is self-signed: ", _TRUST)),
+    (_AWAY, "SSL.*CERTIFICATE", _final("the certificate is of an unknown authority: ", _TRUST)),
+    (_AWAY, _NO_TLS, _final("the server does not speak TLS on this port: ", "pass a URL with http://")),
+    (_AWAY, "Too many open files", Meaning(errors.OutputError, hint="lower -j, or raise the limit (ulimit -n)")),
+    ("unconnected", "^proxy: ", Meaning(waits=CONNECT_WAITS, hint="check the proxy")),
+    (
+        "unconnected",
+        "refused",
+        Meaning(waits=CONNECT_WAITS, hint="is the server running, and is the port in the URL right?"),
+    ),
+    (
+        "unconnected",
+        "not known|name resolution|no address|nodename",
+        Meaning(waits=CONNECT_WAITS[:1], hint=_HOST),
+    ),
+    ("unconnected", "", Meaning(waits=CONNECT_WAITS[:1], hint="check the URL and the network")),
+    ("lost", "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
+    ("lost", "", DOWN),
+    ("late", "", HUNG),
+    ("silent", "", GATEWAY._replace(hint=_PORT_OR_LOG)),
+    ("broken|foreign", "", BROKEN._replace(hint="check the log of the server, or of a proxy before it")),
+)
+"""What is seen, words of its text, and what that means; the first that matches counts."""
+_BY_STATUS = {429, 503}
+"""With these, many services send a JSON-RPC error as well: it says no more than the status, and is as transient."""
+_PROTOCOL = {"-32700", "-32600", "-32601", "-32602"}
+"""Codes of JSON-RPC 2.0, section 5.1, for a wrong request: another attempt says the same, whatever the HTTP status."""
+
+
+def _meaning(seen: str, text: str = "") -> Meaning:
+    rows = (row for row in MEANINGS if re.fullmatch(row[0], seen) and re.search(row[1], text, re.IGNORECASE))
+    return next(rows)[2]
 
 
 class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,58 +148,58 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
     table: str = ""
 
 
-class Failure(Exception):  # noqa: N818  # never leaves the transport
-    """One attempt failed, and another may succeed.
+class PassingError(errors.ServiceError):
+    """The service returned an error that another attempt may not meet. Never leaves the transport."""
 
-    `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait, None if
-    it does not say. `wait` is decided later: the seconds before the next attempt, None if there is none.
+    meaning = DOWN
+
+
+class Failure(Exception):  # noqa: N818  # never leaves the transport
+    """One attempt failed.
+
+    `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait. `wait` is
+    decided later: the seconds before the next attempt, None if there is none.
     """
 
-    def __init__(self, error: ChainqError, meaning: Meaning = policy.DOWN, retry_after: float | None = None) -> None:
+    def __init__(self, error: errors.ChainqError, meaning: Meaning = FINAL, retry_after: float = 0.0) -> None:
         super().__init__(str(error))
         self.error, self.meaning, self.retry_after = error, meaning, retry_after
         self.wait: float | None = None
 
 
-Failed = ChainqError | Failure
-"""What to raise: an error that is final, or one attempt's failure."""
+def _failure(meaning: Meaning, message: str, retry_after: float = 0.0) -> Failure:
+    return Failure(meaning.error(message, meaning.hint), meaning, retry_after)
 
 
-class PassingError(ServiceError):
-    """The service returned an error that another attempt may not meet. Never leaves the transport."""
-
-    meaning = policy.DOWN
-
-
-def _failed(meaning: Meaning, message: str, hint: str = "", retry_after: float | None = None) -> Failed:
-    error = meaning.error(message, hint)
-    return Failure(error, meaning, retry_after) if meaning.again else error
+def of_raised(error: Failure | errors.ChainqError | MemoryError) -> Failure:
+    """Return the Failure that ended an attempt; any other error is final."""
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, MemoryError):
+        error = errors.TooHeavyError("not enough memory for the response", "lower -j or --max-memory")
+    return Failure(error)
 
 
-def of_error(code: str, message: str, data: bytes = b"") -> ServiceError:
+def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
-    if code in (str(INCOMPLETE), str(NO_TABLE)) and (found := _incomplete(data)):
-        heights = "pass heights that it has, or have the others exported there"
-        hint = heights if code == str(INCOMPLETE) else "have it exported there"
-        return LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
-    meaning = policy.of_error(code, message)
-    if meaning.again:
-        passing = PassingError(text, code=code)
-        passing.meaning = meaning
-        return passing
-    if meaning.error is TooHeavyError:
-        return TooHeavyError(text, code=code)
-    return ServiceError(text, code=code)
-
-
-def _incomplete(data: bytes) -> Incomplete | None:
-    try:
-        found = msgspec.json.decode(data, type=Incomplete)
-    except msgspec.DecodeError:
-        return None
-    return found if found.incomplete else None
+    with contextlib.suppress(msgspec.DecodeError):
+        if (
+            code in (str(INCOMPLETE), str(NO_TABLE))
+            and (found := msgspec.json.decode(data, type=Incomplete)).incomplete
+        ):
+            no_table, heights = "have it exported there", "pass heights that it has, or have the others exported there"
+            hint = no_table if code == str(NO_TABLE) else heights
+            return errors.LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
+    meaning = _meaning(f"error {code}", message)
+    if meaning is TOO_HEAVY:
+        return errors.TooHeavyError(text, code=code)
+    if meaning is REFUSED:
+        return errors.ServiceError(text, code=code)
+    passing = PassingError(text, code=code)
+    passing.meaning = meaning
+    return passing
 
 
 def is_unknown_method(code: str) -> bool:
@@ -115,20 +215,22 @@ def is_misunderstood(code: str, message: str) -> bool:
     return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
-def of_body(error: BrokenBodyError | ServiceError, status: int, *, divisible: bool) -> Failed:
+def of_body(error: errors.ChainqError, status: int, *, divisible: bool) -> Failure:
     """Return what an error in a body with HTTP status `status` means.
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
-    if isinstance(error, PassingError):
-        return _failed(error.meaning, error.message, _HINTS[429] if error.meaning.rate_limited else "")
-    if isinstance(error, TooHeavyError):
-        return error if divisible or not error.code else Failure(error)
-    if isinstance(error, BrokenBodyError):
-        return Failure(error, policy.BROKEN)
-    if status >= 500 and error.code not in policy.PROTOCOL:
-        return _failed(policy.DOWN, error.message)
-    return error
+    match error:
+        case PassingError():
+            return _failure(error.meaning, error.message)
+        case errors.TooHeavyError():
+            return Failure(error, FINAL if divisible or not error.code else DOWN)
+        case errors.BrokenBodyError():
+            return Failure(error, BROKEN)
+        case errors.ServiceError() if status >= 500 and error.code not in _PROTOCOL:
+            return _failure(DOWN, error.message)
+        case _:
+            return Failure(error)
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
@@ -141,22 +243,36 @@ def _unended(text: str) -> str:
     return text if text.endswith("..") else text.removesuffix(".")
 
 
-def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failed:
+def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure:
     """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
-    reason = f"no complete response within {seconds:g} s" if isinstance(error, DeadlineError) else str(error)
-    if isinstance(error, NotHttpError) and first:
-        return ResponseError(reason, "check the scheme and the port of the URL")
-    meaning, before, hint = next(
-        (meaning, before, hint)
-        for kind, words, meaning, before, hint in policy.EXCHANGES
-        if isinstance(error, kind) and re.search(words, reason)
-    )
-    no_connection = isinstance(error, NoConnectionError) and meaning.error is UnreachableError
+    reason = str(error) or f"no complete response within {seconds:g} s"
+    if error.kind == "foreign" and first:
+        return _failure(ODD._replace(hint=_PORT), reason)
+    meaning = _meaning(error.kind, reason)
+    if not first:
+        meaning = meaning._replace(waits=())
+    no_connection = error.kind in ("proxy", "unconnected", "lost") and meaning.error is errors.UnreachableError
     away = "could not reach the server: " if no_connection else ""
-    return _failed(meaning, f"{away}{before}{_unended(_PYTHON.sub('', reason))}", hint)
+    return _failure(meaning, f"{away}{meaning.before}{_unended(_PYTHON.sub('', reason))}")
 
 
-def of_status(response: Response, url: str) -> Failed:
+def of_response(response: Response, url: str, *, known: bool) -> Failure | None:
+    """Return what a response means that is not JSON-RPC; None if it is, or may be. `url`: of the request.
+
+    `known`: the server has sent JSON-RPC before. Then another text is a page in between, as during a deploy; at first,
+    neither another attempt nor a smaller request helps.
+    """
+    if response.status != 200 and (response.status in _BY_STATUS or not _is_error(response.body)):
+        return _of_status(response, url)
+    start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start in (b"", b"{", b"["):
+        return None
+    kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
+    message = f"response is not a JSON object: HTTP {response.status}, {kind}, {shown(response.body)}"
+    return _failure(BROKEN if known else ODD._replace(hint=IS_URL_RIGHT), message)
+
+
+def _of_status(response: Response, url: str) -> Failure:
     """Return what an HTTP status other than 200 means. `url`: of the request, for the target of a redirect."""
     status, message = response.status, f"HTTP {response.status}"
     if 300 <= status < 400:
@@ -166,26 +282,19 @@ def of_status(response: Response, url: str) -> Failed:
         message += f", a redirect to {mask_url(excerpt(target))}, which chainq does not follow"
     elif text := _unended(shown(response.body, 120)).removeprefix(f"{status} "):
         message += f": {text}"
-    failed = _failed(policy.of_status(status), message, _HINTS.get(status, ""), retry_after(response))
-    if isinstance(failed, ServiceError):
-        failed.code = f"HTTP {status}"
-    return failed
+    failure = _failure(_meaning(f"HTTP {status}"), message, retry_after(response) or 0.0)
+    if isinstance(failure.error, errors.ServiceError):
+        failure.error.code = f"HTTP {status}"
+    return failure
 
 
-def of_text(response: Response, *, known: bool) -> Failed | None:
-    """Return what a body means that is another text than a JSON object or array; None if it may be one, or is empty.
-
-    `known`: the server has sent JSON-RPC before. Then this is a page in between, as during a deploy; at first, neither
-    another attempt nor a smaller request helps.
-    """
-    start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"", b"{", b"["):
-        return None
-    kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
-    message = f"response is not a JSON object: HTTP {response.status}, {kind}, {shown(response.body)}"
-    if known:
-        return Failure(BrokenBodyError(message), policy.BROKEN)
-    return ResponseError(message, IS_URL_RIGHT)
+def _is_error(body: bytes) -> bool:
+    """Return whether a body is a JSON-RPC response with an error (JSON-RPC 2.0, section 5), whatever its status."""
+    try:
+        envelope = raw_json.members(body)
+    except (ValueError, RecursionError):
+        return False
+    return "jsonrpc" in envelope and bytes(envelope.get("error", b"null")) != b"null"
 
 
 def retry_after(response: Response) -> float | None:

@@ -20,27 +20,25 @@ from chainq._version import __version__
 from chainq.catalog.identifiers import is_loopback
 from chainq.errors import ChainqError, ResponseError, UsageError
 from chainq.text.sanitize import excerpt, mask_url
-from chainq.transport.base import (
-    BrokenResponseError,
-    DamagedBodyError,
-    DeadlineError,
-    ExchangeError,
-    NoConnectionError,
-    NoResponseError,
-    NotHttpError,
-    ProxyRefusedError,
-    Request,
-    Response,
-    ServiceOptions,
-    UnconnectedError,
-    UnusableRequestError,
-    check_size,
-)
-from chainq.transport.policy import of_status
+from chainq.transport.base import ExchangeError, Kind, Request, Response, ServiceOptions, check_size
 from chainq.transport.proxies import named_proxy, tls_context
 
 _DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 """Of the exchange in progress in this thread, by `time.monotonic`."""
+_UNUSABLE = "invalid URL or header: a character in it cannot be sent"  # httpx shows the header, perhaps a secret
+_KINDS: tuple[tuple[type[httpx.HTTPError], str, Kind, str], ...] = (
+    (httpx.ConnectTimeout, "", "lost", "timed out while connecting"),
+    (httpx.TimeoutException, "", "late", ""),
+    (httpx.ProxyError, "", "proxy", "the proxy refused to connect: {}"),
+    (httpx.ConnectError, "", "unconnected", "{}"),
+    (httpx.NetworkError, "", "lost", "{}"),
+    (httpx.LocalProtocolError, "", "unusable", _UNUSABLE),
+    (httpx.UnsupportedProtocol, "", "unusable", _UNUSABLE),
+    (httpx.DecodingError, "", "broken", "the compressed body is damaged: {}"),
+    (httpx.HTTPError, "without sending a response", "silent", "the connection was closed without a response"),
+    (httpx.HTTPError, "", "broken", "response ended early: {}"),
+)
+"""What httpx raises, words of its text, and the ExchangeError that says it; the first that matches counts."""
 
 
 class HttpTransport:
@@ -56,7 +54,7 @@ class HttpTransport:
         except (httpx.InvalidURL, ValueError) as error:
             raise UsageError(f"invalid URL {mask_url(options.url)!r}: {excerpt(str(error))}") from None
         self._headers = _headers(options, self._url)
-        self._proxy = proxy = named_proxy(options.url)
+        proxy = named_proxy(options.url)
         self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
         self._transport = httpx.HTTPTransport(
             verify=tls_context(self._url.scheme == "https", options.cert),
@@ -65,7 +63,7 @@ class HttpTransport:
         )
         # The public way is httpcore.ConnectionPool(network_backend=...), which would bypass httpx and its choice of
         # pools for proxies. tests/transport/test_http.py fails if this attribute is gone.
-        pool = self._transport._pool
+        pool: Any = self._transport._pool
         self._backend = pool._network_backend = _Backend(pool._network_backend, proxy)
 
     def call(self, request: Request) -> Response:
@@ -82,17 +80,16 @@ class HttpTransport:
                 http_version = response.extensions.get("http_version", b"HTTP/1.1").decode()
                 body = _read(response, request.most)
                 return Response(response.status_code, body, dict(response.headers), http_version, tls_version)
-        except NotHttpError as error:
-            raise error if self._proxy is None else ProxyRefusedError(f"proxy: {error}") from None
         except httpx.HTTPError as error:
             raise _plain(error) from None
         except (UnicodeError, httpcore.ConnectionNotAvailable) as error:  # a host that cannot be looked up
-            raise UnconnectedError(excerpt(str(error))) from None
+            raise ExchangeError("unconnected", excerpt(str(error))) from None
         except Exception as error:
             if self._backend.speaks_http or isinstance(error, ExchangeError | ChainqError):
                 raise
             # Also one that arrives in two pieces, which httpx does not put together: so it is tried again.
-            raise NoConnectionError(f"the SOCKS proxy sent an invalid response: {excerpt(str(error))}") from None
+            said = f"the SOCKS proxy sent an invalid response: {excerpt(str(error))}"
+            raise ExchangeError("lost", said) from None
 
     def close(self) -> None:
         """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
@@ -102,27 +99,9 @@ class HttpTransport:
 
 def _plain(error: httpx.HTTPError) -> ExchangeError:
     said = excerpt(str(error)) or type(error).__name__
-    match error:
-        case httpx.ConnectTimeout():
-            return NoConnectionError("timed out while connecting")
-        case httpx.TimeoutException():
-            return DeadlineError()
-        case httpx.ProxyError():
-            transient = said[:3].isdecimal() and of_status(int(said[:3])).again
-            refused = f"the proxy refused to connect: {said}"
-            return NoConnectionError(refused) if transient else ProxyRefusedError(refused)
-        case httpx.ConnectError():
-            return UnconnectedError(said)
-        case httpx.NetworkError():
-            return NoConnectionError(said)
-        case httpx.LocalProtocolError() | httpx.UnsupportedProtocol():  # whose texts hold a header, perhaps a secret
-            return UnusableRequestError("a character in it cannot be sent")
-        case httpx.DecodingError():
-            return DamagedBodyError(f"the compressed body is damaged: {said}")
-        case _ if "without sending a response" in said:
-            return NoResponseError("the connection was closed without a response")
-        case _:
-            return BrokenResponseError(said)
+    rows = (row for row in _KINDS if isinstance(error, row[0]) and row[1] in said)
+    _, _, kind, text = next(rows)
+    return ExchangeError(kind, text.format(said))
 
 
 def _read(response: httpx.Response, most: int) -> bytes:
@@ -141,27 +120,27 @@ def _read(response: httpx.Response, most: int) -> bytes:
     return b"".join(pieces)
 
 
-class _Backend(httpcore.NetworkBackend):
+class _Backend:
     """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
 
     def __init__(self, backend: httpcore.NetworkBackend, proxy: httpx.Proxy | None) -> None:
-        self._backend, self._peer = backend, "" if proxy is None else "proxy: "
+        self._backend, self.peer = backend, "" if proxy is None else "proxy: "
         self.speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
         self.open: set[_Stream] = set()
         self._closed = False
 
-    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *options: Any, **named: Any) -> "_Stream":
+    def connect_tcp(self, timeout: float | None = None, **options: Any) -> "_Stream":
         try:
-            return _Stream(self._backend.connect_tcp(host, port, self.left(timeout), *options, **named), self)
+            return _Stream(self._backend.connect_tcp(timeout=self.left(timeout), **options), self)
         except httpcore.ConnectError as error:
-            raise httpcore.ConnectError(f"{self._peer}{error}") from None
+            raise httpcore.ConnectError(f"{self.peer}{error}") from None
 
     def left(self, timeout: float | None) -> float:
-        """Return the seconds until the deadline, at most `timeout`. Raises DeadlineError if there are none."""
+        """Return the seconds until the deadline, at most `timeout`. Raises ExchangeError if there are none."""
         if self._closed:
             raise httpcore.ConnectError("the transport is closed")
         if (left := _DEADLINE.get() - time.monotonic()) <= 0:
-            raise DeadlineError
+            raise ExchangeError("late")
         return left if timeout is None else min(left, timeout)
 
     def close(self) -> None:
@@ -173,7 +152,7 @@ class _Backend(httpcore.NetworkBackend):
             stream.close()
 
 
-class _Stream(httpcore.NetworkStream):
+class _Stream:
     """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later."""
 
     def __init__(self, stream: httpcore.NetworkStream, backend: _Backend) -> None:
@@ -185,7 +164,8 @@ class _Stream(httpcore.NetworkStream):
         data = self._stream.read(max_bytes, self._backend.left(timeout))
         # h11 waits for the end of a line, which other protocols may never send.
         if self._first and data and not b"HTTP/".startswith(data[:5]):
-            raise NotHttpError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
+            said = f"{self._backend.peer}the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}"
+            raise ExchangeError("proxy" if self._backend.peer else "foreign", said)
         self._first = False
         return data
 

@@ -74,7 +74,6 @@ def tls_context(used: bool, cert: str | None) -> ssl.SSLContext:
     except OSError as error:
         named = [f"{name} is {quoted(os.environ[name])}" for name in _TRUSTED if os.environ.get(name)]
         raise UsageError(f"{' and '.join(named)}: {excerpt(error.strerror or str(error))}") from None
-    context.set_alpn_protocols(["http/1.1"])
     if cert:
         _load(context, cert)
     return context

@@ -4,27 +4,29 @@ Source: docs/protocol.md, "Rate limits": a window of a minute for each client ad
 """
 
 import threading
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from chainq import tuning
 from chainq.defaults import PATIENCE
+from chainq.tuning import REFUSED
 
 
+@dataclass
 class _Method:
     """The state of one method: when it may be called again, and its refusals and successes so far."""
 
-    def __init__(self) -> None:
-        self.open_at = 0.0  # by the last refusal
-        self.next_at = 0.0  # by the spacing of calls
-        self.refusals = 0  # since the last success, those of calls under way at the same time counted once
-        self.waited = 0.0  # seconds, for these refusals
-        self.successes = 0  # since the refusals before
-        self.slow_calls = 0  # successes until calls need no spacing any more
-        self.interval = 0.0  # seconds between spaced calls
+    open_at: float = 0.0  # by the last refusal
+    next_at: float = 0.0  # by the spacing of calls
+    refusals: int = 0  # since the last success, those of calls under way at the same time counted once
+    waited: float = 0.0  # seconds, for these refusals
+    successes: int = 0  # since the refusals before
+    spaced: int = 0  # successes until calls need no spacing any more
 
-    def slow_down(self) -> None:
+    def space(self) -> None:
         """Space the first calls after a refusal."""
-        self.slow_calls, self.successes = self.successes // 2, 0
-        self.interval = min(1.0, tuning.REFUSED[-1] / max(1, self.slow_calls))
+        if self.successes:
+            self.spaced, self.successes = self.successes // 2, 0
 
 
 class RateLimiter:
@@ -37,75 +39,68 @@ class RateLimiter:
     Then the first calls are spaced: half as many as the last window allowed, over the longest wait. Of two runs that
     share a limit, one would otherwise use up each new window while the other waits, and that one would give up.
 
-    `now` is always the time by `time.monotonic`.
+    `now`: the time, as `time.monotonic`.
     """
 
-    def __init__(self, rate: float | None) -> None:
-        self._rate = rate
+    def __init__(self, rate: float | None, now: Callable[[], float]) -> None:
+        self._spacing, self._now = 1 / rate if rate else 0.0, now
         self._lock = threading.Lock()
         self._next_at = 0.0  # when `rate` (a token bucket that holds one token) allows the next request
         self._turn_at = 0.0  # of the next call that comes
-        self._methods: dict[str, _Method] = {}
+        self._methods: defaultdict[str, _Method] = defaultdict(_Method)
 
-    def turn(self, now: float) -> float:
+    def turn(self) -> float:
         """Return the turn of a call by `rate`: the time before which it waits, for calls that came earlier."""
         with self._lock:
-            turn = max(now, self._turn_at)
-            self._turn_at = turn + 1 / self._rate if self._rate else 0.0
+            turn = max(self._now(), self._turn_at)
+            self._turn_at = turn + self._spacing
         return turn
 
-    def wait(self, name: str, now: float, turn: float = 0.0) -> float:
+    def wait(self, name: str, turn: float = 0.0) -> float:
         """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent.
 
         `turn`: of its call.
         """
         with self._lock:
-            method = self._methods.get(name)
-            due = max(turn, self._next_at, *((method.open_at, method.next_at) if method else ()))
-            if due > now:
-                return due - now
-            if self._rate:
-                self._next_at = now + 1 / self._rate
-            if method and (method.refusals or method.slow_calls):
-                method.next_at = now + method.interval
-        return 0.0
+            now, method = self._now(), self._methods[name]
+            due = max(turn, self._next_at, method.open_at, method.next_at)
+            if due <= now:
+                self._next_at = now + self._spacing
+                if method.refusals or method.successes < method.spaced:
+                    method.next_at = now + min(1.0, REFUSED[-1] / max(1, method.spaced))
+        return max(0.0, due - now)
 
-    def refused(self, name: str, retry_after: float | None, now: float) -> float | None:
+    def refused(self, name: str, retry_after: float = 0.0) -> float | None:
         """Record a refusal. Return the seconds until the method may be called again, None when PATIENCE is used up."""
         with self._lock:
-            method = self._methods.setdefault(name, _Method())
-            if method.refusals and now < method.open_at:  # sent before the refusal that counted
+            now, method = self._now(), self._methods[name]
+            if now < method.open_at:  # sent before the refusal that counted
                 return method.open_at - now
-            if not method.refusals:
-                method.slow_down()
-            wait = max(retry_after or 0.0, tuning.REFUSED[min(method.refusals, len(tuning.REFUSED) - 1)])
+            method.space()
             left = PATIENCE - method.waited
-            if left <= 0 or (retry_after or 0.0) > left:
+            if left <= 0 or retry_after > left:
                 return None
-            wait = min(wait, left)
+            wait = min(left, max(retry_after, REFUSED[min(method.refusals, len(REFUSED) - 1)]))
             method.refusals += 1
             method.waited += wait
             method.open_at = now + wait
         return wait
 
-    def hold_back(self, name: str, seconds: float, now: float) -> None:
+    def hold_back(self, name: str, seconds: float) -> None:
         """Record that the method was refused to another process of the same run, and wait as long.
 
-        It counts as a refusal, but not towards PATIENCE: the other process finds out whether the service recovers.
+        It does not count towards PATIENCE: the other process finds out whether the service recovers.
         """
         with self._lock:
-            method = self._methods.setdefault(name, _Method())
-            if not method.refusals:
-                method.slow_down()
-                method.refusals = 1
-            method.open_at = max(method.open_at, now + seconds)
+            method = self._methods[name]
+            method.space()
+            method.open_at = max(method.open_at, self._now() + seconds)
 
     def succeeded(self, name: str) -> None:
         """Record that a call of the method got a response."""
         with self._lock:
-            method = self._methods.setdefault(name, _Method())
+            method = self._methods[name]
             method.refusals, method.waited = 0, 0.0
             method.successes += 1
-            method.slow_calls = max(0, method.slow_calls - 1)
-            if not method.slow_calls:
+            if method.successes >= method.spaced:
                 method.next_at = 0.0

@@ -13,7 +13,7 @@ from chainq.demo.faults import Faults
 from chainq.demo.http_server import DemoServer, serve
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
-from chainq.transport.base import BrokenResponseError
+from chainq.transport.base import ExchangeError
 from harness.calls import request
 from harness.sample import CHAIN, QUIET, paged
 
@@ -23,7 +23,7 @@ def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
     response = DemoTransport(QUIET).call(request(call, 0.0))
     assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
     assert json.loads(response.body)["result"][0]["height"] == "3"
-    with pytest.raises(BrokenResponseError):
+    with pytest.raises(ExchangeError, match="ended early"):
         DemoTransport(Service(CHAIN, Faults("truncate-rate:1"))).call(request(call, 0.0))
 
 

@@ -14,7 +14,7 @@ from chainq.doctor.diagnosis import USUAL_RATE, diagnose, safe_rate
 from chainq.doctor.prober import RETRIES, Prober, Refusal
 from chainq.errors import ExitCode
 from chainq.text.align import aligned
-from chainq.transport.base import NoConnectionError, Request, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from harness.examined import NEWEST, NOW, URL, Odd, examined, findings, found
 from harness.search import some
 
@@ -256,7 +256,7 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
 
     class Away:
         def call(self, _: Request) -> Response:
-            raise NoConnectionError("nobody home")
+            raise ExchangeError("lost", "nobody home")
 
         def close(self) -> None:
             """There is nothing to close."""

@@ -9,7 +9,7 @@ import pytest
 
 from chainq import Client
 from chainq.demo.transport import DemoTransport
-from chainq.transport.base import DeadlineError, Request, Response
+from chainq.transport.base import ExchangeError, Request, Response
 
 Slow = Callable[[dict[str, int]], bool]
 
@@ -27,7 +27,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Slow], Counter[str]]:
             params = json.loads(request.body).get("params", {})
             if too_much(params):
                 timed_out[str(params)] += 1
-                raise DeadlineError
+                raise ExchangeError("late")
             return answer(self, request)
 
         monkeypatch.setattr(DemoTransport, "call", call)

@@ -3,16 +3,12 @@
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from chainq.transport.base import (
-    ExchangeError,
-    Request,
-    Response,
-    ServiceOptions,
-)
+from chainq.transport.base import ExchangeError, Kind, Request, Response, ServiceOptions
 from chainq.transport.connection import Clock, Connection
 from chainq.transport.jsonrpc import decode_rows
 
@@ -52,6 +48,14 @@ class FakeTransport:
 
     def close(self) -> None:
         """There is nothing to close."""
+
+
+@contextmanager
+def fails(*kinds: Kind, match: str | None = None) -> Iterator[pytest.ExceptionInfo[ExchangeError]]:
+    """The exchange in this context fails, in one of these ways."""
+    with pytest.raises(ExchangeError, match=match) as caught:
+        yield caught
+    assert caught.value.kind in kinds, caught.value
 
 
 def request(body: bytes, deadline: float, max_memory: int = 2**30) -> Request:

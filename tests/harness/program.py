@@ -16,7 +16,7 @@ from chainq.demo import http_server
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.fetching.service import IN_PROCESS
-from chainq.transport.base import NoResponseError, Request, Response
+from chainq.transport.base import ExchangeError, Request, Response
 from harness import inside
 from harness.inside import LONGEST as LONGEST
 
@@ -191,11 +191,11 @@ class Inside(DemoTransport):
     """A service in process; what breaks a connection on a socket breaks it here, too."""
 
     def call(self, request: Request) -> Response:
-        """Return the response. Raises NoResponseError for a ConnectionError of the service."""
+        """Return the response. Raises ExchangeError for a ConnectionError of the service."""
         try:
             return super().call(request)
         except ConnectionError:
-            raise NoResponseError("the connection was closed without a response") from None
+            raise ExchangeError("silent", "the connection was closed without a response") from None
 
 
 @contextmanager

@@ -14,13 +14,8 @@ from chainq.errors import (
     UnreachableError,
 )
 from chainq.transport.base import (
-    BrokenResponseError,
-    DamagedBodyError,
-    DeadlineError,
-    NoConnectionError,
+    ExchangeError,
     Response,
-    UnconnectedError,
-    UnusableRequestError,
 )
 from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
@@ -56,15 +51,15 @@ def test_five_retries_outlast_a_restart_of_seven_seconds(
 
 def test_a_body_that_ends_early_is_asked_for_again(connect: Connect, clock: FakeClock) -> None:
     """Broken JSON and lost connections are transient; in the end they are no valid response (exit 5)."""
-    cut = Response(200, envelope("[]")[:-3])
-    assert call(connect(FakeTransport(cut, BrokenResponseError("peer closed connection")), retries=2)) == []
+    cut, closed = Response(200, envelope("[]")[:-3]), ExchangeError("broken", "response ended early: peer closed")
+    assert call(connect(FakeTransport(cut, closed), retries=2)) == []
     assert len(clock.waits) == 2
     with pytest.raises(BrokenBodyError):
         call(connect(FakeTransport(Response(200, b"")), retries=0))
     with pytest.raises(BrokenBodyError, match="response ended early: peer closed"):
-        call(connect(FakeTransport(BrokenResponseError("peer closed connection")), retries=0))
+        call(connect(FakeTransport(closed), retries=0))
     with pytest.raises(BrokenBodyError, match="8545/: the compressed body"):
-        call(connect(FakeTransport(DamagedBodyError("the compressed body is damaged")), retries=0))
+        call(connect(FakeTransport(ExchangeError("broken", "the compressed body is damaged")), retries=0))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +75,7 @@ def test_a_server_that_was_never_there_is_tried_a_few_seconds(
     reason: str, retries: int, attempts: int, least: float, most: float, connect: Connect, clock: FakeClock
 ) -> None:
     """A server that starts is waited for, within `retries`; an unknown host fails after one retry."""
-    transport = FakeTransport(*[UnconnectedError(reason)] * 9)
+    transport = FakeTransport(*[ExchangeError("unconnected", reason)] * 9)
     with pytest.raises(UnreachableError, match=reason):
         call(connect(transport, retries=retries))
     assert len(transport.requests) == attempts
@@ -89,18 +84,18 @@ def test_a_server_that_was_never_there_is_tried_a_few_seconds(
 
 def test_a_server_that_responded_before_is_tried_again(connect: Connect, clock: FakeClock) -> None:
     """It restarts, in the middle of a long run: as often as `retries` says; so with --follow from the beginning."""
-    connection = connect(FakeTransport(page(503), *[UnconnectedError("refused")] * 4), retries=5)
+    connection = connect(FakeTransport(page(503), *[ExchangeError("unconnected", "refused")] * 4), retries=5)
     assert call(connection) == []
     assert len(clock.waits) == 5
-    assert call(connect(FakeTransport(*[UnconnectedError("refused")] * 5), retries=5, patient=True)) == []
+    assert call(connect(FakeTransport(*[ExchangeError("unconnected", "refused")] * 5), retries=5, patient=True)) == []
 
 
 def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: FakeClock) -> None:
     """No connection and no response in time are transient; in the end the service is unreachable (exit 4)."""
-    assert call(connect(FakeTransport(NoConnectionError("refused"), DeadlineError()), retries=2)) == []
+    assert call(connect(FakeTransport(ExchangeError("lost", "refused"), ExchangeError("late")), retries=2)) == []
     assert len(clock.waits) == 2
     with pytest.raises(GatewayError, match=r"no complete response within 12 s.*raise --timeout"):
-        call(connect(FakeTransport(DeadlineError()), retries=0, timeout=12))
+        call(connect(FakeTransport(ExchangeError("late")), retries=0, timeout=12))
 
 
 @pytest.mark.parametrize(
@@ -113,8 +108,8 @@ def test_connection_errors_and_timeouts_are_retried(connect: Connect, clock: Fak
         (Response(200, envelope("[]", id_="99")), ResponseError),
         (Response(200, failure("-32602")), ServiceError),
         (Response(400, failure("-32600")), ServiceError),
-        (UnusableRequestError("no such header"), UnreachableError),
-        (NoConnectionError("[SSL: CERTIFICATE_VERIFY_FAILED]"), UnreachableError),
+        (ExchangeError("unusable", "no such header"), UnreachableError),
+        (ExchangeError("lost", "[SSL: CERTIFICATE_VERIFY_FAILED]"), UnreachableError),
     ],
     ids=["404", "401", "413", "redirect", "wrong id", "error", "error 400", "unusable", "certificate"],
 )
@@ -149,7 +144,7 @@ def test_an_error_with_503_is_transient(connect: Connect, clock: FakeClock) -> N
     assert len(clock.waits) == 1
 
 
-@pytest.mark.parametrize("outcome", [DeadlineError(), page(504)], ids=["deadline", "504"])
+@pytest.mark.parametrize("outcome", [ExchangeError("late"), page(504)], ids=["deadline", "504"])
 def test_a_timeout_is_retried_once_where_the_caller_can_ask_for_less(outcome: Outcome, connect: Connect) -> None:
     """That is more likely to help; other failures in between do not count. Where it cannot, all retries are made."""
     transport = FakeTransport(*[outcome] * 100)

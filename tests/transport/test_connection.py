@@ -9,8 +9,7 @@ from chainq.errors import (
     ChainqError,
 )
 from chainq.transport.base import (
-    DeadlineError,
-    NoConnectionError,
+    ExchangeError,
     Report,
     Request,
     Response,
@@ -100,7 +99,7 @@ def test_every_attempt_is_reported(clock: FakeClock) -> None:
 def test_secrets_stay_out_of_messages(clock: FakeClock) -> None:
     """User names, passwords, query values and header values never stand in an error."""
     url = "http://someone:hunter2@127.0.0.1/?key=hunter3"
-    outcomes: list[Outcome] = [NoConnectionError("refused"), DeadlineError(), page(404), page(500)]
+    outcomes: list[Outcome] = [ExchangeError("lost", "refused"), ExchangeError("late"), page(404), page(500)]
     for outcome in outcomes:
         options, transport = ServiceOptions(url, retries=0, headers={"X": "hunter4"}), FakeTransport(outcome)
         with Connection(options, transport=transport, clock=clock) as connection, pytest.raises(ChainqError) as caught:
@@ -152,7 +151,7 @@ def test_an_exchange_that_closing_ends_is_no_failure(connect: Connect) -> None:
 
     def close_and_break(_: Request) -> Response:
         connection.close()
-        raise NoConnectionError("gone")
+        raise ExchangeError("lost", "gone")
 
     connection = connect(FakeTransport(close_and_break), retries=0)
     with pytest.raises(Stopped):

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from chainq.errors import UsageError
-from chainq.transport.base import NoConnectionError, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Response, ServiceOptions
 from chainq.transport.http import HttpTransport
 from chainq.transport.proxies import named_proxy
-from harness.calls import request
+from harness.calls import fails, request
 from harness.certificate import certified
 from harness.proxies import proxy, socks, tunnel
 from harness.sockets import answering, head_of, server
@@ -134,7 +134,7 @@ def test_what_a_socks_proxy_refuses_is_no_connection(
     """Named without the login."""
     with proxy(socks(wanted, reply)) as (address, _):
         environment.setenv("http_proxy", f"socks5://{login}{address}")
-        with pytest.raises(NoConnectionError, match=words) as caught:
+        with fails("lost", "unconnected", "proxy", match=words) as caught:
             exchange("http://chainq.invalid/")
     assert "secret" not in str(caught.value)
 
@@ -151,7 +151,7 @@ def test_what_is_no_proxy_is_no_connection(scheme: str, sent: bytes, environment
 
     with proxy(handshake) as (address, _):
         environment.setenv("https_proxy", f"{scheme}://{address}")
-        with pytest.raises(NoConnectionError):
+        with fails("lost", "unconnected", "proxy"):
             exchange("https://chainq.invalid/")
 
 
@@ -159,7 +159,7 @@ def test_a_tunnel_that_is_refused_is_no_connection(environment: pytest.MonkeyPat
     """With the status of the proxy, and what is unsafe in its words taken out."""
     with server(answering(b"", status="403 Forbidden \x1b[2J")) as (away, seen):
         environment.setenv("https_proxy", away)
-        with pytest.raises(NoConnectionError, match="the proxy refused to connect: 403 Forbidden") as caught:
+        with fails("lost", "unconnected", "proxy", match="the proxy refused to connect: 403 Forbidden") as caught:
             exchange("https://chainq.invalid/")
     assert "\x1b" not in str(caught.value)
     assert seen[0].startswith(b"CONNECT chainq.invalid:443 HTTP/1.1\r\n")
@@ -169,7 +169,7 @@ def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch
     """It is not the server that is away."""
     address = nowhere.removeprefix("http://").rstrip("/")
     environment.setenv("all_proxy", f"http://someone:SECRET@{address}")
-    with pytest.raises(NoConnectionError, match=r"proxy: .*refused") as caught:
+    with fails("lost", "unconnected", "proxy", match=r"proxy: .*refused") as caught:
         exchange("http://chainq.invalid/")
     assert "SECRET" not in str(caught.value)
 
@@ -223,7 +223,7 @@ def test_no_proxy_excepts_hosts(hosts: str, environment: pytest.MonkeyPatch, now
 def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str, environment: pytest.MonkeyPatch) -> None:
     """Whatever part of it the HTTP library takes for a port or a host."""
     environment.setenv("http_proxy", proxy)
-    with pytest.raises((UsageError, NoConnectionError)) as caught:
+    with pytest.raises((UsageError, ExchangeError)) as caught:
         exchange("http://chainq.invalid/")
     assert "SEC" not in str(caught.value)
     assert "RET" not in str(caught.value)

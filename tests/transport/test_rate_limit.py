@@ -69,29 +69,33 @@ def test_patience_is_the_methods_and_not_the_calls(connect: Connect, clock: Fake
     assert clock.waits == [1, 2, 4, 8, 10, 10] * 2
 
 
-def test_refusals_of_calls_under_way_count_once() -> None:
+def test_refusals_of_calls_under_way_count_once(clock: FakeClock) -> None:
     """Eight calls that are refused at one time are one refusal; a late one does not push the next call back."""
-    limiter = RateLimiter(None)
-    assert limiter.refused("m", None, 100.0) == 1
-    assert [limiter.refused("m", None, 100.5) for _ in range(7)] == [0.5] * 7
-    assert limiter.wait("m", 101.0) == 0
-    assert limiter.refused("m", None, 101.1) == 2
+    limiter, began = RateLimiter(None, clock.monotonic), clock.now
+    assert limiter.refused("m") == 1
+    clock.now = began + 0.5
+    assert [limiter.refused("m") for _ in range(7)] == [0.5] * 7
+    clock.now = began + 1
+    assert limiter.wait("m") == 0
+    assert limiter.refused("m") == 2
 
 
-def test_a_refusal_to_another_process_holds_a_method_back() -> None:
+def test_a_refusal_to_another_process_holds_a_method_back(clock: FakeClock) -> None:
     """No call until then; refusals of calls under way do not count; then calls are spaced, and patience is whole."""
-    limiter = RateLimiter(None)
+    limiter, began = RateLimiter(None, clock.monotonic), clock.now
     for _ in range(20):
         limiter.succeeded("m")
-    limiter.hold_back("m", 3.0, 100.0)
-    assert limiter.wait("other", 100.0) == 0
-    assert limiter.wait("m", 101.0) == 2
-    assert limiter.refused("m", None, 101.0) == 2
-    limiter.hold_back("m", 1.0, 101.0)
-    assert limiter.wait("m", 101.0) == 2, "a shorter one takes nothing back"
-    assert limiter.wait("m", 103.0) == 0
+    limiter.hold_back("m", 3.0)
+    assert limiter.wait("other") == 0
+    clock.now = began + 1
+    assert limiter.wait("m") == 2
+    assert limiter.refused("m") == 2
+    limiter.hold_back("m", 1.0)
+    assert limiter.wait("m") == 2, "a shorter one takes nothing back"
+    clock.now = began + 3
+    assert limiter.wait("m") == 0
     limiter.succeeded("m")
-    assert limiter.wait("m", 103.0) == pytest.approx(1.0), "half of 20 calls, over the longest wait"
+    assert limiter.wait("m") == pytest.approx(1.0), "half of 20 calls, over the longest wait"
 
 
 @pytest.mark.parametrize("latency", [0.01, 0.05, 0.4])
@@ -109,12 +113,14 @@ def simulate(limit: int, offset: float, latency: float, calls: int) -> list[floa
 
     The service allows `limit` calls in a window of a minute, which begins with a call and is not moved by refusals.
     """
-    limiters, left, ended = [RateLimiter(None), RateLimiter(None)], [calls, calls], [0.0, 0.0]
+    clock, left, ended = FakeClock(), [calls, calls], [0.0, 0.0]
+    limiters = [RateLimiter(None, clock.monotonic) for _ in left]
     opened, used = float("-inf"), 0
     threads = [(run * offset, number, run, False) for number in range(16) for run in (number % 2,)]
     heapq.heapify(threads)
     while threads:
         now, number, run, sent = heapq.heappop(threads)
+        clock.now = now
         if sent:
             if now - latency >= opened + 60:
                 opened, used = now - latency, 0
@@ -123,9 +129,9 @@ def simulate(limit: int, offset: float, latency: float, calls: int) -> list[floa
                 limiters[run].succeeded("m")
                 left[run] -= 1
                 ended[run] = now
-            elif limiters[run].refused("m", None, now) is None:
+            elif limiters[run].refused("m") is None:
                 pytest.fail(f"run {run} gave up after {now:.0f} s with {left[run]} calls to go")
-        elif wait := limiters[run].wait("m", now):
+        elif wait := limiters[run].wait("m"):
             heapq.heappush(threads, (now + wait, number, run, False))
             continue
         else:
@@ -226,15 +232,17 @@ def test_rate_spaces_requests(connect: Connect, clock: FakeClock) -> None:
     assert clock.waits == [pytest.approx(0.25)] * 2
 
 
-def test_calls_are_sent_in_the_order_in_which_they_came() -> None:
+def test_calls_are_sent_in_the_order_in_which_they_came(clock: FakeClock) -> None:
     """By --rate, one that comes at the moment when the next may be sent does not overtake those that wait."""
-    limiter = RateLimiter(4)
-    first, second, third = (limiter.turn(100.0) for _ in range(3))
-    assert limiter.wait("m", 100.0, first) == 0
-    assert limiter.wait("other", 100.25, limiter.turn(100.25)) == 0.5
-    assert limiter.wait("m", 100.25, second) == 0
-    assert limiter.wait("m", 100.25, third) == 0.25
-    assert limiter.turn(200.0) == 200
+    limiter = RateLimiter(4, clock.monotonic)
+    first, second, third = (limiter.turn() for _ in range(3))
+    assert limiter.wait("m", first) == 0
+    clock.now += 0.25
+    assert limiter.wait("other", limiter.turn()) == 0.5
+    assert limiter.wait("m", second) == 0
+    assert limiter.wait("m", third) == 0.25
+    clock.now += 100
+    assert limiter.turn() == clock.now
 
 
 @pytest.mark.parametrize("status", [429, 503])
