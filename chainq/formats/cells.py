@@ -25,8 +25,7 @@ _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is neve
 _NUMBER = 100  # digits; a longer value is abbreviated, as IDs are
 _TEXT = 240  # characters of a text of several words
 _LINES = 12  # lines of a text
-_DIGITS = 4000  # Python refuses to turn more than 4,300 into a number
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,3999})")  # Python refuses to turn more than 4,300 digits into a number
 # What an ID looks like, of which both ends are enough: bech32, or a field element. All else may be a name or an amount.
 _ID = re.compile(r"(?<!\w)(?:[a-z]{2,10}1[a-z0-9]{20,}|[0-9]{25,}(?:field|group|scalar))(?!\w)")
 
@@ -34,67 +33,51 @@ _ID = re.compile(r"(?<!\w)(?:[a-z]{2,10}1[a-z0-9]{20,}|[0-9]{25,}(?:field|group|
 class Cell(NamedTuple):
     """A value without control characters: `short` as a narrow column shows it, `whole` where the line has room.
 
-    `style`: as in `text.style`. `items`: of an array, each abbreviated.
+    `style`: as in `text.style`. `fit`: returns what so many character cells hold, if that may be more than `short`.
     """
 
     short: str
     whole: str
     style: str = ""
-    items: tuple[str, ...] = ()
-
-    @property
-    def wanted(self) -> int:
-        """Return the character cells that it needs to be whole, or to have all items."""
-        return width_of(", ".join(self.items) if self.items else self.whole)
+    fit: Callable[[float], str] | None = None
 
     def text(self, room: float) -> str:
-        """Return the whole text if it fits in `room` character cells, else as many items as fit, or the short one."""
+        """Return the whole text if it fits in `room` character cells, else what fits."""
         if self.whole == self.short or width_of(self.whole) <= room:
             return self.whole
-        return _first_of(self.items, room) if self.items else self.short
+        return self.fit(room) if self.fit else self.short
 
 
-def _first_of(items: Sequence[str], room: float) -> str:
+def first_of(items: Sequence[str], room: float) -> str:
     """Return the items if they fit in `room` character cells, else the first ones, at least one, with the number left.
 
-    >>> _first_of(["abc", "de", "f", "g"], 20)
+    >>> first_of(["abc", "de", "f", "g"], 20)
     'abc, de, f, g'
-    >>> _first_of(["abc", "de", "f", "g"], 12)
+    >>> first_of(["abc", "de", "f", "g"], 12)
     'abc, … 3 more'
     """
-    if width_of(every := ", ".join(items)) <= room or len(items) == 1:
-        return every
-    shown, width, more = 0, 0, f"{ELLIPSIS} {len(items):,} more"  # never shorter than the number that is left
-    for item in items[:-1]:
-        width += width_of(item) + len(", ")
-        if shown and width + width_of(more) > room:
+    for shown in range(_most(items, room), 0, -1):
+        more = [f"{ELLIPSIS} {len(items) - shown:,} more"] if shown < len(items) else []
+        if width_of(text := ", ".join([*items[:shown], *more])) <= room:
             break
-        shown += 1
-    return f"{', '.join(items[:shown])}, {ELLIPSIS} {len(items) - shown:,} more"
+    return text if items else ""
 
 
-class Pieces(Cell):
-    """Texts on one line, `items` being the short and the whole one of each in turn: whole as far as they fit."""
-
-    __slots__ = ()
-
-    def text(self, room: float) -> str:
-        """Return the texts, from the first one on whole if there is room."""
-        shown = list(self.items[::2])
-        spare = room - width_of("  ".join(shown))
-        for at, whole in enumerate(self.items[1::2]):
-            if (more := width_of(whole) - width_of(shown[at])) <= spare:
-                shown[at], spare = whole, spare - more
-        return "  ".join(shown)
+def _most(items: Sequence[str], room: float) -> int:
+    """Return how many items to try at most, 1 or more: a row may have very many."""
+    return min(len(items), max(int(room) // 2, 1))
 
 
-def pieces(whole: Sequence[str], short: Sequence[str]) -> Pieces:
-    """Return texts on one line, each in both forms."""
-    return Pieces(
-        "  ".join(short),
-        "  ".join(whole),
-        items=tuple(text for pair in zip(short, whole, strict=True) for text in pair),
-    )
+def pieces(whole: Sequence[str], short: Sequence[str]) -> Cell:
+    """Return texts on one line, from the first one on whole as far as there is room."""
+
+    def fit(room: float) -> str:
+        for count in range(_most(whole, room), 0, -1):
+            if width_of(text := "  ".join([*whole[:count], *short[count:]])) <= room:
+                return text
+        return "  ".join(short)
+
+    return Cell("  ".join(short), "  ".join(whole), fit=fit)
 
 
 BLANK = Cell("", "")
@@ -112,11 +95,13 @@ def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
     return Cell(truncate(shown, width, BOTH_ENDS), shown, style)
 
 
-def items_cell(value: Raw | None) -> Cell:
-    """Return the items of an array, and of arrays in it, each abbreviated by itself."""
-    whole = tuple(_leaves(value))
-    short = tuple(item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in whole)
-    return Cell(_first_of(short, _WORD), ", ".join(whole), items=short)
+def items_cell(value: Raw | None, *, whole: bool) -> Cell:
+    """Return the items of an array, and of arrays in it, each abbreviated by itself unless `whole`."""
+    items = tuple(_leaves(value))
+    if whole:
+        return plain(", ".join(items))
+    short = [item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in items]
+    return Cell(first_of(short, _WORD), ", ".join(short), fit=partial(first_of, short))
 
 
 def _leaves(value: Raw | None) -> Iterator[str]:
@@ -129,7 +114,7 @@ def _leaves(value: Raw | None) -> Iterator[str]:
 
 def number_cell(text: str) -> Cell:
     """Return a whole number with its digits in groups of three; any other text as it is."""
-    whole = f"{int(text):,}" if len(text) < _DIGITS and _INTEGER.fullmatch(text) else text
+    whole = f"{int(text):,}" if _INTEGER.fullmatch(text) else text
     return id_cell(whole, width=_NUMBER)
 
 
@@ -141,13 +126,6 @@ def credits_cell(text: str) -> Cell:
 def time_cell(text: str) -> Cell:
     """Return seconds since 1970 as UTC; as they were sent unless that is a time."""
     return plain(utc(int(text))) if re.fullmatch(r"[1-9][0-9]{0,10}", text) else id_cell(text, width=_WORD)
-
-
-def iso_cell(text: str) -> Cell:
-    """Return a time that a query computed, written by ISO 8601, as other times are shown; any other text as it is."""
-    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?Z?", text):
-        return id_cell(text, width=_WORD)
-    return plain(text.replace("T", " "))
 
 
 def status_cell(text: str) -> Cell:
@@ -197,10 +175,10 @@ def short_ids(text: str) -> str:
     return _ID.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
 
 
-def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
+def cell_of(value: Raw | None, column: Column, *, json: bool = False, whole: bool = False) -> Cell:
     """Return a value of that column on one line; blank if the row has none.
 
-    `json`: an array or object is whole as JSON, not only as the number of its items.
+    `json`: an array or object is whole as JSON, not only as the number of its items; `whole`: the items of `a[].b` are.
     """
     text = text_of(value)
     if value is None or not text:
@@ -209,14 +187,14 @@ def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
         return _BY_KIND[column.kind](text)
     if column.kind is Kind.TIME:
         return time_cell(text)
-    if column.type == "time":
-        return iso_cell(text)
+    if column.type == "time":  # that a query computed, by ISO 8601
+        return id_cell(text.replace("T", " ", 1), width=_WORD)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
         # What a query computed has no tree to be seen in, unlike the nested columns of the catalogue.
         json = json or column.type == "unknown"
         return Cell(counted(count, "item"), printable(text)) if json else plain(str(count))
     if "[]" in column.path:
-        return items_cell(value)
+        return items_cell(value, whole=whole)
     if column.folds:  # two such values may differ anywhere
         return plain(printable(text))
     return id_cell(text, width=_WORD)

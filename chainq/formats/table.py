@@ -7,6 +7,7 @@ value outgrows its column: then the widths are settled again. What a value looks
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from msgspec import Raw
@@ -39,7 +40,7 @@ class Candidate(Lane):
         least = ID_WIDTH if self.field.kind is Kind.ID else 0  # an ID may follow where the first rows have none
         short = max(width_of(cell.short) for cell in cells)
         self.short = min(max(self.short, width_of(self.header), least, spare + short), widest)
-        whole = max(cell.wanted for cell in cells)
+        whole = max(width_of(cell.whole) for cell in cells)
         self.whole = min(max(self.whole, self.short, spare + whole), widest)
 
     @property
@@ -131,13 +132,10 @@ class Table:
 
     def _cells(self, rows: Sequence[Raw]) -> list[list[Cell]]:
         """Return the cells of rows; without abbreviation they are whole."""
-        fields = [column.field for column in self._shown]
         whole = not self._spec.abbreviate
-        json = self._spec.selected and whole
-        cells = [
-            [cell_of(value, field, json=json) for value, field in zip(self._pick(row), fields, strict=True)]
-            for row in rows
-        ]
+        make = partial(cell_of, json=self._spec.selected and whole, whole=whole)
+        fields = [column.field for column in self._shown]
+        cells = [[make(*pair) for pair in zip(self._pick(row), fields, strict=True)] for row in rows]
         return [[Cell(cell.whole, cell.whole, cell.style) for cell in line] for line in cells] if whole else cells
 
     def _write_lines(self, rows: Sequence[Raw]) -> None:

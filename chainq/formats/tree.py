@@ -78,7 +78,7 @@ def _columns(row: Raw, spec: OutputSpec, trees: "Trees", whole: bool) -> tuple[l
         return [*fields, *([("fee", fee)] if fee else [])], trees.parts(outer)
     fields, nodes = [], []
     for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
-        cell = cells.cell_of(value, column)
+        cell = cells.cell_of(value, column, whole=not spec.abbreviate)
         if column.kind in (Kind.NUMBER, Kind.HEIGHT):
             cell = plain(cell.whole)  # a long number loses no digit
         elif column.kind is Kind.DATA:

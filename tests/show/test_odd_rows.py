@@ -12,16 +12,7 @@ from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.show.as_json import encode
 from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
-from chainq.show.screens import draw
-from chainq.show.summary import (
-    Call,
-    FunctionCalls,
-    calls_by_function,
-    functions_in,
-    records_by_function,
-    records_by_transition,
-    transaction_of,
-)
+from chainq.show.screens import FunctionCalls, calls_by_function, draw
 
 ROWS: list[Any] = [
     {},
@@ -74,19 +65,27 @@ def test_lines_without_an_end_are_not_filled(parts: Parts) -> None:
     assert peak < ENDLESS
 
 
+def screen(parts: Parts) -> list[str]:
+    return [line.rstrip() for line in draw(parts, OutputSpec("show", (), width=80), 0).decode().splitlines()]
+
+
 def test_a_transaction_says_only_what_it_has() -> None:
     """Numbers are taken for their text; null and what is missing are empty."""
-    found = transaction_of(raw(ROWS[3]))
-    assert (found.id, found.type, found.status, found.position, found.time) == ("", "2", "1", "x", None)
-    assert transaction_of(raw(ROWS[0])) == ("", "", "", "", None, None, (), "")
-    assert transaction_of(raw(ROWS[5])).calls == (Call("?/?"), Call("?/?"), Call("?/?"), Call("1/?"))
+    found = screen(AddressParts("aleo1x", HeightRange(0, 5), [raw(ROWS[3]), raw(ROWS[0]), raw(ROWS[5])]))
+    assert found[3:] == [
+        *("├── x  2  ! 1", "│   └──"),
+        *("├──", "│   └──"),
+        *('└── ! ["rejected"]', "    ├──", "    ├── ?/?  3 times", "    └── 1/?"),
+    ]
 
 
 def test_counts_of_records_with_odd_names() -> None:
     """A record without a name is counted under a question mark."""
     records = [raw({}), raw({"program_id": 1, "function_name": None, "transition_id": 5}), raw({})]
-    assert records_by_function(records) == {"?/?": 2, "1/?": 1}
-    assert records_by_transition(records) == {"": 2, "5": 1}
+    calls = {"execution": {"transitions": [{"id": "5", "program": "a"}]}}
+    block = raw({"transactions": [{"index": 0, "transaction": calls}]})
+    found = screen(BlockParts(3, raw({}), block, records))
+    assert found[-5:] == ["    └── a/?  1 record", "", "records  3", "  2  ?/?", "  1  1/?"]
 
 
 def test_calls_with_odd_heights() -> None:
@@ -102,5 +101,6 @@ def test_calls_with_odd_heights() -> None:
 def test_functions_come_from_the_first_source_text() -> None:
     """A row whose program is no text, or only its ID, names none."""
     rows = [raw({"program": value}) for value in (None, 5, "a.aleo", "program a.aleo;\nfunction f:\nfunction g:\n")]
-    assert functions_in(rows[:3]) == []
-    assert functions_in(rows) == ["f", "g"]
+    heights = HeightRange(0, 5)
+    assert screen(ProgramParts("a.aleo", heights, [], rows[:3]))[0] == "program  a.aleo"
+    assert screen(ProgramParts("a.aleo", heights, [], rows))[0] == "program  a.aleo  2 functions"
