@@ -22,7 +22,7 @@ from chainq.text.style import BOLD, paint
 from chainq.text.width import BOTH_ENDS, truncate, width_of
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
-_DRAWABLE = (Kind.NUMBER, Kind.HEIGHT, Kind.TIME, Kind.DATA)
+_DRAWABLE = (Kind.NUMBER, Kind.HEIGHT, Kind.DATA)
 _COUNTED = {"owned": "owned rows", "verify": "findings"}  # rows that are not named as their command
 MOST_BARS = 500  # one a line
 _DRAWS = "a text or number and a number (bars in the order of the rows), a time and a number, or height and a number"
@@ -102,7 +102,7 @@ def _column(column: Column, spec: OutputSpec) -> Subject:
     if column.kind is Kind.DATA:
         return Subject(f"{name} per block", "items", column.path)
     if column.kind in _DRAWABLE or column.type in ("number", "unknown"):
-        return Subject(name, "seconds since 1970" if column.kind is Kind.TIME else column.unit, column.path)
+        return Subject(name, column.unit, column.path)
     known = BY_COMMAND[spec.command].columns if spec.command in BY_COMMAND else ()
     numbers = [other.path for other in known if other.kind in _DRAWABLE and other.path != spec.height]
     hint = f"it can draw {', '.join(numbers)}" if numbers else ""

@@ -64,7 +64,7 @@ numbers = (
 
 @given(
     st.lists(st.tuples(st.integers(0, 2**70), numbers), max_size=20),
-    st.sampled_from(["timestamp", "round", "no\x1bsuch"]),
+    st.sampled_from(["round", "no\x1bsuch"]),
 )
 def test_any_number_can_be_drawn(points: list[tuple[int, Any]], column: str) -> None:
     """Whatever a server sends for numbers and heights, 39 digits and more, nothing fails and every line fits."""
@@ -109,8 +109,8 @@ def test_without_the_package(name: str, package: str, monkeypatch: pytest.Monkey
 
 
 def test_every_number_of_the_catalogue_can_be_drawn() -> None:
-    """Every column of numbers, heights, times or arrays can be drawn."""
+    """Every column of numbers, heights or arrays can be drawn."""
     for command in DRAWN:
         for column in BY_COMMAND[command].columns:
-            if column.kind in (Kind.NUMBER, Kind.HEIGHT, Kind.TIME, Kind.DATA) or column.type == "number":
+            if column.kind in (Kind.NUMBER, Kind.HEIGHT, Kind.DATA) or column.type == "number":
                 Chart(io.BytesIO(), spec_of(command, column.path))

@@ -36,7 +36,7 @@ VARYING = (
     (r"\*@127\.0\.0\.1:[0-9]+", "*@SERVER"),
     (r"chainq [0-9]+\.[0-9]+\.[0-9]+\S*", "chainq VERSION"),
     (r"\d\d:\d\d:\d\d\.\d{3}Z", "TIME"),
-    (r"\b\d+ ms\b", "N ms"),
+    (r" *\b\d+ ms\b *", " N ms "),
     (r'"(success|age|seconds)":[0-9.e-]+', r'"\1":N'),
     (r'"(time|run|request_id)":"[^"]*"', r'"\1":"…"'),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in [0-9.]+ s", "DATE, in N s"),
@@ -148,7 +148,7 @@ def _printed(ran: Ran, seen: list[list[Any]], chainq: Program) -> str:
     """The lines of a record."""
     assert not SECRETS.search(f"{ran.out!r}{ran.err}")
     if ran.code == 2:
-        one_line(ran, 2)
+        one_line(ran._replace(err=ran.err.splitlines(keepends=True)[-1]), 2)  # warnings may stand before it
     try:
         out = ran.out.decode()
     except UnicodeDecodeError:
