@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 # processes load it, too, and need no pytest.
 pytest.register_assert_rewrite("harness")
 
+from harness.exports import Exports, shared_folder  # noqa: E402
 from harness.program import Program, Servers  # noqa: E402
 from harness.truth import Truth  # noqa: E402
 
@@ -127,6 +128,12 @@ def lake(chainq: Program) -> "Lake":
     from harness.lake import Lake
 
     return Lake(chainq.home / "lake")
+
+
+@pytest.fixture(scope="session")
+def exports(tmp_path_factory: pytest.TempPathFactory, server: Servers) -> Exports:
+    """The data sets that tests share: `exports("lists")`; or to be changed: `exports.copy("lists", to)`."""
+    return Exports(shared_folder(tmp_path_factory.getbasetemp()), server)
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +10,8 @@ from chainq.demo.chain import Chain
 from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
 from harness.chain_tables import TABLES, table_rows
+from harness.damages import changed_rows, rewrite
+from harness.exports import Exports
 from harness.jobs import FIRST
 from harness.kills import CHAIN, KILLS, kill_and_resume
 from harness.lake import Lake
@@ -20,8 +20,6 @@ from harness.search import some
 from harness.services import Moving, fork_truth, serving
 from harness.truth import Truth
 
-pyarrow = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
 END = FIRST + 50
 WORDS = ("chain", f"{FIRST}:{END}", "--partition", "20")
 STARTS = (2400, 2420, 2440)
@@ -98,10 +96,10 @@ def test_single_tables(chainq: Program, server: Servers, truth: Truth, lake: Lak
 
 
 def test_what_is_missing_or_damaged_is_written_again(
-    chainq: Program, server: Servers, truth: Truth, lake: Lake
+    chainq: Program, server: Servers, truth: Truth, lake: Lake, exports: Exports
 ) -> None:
     """A file of one table that is gone, cut or without a receipt: that table alone, of these heights alone."""
-    assert export(chainq, server(), *WORDS).code == 0
+    exports.copy("chain", lake.root)
     (lake.root / partition_name("inputs", 2400)).unlink()
     cut = lake.root / partition_name("calls", 2420)
     cut.write_bytes(cut.read_bytes()[:-10])
@@ -144,14 +142,13 @@ def test_kills_at_random_moments(chainq: Program, truth: Truth, lake: Lake, seed
     assert lake.stray == []
 
 
-def test_sql_over_the_tables(chainq: Program, server: Servers, truth: Truth) -> None:
+def test_sql_over_the_tables(chainq: Program, truth: Truth, exports: Exports) -> None:
     """Tables join by their IDs; numbers of literals add up exactly."""
-    assert export(chainq, server(), *WORDS).code == 0
     query = (
         "select c.height, sum(i.value_number) as paid from calls c join inputs i using (transition_id)"
         " where c.kind = 'fee' and i.value_type = 'u64' group by 1 order by 1"
     )
-    ran = chainq("sql", "lake", query, "--jsonl")
+    ran = chainq("sql", str(exports("chain")), query, "--jsonl")
     assert ran.code == 0, ran.err
     paid: dict[int, int] = {}
     for row in table_rows(truth, "inputs", FIRST, END):
@@ -160,14 +157,14 @@ def test_sql_over_the_tables(chainq: Program, server: Servers, truth: Truth) -> 
     assert {row["height"]: int(row["paid"]) for row in map(json.loads, ran.rows)} == paid
 
 
-def test_verify_with_the_service(chainq: Program, server: Servers) -> None:
+def test_verify_with_the_service(chainq: Program, server: Servers, exports: Exports) -> None:
     """All tables are compared with the full blocks of the service; a block that differs is found in each of them."""
-    assert export(chainq, server(), *WORDS).code == 0
-    ran = chainq("verify", "lake", "--full", url=server())
+    lake = str(exports("chain"))
+    ran = chainq("verify", lake, "--full", url=server())
     assert ran.code == 0, ran.err
     assert "all 50 heights compared" in ran.err
     with serving(Moving(2449, Fork(Chain(tip=2449), 2440))) as url:
-        ran = chainq("verify", "lake", "--full", "--jsonl", url=url)
+        ran = chainq("verify", lake, "--full", "--jsonl", url=url)
     assert ran.code == 6
     found = {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
     assert {command for command, _ in found} == {*TABLES} - {"ratifications"}, "the fork has the same of these"
@@ -192,33 +189,20 @@ def test_verify_compares_lists_with_the_chain(
     named = {row["transition_id"] for row in lake.rows("transitions")} & {
         row["transition_id"] for row in lake.rows("records")
     }
-    forge(lake.root, table, 2420, lambda row: row["transition_id"] in named, column, other)
+
+    def forge(rows: list[dict[str, Any]]) -> None:
+        outputs = (row for row in rows if row["transition_id"] in named and row.get("type") in (None, "record"))
+        next(outputs)[column] = other
+
+    rewrite(lake.root, table, 2420, changed_rows(forge), forged=False)
     ran = chainq("verify", "lake", "--jsonl")
     assert ran.code == 6
     assert told <= {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
 
 
-def forge(
-    root: Path, table: str, start: int, chosen: Callable[[dict[str, Any]], bool], column: str, value: str
-) -> None:
-    """Change a value of the first row that is chosen, and of a record if outputs have types."""
-    path = root / partition_name(table, start)
-    rows = parquet.read_table(path)
-    values = rows[column].to_pylist()
-    found = (
-        number for number, row in enumerate(rows.to_pylist()) if chosen(row) and row.get("type") in (None, "record")
-    )
-    values[next(found)] = value
-    at = rows.schema.get_field_index(column)
-    metadata = parquet.read_metadata(path).metadata
-    with parquet.ParquetWriter(path, rows.schema) as writer:
-        writer.write_table(rows.set_column(at, rows.schema.field(at), pyarrow.array(values, pyarrow.string())))
-        writer.add_key_value_metadata({"chainq": metadata[b"chainq"]})
-
-
-def test_a_finding_is_repaired(chainq: Program, server: Servers, lake: Lake) -> None:
+def test_a_finding_is_repaired(chainq: Program, server: Servers, lake: Lake, exports: Exports) -> None:
     """The command that a finding names writes the partition of that table again."""
-    assert export(chainq, server(), *WORDS).code == 0
+    exports.copy("chain", lake.root)
     whole = lake.files()
     for table in ("calls", "outputs"):
         shutil.copy(lake.root / partition_name(table, 2420), lake.root / partition_name(table, 2400))

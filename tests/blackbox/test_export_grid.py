@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.exports import Exports
 from harness.program import Program, Servers, one_line
 
 pytest.importorskip("pyarrow")
@@ -15,19 +16,11 @@ pytest.importorskip("duckdb")
 COUNT = "select count(*) n, count(distinct height) h from blocks"
 
 
-@pytest.fixture(scope="module")
-def words(program: Program, server: Servers) -> tuple[str, ...]:
-    """An export of blocks with one worker, but without a destination, after one of 300 heights into `grid`."""
-    made = ("export", "blocks", "-w", "1", "--url", server("--tip", "700"))
-    assert program(*made, "0:300", "--to", "grid", "--partition", "100").code == 0
-    return made
-
-
 @pytest.fixture
-def export(chainq: Program, program: Program, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The same with a copy of its data set in `lake`."""
-    shutil.copytree(program.home / "grid", chainq.home / "lake")
-    return words
+def export(chainq: Program, server: Servers, exports: Exports) -> tuple[str, ...]:
+    """An export of blocks, but without a destination; and one of 300 heights in `lake`."""
+    exports.copy("blocks", chainq.home / "lake")
+    return ("export", "blocks", "-w", "1", "--url", server("--tip", "700"))
 
 
 def counted(chainq: Program, lake: str) -> dict[str, int]:

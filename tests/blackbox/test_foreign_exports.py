@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from harness.damages import rewrite, same
+from harness.exports import Exports
 from harness.lake import Lake
 from harness.program import Program, one_line
 
@@ -28,20 +29,10 @@ RUNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An export of two partitions of two tables."""
-    program = Program(tmp_path_factory.mktemp("made"))
-    words = ("blocks", "records", "0:200", "--partition", "100", "--to", "lake")
-    ran = program("export", *words, "--url", "demo:", "-w", "1", "-q")
-    assert ran.code == 0, ran.err
-    return program.home / "lake"
-
-
 @pytest.fixture
-def lake(chainq: Program, made: Path) -> Lake:
-    """A copy of it."""
-    return Lake(shutil.copytree(made, chainq.home / "lake"))
+def lake(chainq: Program, exports: Exports) -> Lake:
+    """An export of two partitions of two tables."""
+    return Lake(exports.copy("two", chainq.home / "lake"))
 
 
 def forge(lake: Lake, name: str, change: Callable[[Any], object]) -> None:
@@ -78,27 +69,6 @@ def test_what_a_file_says_is_of_narrow_types(
         assert "\x1b" not in ran.err + ran.out.decode()
 
 
-def rewrite(
-    root: Path, table: str, change: Callable[[Any], Any], *, sealed: bool = True, group: int | None = None
-) -> None:
-    """Write the last partition of a table anew, with receipts that fit it."""
-    path = max((root / table).glob("*/data.parquet"))
-    seal = parquet.read_metadata(path).metadata[b"chainq"]
-    made = change(parquet.read_table(path, partitioning=None))
-    with parquet.ParquetWriter(path, made.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(made[:group])
-        if group is not None:
-            writer.write_table(made[:0])
-            writer.write_table(made[group:])
-        if sealed:
-            rows = re.sub(rb'"rows":[0-9]+', b'"rows":%d' % made.num_rows, seal)
-            writer.add_key_value_metadata({"chainq": rows})
-    beside = max((root / "_chainq/receipts" / table).iterdir())
-    parts = beside.name.split("-")
-    parts[3:5] = [str(made.num_rows), str(path.stat().st_size)]
-    beside.rename(beside.with_name("-".join(parts)))
-
-
 def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable[[Any], Any]:
     """Change the first value of a column, and perhaps its type."""
 
@@ -110,11 +80,6 @@ def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable
         return table.set_column(at, field, pyarrow.array(values, field.type))
 
     return change
-
-
-def same(table: Any) -> Any:
-    """The rows as they are."""
-    return table
 
 
 @pytest.mark.parametrize(
@@ -129,7 +94,7 @@ def same(table: Any) -> Any:
         ("records", column("extra", lambda _: "7"), {}, "expected a JSON object"),
         ("records", column("extra", lambda _: "[" * 100_000), {}, ""),
         ("records", same, {"sealed": False}, "no receipt in its metadata"),
-        ("records", same, {"group": 5}, None),
+        ("records", same, {"cuts": (5, 5)}, None),
         ("records", lambda table: table[:0], {}, None),
     ],
 )
@@ -137,7 +102,7 @@ def test_rows_that_are_none(
     chainq: Program, lake: Lake, table: str, change: Callable[[Any], Any], words: dict[str, Any], said: str | None
 ) -> None:
     """The file is damaged, by name, in each command that reads them; a row group without rows is none."""
-    rewrite(lake.root, table, change, **words)
+    rewrite(lake.root, table, 100, change, **words)
     for run in (("--url", "lake"), ("--lake", "lake", "--url", "demo:")):
         ran = chainq(table, "0:200", *run)
         if said is None:
@@ -170,7 +135,7 @@ def swollen(table: Any) -> Any:
 )
 def test_rows_that_take_more_memory_than_they_may(chainq: Program, lake: Lake, words: tuple[str, ...]) -> None:
     """A small file of much more is refused before it is decoded; with enough memory its rows are rows."""
-    rewrite(lake.root, "records", swollen)
+    rewrite(lake.root, "records", 100, swollen, receipt={"content": ""})
     file = max((lake.root / "records").glob("*/data.parquet"))
     assert file.stat().st_size < 10**6
     line = one_line(chainq(*words, "--max-memory", "20M"), 6)
@@ -209,11 +174,11 @@ PARTITION = "blocks/start=000000100"
 )
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_nothing_is_followed_out_of_it(
-    chainq: Program, lake: Lake, made: Path, name: str, words: tuple[str, ...], kind: str
+    chainq: Program, lake: Lake, exports: Exports, name: str, words: tuple[str, ...], kind: str
 ) -> None:
     """A link to the same of another export, or to nothing, and a pipe: refused by name, and not waited for."""
     outside, inside = chainq.home / "outside", lake.root / name
-    shutil.copytree(made, outside)
+    exports.copy("two", outside)
     (outside / "precious").write_text("")
     if inside.is_dir():
         shutil.rmtree(inside)

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from chainq.heights.grid import partition_name
+from harness.exports import Exports
 from harness.jobs import said
 from harness.mirrors import mirror
 from harness.program import LONGEST, Program, Servers, one_line
@@ -34,23 +35,9 @@ CHAIN = ("--dialect", "chain")  # which a mirror speaks, whatever the service di
 
 
 @pytest.fixture(scope="module")
-def lake(program: Program, server: Servers) -> Path:
+def lake(exports: Exports) -> Path:
     """A data set."""
-    root = program.home / "served lake"
-    url = server("--tip", str(END - 1))
-    words = (*COMMANDS, f"{START}:{END}", "--partition", "50", "--to", str(root), "-w", "2", "-q")
-    ran = program("export", *words, url=url)
-    assert ran.code == 0, ran.err
-    return root
-
-
-@pytest.fixture(scope="module")
-def chain(program: Program, server: Servers) -> Path:
-    """A data set with the tables of `chain` only."""
-    root = program.home / "chain lake"
-    words = ("chain", "2400:2450", "--to", str(root), "--partition", "50", "-q")
-    assert program("export", *words, url=server("--tip", "2449")).code == 0
-    return root
+    return exports("served")
 
 
 @pytest.fixture(scope="module")
@@ -303,9 +290,9 @@ def test_an_export_of_what_is_served(program: Program, url: str) -> None:
     assert program("blocks", "2400:2450", "--url", "of served").rows == program("blocks", "2400:2450", url=url).rows
 
 
-def test_show_of_an_export_without_records(chainq: Program, chain: Path) -> None:
+def test_show_of_an_export_without_records(chainq: Program, exports: Exports) -> None:
     """`show` has what there is, as from the folder itself; `records` fails."""
-    shutil.copytree(chain, chainq.home / "lake")
+    exports.copy("chain", chainq.home / "lake")
     shown = chainq("show", "2440", "--json", "--url", "lake")
     assert json.loads(shown.out)["records"] is None, shown.err
     with mirror(chainq, chainq.home / "lake") as url:
@@ -333,8 +320,9 @@ def test_show_of_an_export_without_records(chainq: Program, chain: Path) -> None
         assert chainq("show", block_hash, "--json", *CHAIN, url=url).out == shown.out
 
 
-def test_columns_that_full_blocks_lack(chainq: Program, chain: Path) -> None:
+def test_columns_that_full_blocks_lack(chainq: Program, exports: Exports) -> None:
     """A field that no row has is named: a filter, or a null in its place, would look like a value of the chain."""
+    chain = exports("chain")
     with mirror(chainq, chain) as mirrored:
         for url, sign in product((str(chain), mirrored), ("=", "!=")):
             named = ("--columns", "height,id", "--where", f"coinbase_reward {sign} null")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.exchange import Reply
+from harness.exports import Exports
 from harness.program import Program, Servers, finish, one_line
 from harness.search import some
 from harness.services import FULL_BLOCKS, Moving, serving, witnessed
@@ -26,34 +27,16 @@ pytest.importorskip("pyarrow")
 LACKS = "records lacks {}: the data set has no whole partition of them"
 
 
-@pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory, server: Servers) -> Path:
-    """A data set."""
-    chainq = Program(tmp_path_factory.mktemp("exported"))
-    words = ("blocks", "records", "full-blocks", "2400:2500", "--partition", "50", "--to", "lake", "-w", "1", "-q")
-    assert chainq("export", *words, url=server()).code == 0
-    return chainq.home / "lake"
-
-
 @pytest.fixture
-def exported(chainq: Program, lake: Path) -> Program:
-    """A program in whose folder is a data set `lake` of its own."""
-    shutil.copytree(lake, chainq.home / "lake")
-    return chainq
-
-
-@pytest.fixture(scope="module")
-def gapped(tmp_path_factory: pytest.TempPathFactory, lake: Path, server: Servers) -> Program:
-    """A program in whose folder is a data set `lake` with records of more heights, and none between; to be read."""
-    chainq = Program(tmp_path_factory.mktemp("gapped"))
-    shutil.copytree(lake, chainq.home / "lake")
-    assert chainq("export", "records", "2650:2700", "--to", "lake", "-w", "1", "-q", url=server()).code == 0
+def exported(chainq: Program, exports: Exports) -> Program:
+    """A program in whose folder is a data set `lake` of its own, of heights 2400-2599 in partitions of 50."""
+    exports.copy("served", chainq.home / "lake")
     return chainq
 
 
 def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
     """Each command is a table, typed, and hyphens are underscores; the partition is the column start."""
-    rows = [json.loads(row) for row in truth.rows("records", 2400, 2500)]
+    rows = [json.loads(row) for row in truth.rows("records", 2400, 2600)]
     ran = exported("sql", "lake", "select program_id, count(*) as n from records group by 1 order by 1", "--jsonl")
     assert ran.code == 0, ran.err
     due = sorted(Counter(row["program_id"] for row in rows).items())
@@ -62,9 +45,9 @@ def test_tables_of_an_export(exported: Program, truth: Truth) -> None:
         select count(*), min(b.height), max(b.start), sum(coinbase_target), max(b.timestamp)
         from blocks b join full_blocks f on b.height = f."header.metadata.height"
     """
-    blocks = [json.loads(truth.block(height)) for height in range(2400, 2500)]
+    blocks = [json.loads(truth.block(height)) for height in range(2400, 2600)]
     (found,) = [json.loads(row) for row in exported("sql", "lake", query, "--jsonl").rows]
-    assert list(found.values())[:4] == [100, 2400, 2450, sum(int(block["coinbase_target"]) for block in blocks)]
+    assert list(found.values())[:4] == [200, 2400, 2550, sum(int(block["coinbase_target"]) for block in blocks)]
     assert str(found['max(b."timestamp")']).endswith("Z")
 
 
@@ -96,14 +79,14 @@ def test_views_for_duckdb(folder: str, exported: Program) -> None:
         ] == due
     names = {name for name, *_ in connection.execute("describe records").fetchall()}
     assert names == set(json.loads(exported("sql", "select * from records limit 1", "--jsonl", url=folder).out))
-    assert exported("sql", url=folder).out.count(b"-- heights 2400-2499\n") == 3
+    assert exported("sql", url=folder).out.count(b"-- heights 2400-2599\n") == 5
 
 
 @pytest.mark.parametrize(
     ("lost", "start"),
     some(
-        product(["bytes", "file", "receipt"], [2400, 2450]),
-        *(("bytes", 2400), ("file", 2450)),
+        product(["bytes", "file", "receipt"], [2400, 2550]),
+        *(("bytes", 2400), ("file", 2550)),
         several=True,
     ),
 )
@@ -126,9 +109,9 @@ def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program,
     assert lacks in line
     assert f"{writes} writes them" in line
     ran = exported("sql", "lake", query, "--jsonl", "--partial")
-    assert (ran.code, ran.out, ran.err) == (0, b'{"n":1}\n', f"chainq: warning: {lacks}\n")
+    assert (ran.code, ran.out, ran.err) == (0, b'{"n":3}\n', f"chainq: warning: {lacks}\n")
     assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
-    assert exported("sql", "lake", query, "--jsonl").out == b'{"n":2}\n'
+    assert exported("sql", "lake", query, "--jsonl").out == b'{"n":4}\n'
 
 
 def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
@@ -178,12 +161,12 @@ def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
     assert f"is damaged: {rows} rows, the receipt names {int(rows) + 1}" in one_line(exported("sql", "lake", query), 6)
 
 
-def test_a_damaged_file_beside_a_gap(gapped: Program, chainq: Program) -> None:
+def test_a_damaged_file_beside_a_gap(exported: Program) -> None:
     """With --partial the query fails because of the file; it was to leave out the gap."""
-    shutil.copytree(gapped.home / "lake", chainq.home / "lake")
-    path = chainq.home / "lake/records/start=000002450/data.parquet"
+    path, gone = (exported.home / f"lake/records/start=00000{start}/data.parquet" for start in (2450, 2500))
     path.write_bytes(bytes(path.stat().st_size))
-    line = one_line(chainq("sql", "lake", "select max(record_ciphertext) from records", "--partial", "-q"), 6)
+    gone.unlink()
+    line = one_line(exported("sql", "lake", "select max(record_ciphertext) from records", "--partial", "-q"), 6)
     assert "start=000002450/data.parquet of lake is damaged" in line
     assert "--partial" not in line
 
@@ -278,13 +261,12 @@ def test_a_table_without_a_whole_partition(exported: Program) -> None:
     shutil.rmtree(exported.home / "lake/_chainq/receipts/full-blocks")
     for words in ((), ("--partial",)):
         line = one_line(exported("sql", "lake", "select count(*) from full_blocks", *words), 6)
-        assert "the data set has no whole partition of full_blocks; chainq export full-blocks 2400:2500 --to " in line
-    for folder in ("lake/_chainq", "lake/blocks", "lake/records"):
+        assert "the data set has no whole partition of full_blocks; chainq export full-blocks 2400:2600 --to " in line
+    for folder in ("lake/_chainq", "lake/blocks", "lake/records", "lake/transitions", "lake/ownership"):
         shutil.rmtree(exported.home / folder)
     line = one_line(exported("sql", "lake", "select count(*) from records"), 6)
-    assert (
-        "the data set has no whole partition of records; chainq export blocks full-blocks records RANGE --to " in line
-    )
+    commands = "blocks full-blocks records ownership transitions"
+    assert f"the data set has no whole partition of records; chainq export {commands} RANGE --to " in line
 
 
 def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: Truth) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from chainq import Client
-from chainq.heights.grid import partition_name
+from harness.damages import file_of, rewrite
+from harness.exports import Exports
 from harness.jobs import said
 from harness.lake import Lake
 from harness.program import Program, Servers, one_line
@@ -16,32 +17,23 @@ from harness.search import some
 from harness.services import Moving, serving
 from harness.truth import Truth
 
-pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-from chainq.stored.receipt import parse_entry  # noqa: E402
-
 COMMANDS = ("blocks", "full-blocks", "records", "transitions", "ownership")
-START, END = 2400, 2650
-HEIGHTS = (f"{START}:{END}", "--partition", "100")
+END = 2700
 TIP = ("--tip", str(END - 1))
 
 
-@pytest.fixture(scope="module")
-def made(program: Program, server: Servers) -> Path:
+@pytest.fixture
+def made(exports: Exports) -> Path:
     """A data set of the five commands, up to the tip, and blocks 0 to 99, so that block 0 is known."""
-    root = program.home / "made"
-    for words in (HEIGHTS, ("0:100",)):
-        ran = program("export", *COMMANDS, *words, "--to", str(root), "-w", "2", "-q", url=server(*TIP))
-        assert ran.code == 0, ran.err
-    return root
+    return exports("lists")
 
 
 @pytest.fixture
-def lake(chainq: Program, made: Path) -> str:
+def lake(chainq: Program, exports: Exports) -> str:
     """A copy of it."""
-    shutil.copytree(made, chainq.home / "lake")
-    return str(chainq.home / "lake")
+    return str(exports.copy("lists", chainq.home / "lake"))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +46,7 @@ def lake(chainq: Program, made: Path) -> str:
             ("transitions", "--last", "60"),
             ("records", "2420:", "--limit", "7"),
             ("records", "2420:", "--limit", "7", "--reverse"),
-            ("records", "2640:2700"),
+            ("records", "2690:2750"),
             ("records", "2700:2800"),
             ("blocks",),
             ("full-blocks", "0:100"),
@@ -65,7 +57,7 @@ def lake(chainq: Program, made: Path) -> str:
             ("show", "2500", "--json"),
         ],
         *(("blocks", "2430:2601"), ("full-blocks", "2560:2620", "--reverse"), ("transitions", "--last", "60")),
-        *(("records", "2420:", "--limit", "7", "--reverse"), ("records", "2640:2700"), ("records", "2700:2800")),
+        *(("records", "2420:", "--limit", "7", "--reverse"), ("records", "2690:2750"), ("records", "2700:2800")),
         *(("block", "2500", "latest", "5"), ("latest",), ("show", "2500", "--json")),
     ),
     ids=" ".join,
@@ -107,21 +99,21 @@ def test_ownership_of_a_partition_without_rows(chainq: Program, server: Servers)
     assert again.code == 0, again.err
 
 
-def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -> None:
+def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth, exports: Exports) -> None:
     """Blocks lack what full blocks lack; transactions have all but row ids."""
-    assert chainq("export", "chain", *HEIGHTS, "--to", "lake", "-q", url=server(*TIP)).code == 0
+    exports.copy("chain", chainq.home / "lake")
     shutil.rmtree(chainq.home / "lake" / "blocks")
     for name in ("lake", "without"):
         if name == "without":  # neither a table of blocks nor one of transactions: full blocks hold both
             shutil.copytree(chainq.home / "lake", chainq.home / name)
             shutil.rmtree(chainq.home / name / "transactions")
-        due = [json.loads(row) for row in truth.rows("blocks", 2450, 2550)]
-        found = chainq("blocks", "2450:2550", "--jsonl", url=name)
+        due = [json.loads(row) for row in truth.rows("blocks", 2410, 2430)]
+        found = chainq("blocks", "2410:2430", "--jsonl", url=name)
         lacking = ("id", "coinbase_reward")
         assert [json.loads(row) for row in found.rows] == [
             {key: value for key, value in row.items() if key not in lacking} for row in due
         ]
-        heights = ("2450", "2451", "2600:2610")
+        heights = ("2410", "2411", "2430:2440")
         there = [json.loads(row) for row in chainq("transactions", *heights, "--jsonl", url=server(*TIP)).rows]
         ran = chainq("transactions", *heights, "--jsonl", url=name)
         assert ran.code == 0, ran.err
@@ -130,21 +122,13 @@ def test_tables_of_full_blocks(chainq: Program, server: Servers, truth: Truth) -
             {"block_id": 0, **{key: value for key, value in row.items() if key not in ("id", "block_id")}}
             for row in there
         ]
-    assert chainq("blocks", "2450:2452", "--csv", url="lake").err == ""
+    assert chainq("blocks", "2410:2412", "--csv", url="lake").err == ""
 
 
 def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> None:
     """The footer says of another row group that it has the heights: nothing protects it, so it decides nothing."""
-    path = Path(lake) / partition_name("records", 2500)
-    metadata = parquet.read_metadata(path).metadata
-    table = parquet.read_table(path)
-    with parquet.ParquetWriter(path, table.schema, write_page_checksum=True) as writer:
-        writer.write_table(table, row_group_size=100)
-        writer.add_key_value_metadata({"chainq": metadata[b"chainq"]})
-    (receipt,) = (Path(lake) / "_chainq/receipts/records").glob("000002500-*")
-    entry = parse_entry(str(receipt.relative_to(lake)))
-    assert entry is not None
-    receipt.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    rewrite(Path(lake), "records", 2500, cuts=range(100, 500, 100))
+    path = file_of(Path(lake), "records", 2500)
     data = path.read_bytes()
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     wrong = data[footer:]
@@ -158,20 +142,13 @@ def test_statistics_hide_no_rows(chainq: Program, lake: str, truth: Truth) -> No
 
 def test_files_of_equal_size_that_are_swapped(chainq: Program, lake: str) -> None:
     """A file has a receipt of its own, which is not the one of its place."""
-    one, other = (Path(lake) / partition_name("blocks", start) for start in (2400, 2500))
+    one, other = (file_of(Path(lake), "blocks", start) for start in (2400, 2500))
     size = 2 * max(path.stat().st_size for path in (one, other))
-    for path in (one, other):
-        metadata, table = parquet.read_metadata(path).metadata, parquet.read_table(path)
+    for start, path in ((2400, one), (2500, other)):
         filler = 1
         while path.stat().st_size != size:
-            with parquet.ParquetWriter(path, table.schema, write_page_checksum=True) as writer:
-                writer.write_table(table)
-                writer.add_key_value_metadata({"chainq": metadata[b"chainq"], "filler": "x" * filler})
+            rewrite(Path(lake), "blocks", start, more={"filler": "x" * filler})
             filler += size - path.stat().st_size
-        (receipt,) = (Path(lake) / "_chainq/receipts/blocks").glob(f"{path.parent.name[6:]}-*")
-        entry = parse_entry(str(receipt.relative_to(lake)))
-        assert entry is not None
-        receipt.rename(Path(lake) / entry._replace(size=size).name)
     assert chainq("blocks", "2400:2600", url=lake).code == 0
     first, second = one.read_bytes(), other.read_bytes()
     assert len(first) == len(second)
@@ -186,18 +163,12 @@ def test_files_of_equal_size_that_are_swapped(chainq: Program, lake: str) -> Non
 @pytest.mark.parametrize("damage", ["page", "rows", "cut"])
 def test_what_is_damaged_is_an_error(chainq: Program, lake: str, damage: str) -> None:
     """A bit of a page, a file of other rows, and one that was cut."""
-    path = Path(lake) / partition_name("blocks", 2500)
+    path = file_of(Path(lake), "blocks", 2500)
     data = bytearray(path.read_bytes())
-    if damage == "page":
-        data[len(data) // 3] ^= 1
-    elif damage == "rows":
-        table = parquet.read_table(path)
-        parquet.write_table(table.slice(0, 90), path)
-        (receipt,) = (Path(lake) / "_chainq/receipts/blocks").glob("000002500-*")
-        entry = parse_entry(str(receipt.relative_to(lake)))
-        assert entry is not None
-        receipt.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
-    if damage != "rows":
+    if damage == "rows":
+        rewrite(Path(lake), "blocks", 2500, lambda table: table.slice(0, 90), receipt={"rows": 100})
+    else:
+        data[len(data) // 3] ^= damage == "page"
         path.write_bytes(data[:-9] if damage == "cut" else data)
     ran = chainq("blocks", "2480:2620", "--jsonl", url=lake)
     assert ran.code == 6, ran.err
@@ -208,32 +179,15 @@ def test_what_is_damaged_is_an_error(chainq: Program, lake: str, damage: str) ->
 @pytest.mark.parametrize("command", ["records", "full-blocks"])
 def test_heights_that_span_row_groups(chainq: Program, server: Servers, lake: str, command: str) -> None:
     """Rows of one height in several row groups: all of them, in their order, from either end."""
-    path = Path(lake) / partition_name(command, 2500)
-    metadata = parquet.read_metadata(path).metadata
-    table = parquet.read_table(path)
-    with parquet.ParquetWriter(path, table.schema, write_page_checksum=True) as writer:
-        writer.write_table(table, row_group_size=3)
-        writer.add_key_value_metadata({"chainq": metadata[b"chainq"]})
-    (receipt,) = (Path(lake) / "_chainq/receipts" / command).glob("000002500-*")
-    entry = parse_entry(str(receipt.relative_to(lake)))
-    assert entry is not None
-    receipt.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    path = file_of(Path(lake), command, 2500)
+    rewrite(Path(lake), command, 2500, cuts=range(3, parquet.read_metadata(path).num_rows, 3))
     for words in ((command, "2480:2620"), (command, "2480:2620", "--reverse"), (command, "2533:2534")):
         assert chainq(*words, "--jsonl", url=lake).out == chainq(*words, "--jsonl", url=server(*TIP)).out
 
 
 def test_belief_is_told_and_strict_refuses(chainq: Program, lake: str) -> None:
     """The grade that receipts name is that of the rows."""
-    path = Path(lake) / partition_name("records", 2500)
-    receipt = json.loads(parquet.read_metadata(path).metadata[b"chainq"])
-    table = parquet.read_table(path)
-    with parquet.ParquetWriter(path, table.schema) as writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({"chainq": json.dumps(receipt | {"proof": {"order": 3, "belief": 1}})})
-    (beside,) = (Path(lake) / "_chainq/receipts/records").glob("000002500-*")
-    entry = parse_entry(str(beside.relative_to(lake)))
-    assert entry is not None
-    beside.rename(Path(lake) / entry._replace(size=path.stat().st_size).name)
+    rewrite(Path(lake), "records", 2500, receipt={"proof": {"order": 3, "belief": 1}})
     ran = chainq("records", "2490:2620", "-v", url=lake)
     assert ran.code == 0, ran.err
     assert "records heights 2500-2599: nothing proves that these are all rows" in ran.err

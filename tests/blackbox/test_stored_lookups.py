@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.exchange import Reply
+from harness.exports import Exports
 from harness.jobs import said
 from harness.program import Program, Servers, one_line
 from harness.search import some as cases
@@ -19,15 +20,10 @@ CALLS = ("program-transactions", "credits.aleo", "transfer_public")
 ABSENT = "au1" + "q" * 52 + "8yygwk"  # a transition ID with its checksum
 
 
-@pytest.fixture(scope="module")
-def made(program: Program, server: Servers) -> Path:
-    """A data set of a whole chain, with indexes of most partitions: those of the last run are too few for them."""
-    root = program.home / "lookups"
-    for bounds in (":200", ":"):
-        words = ("chain", bounds, "--partition", "5", "--to", str(root), "-w", "2", "-q")
-        ran = program("export", *words, url=server(*TIP))
-        assert ran.code == 0, ran.err
-    return root
+@pytest.fixture
+def made(exports: Exports) -> Path:
+    """A data set of a whole chain, with indexes of most partitions."""
+    return exports("indexed")
 
 
 @pytest.fixture(params=cases(["indexed", "bare", "damaged", "old"], "indexed", "damaged"))

@@ -1,0 +1,189 @@
+"""What is done to rows, wherever they lie, with the check of `chainq verify` that must tell it; and partitions written
+anew with the receipts that a liar would give them.
+
+A file of `-o` and a partition of an export take the damages of this table; a service has its own: `chainq.demo.plants`.
+"""
+
+import itertools
+import json
+import random
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("numpy")
+
+from chainq.heights.grid import partition_name  # noqa: E402
+from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
+from chainq.stored.receipt import Receipt, entry_of  # noqa: E402
+
+Row = dict[str, Any]
+Rng = random.Random
+Change = Callable[[list[Row], Rng], Row]
+
+
+class Damage(NamedTuple):
+    """What is done to the rows of a command, which returns the row that shows it; and the check that must tell it."""
+
+    command: str
+    check: str
+    change: Change
+
+
+def inner(rows: list[Row], rng: Rng) -> int:
+    """The place of a row that is not at an end, nor next to the first one."""
+    return rng.randrange(2, len(rows) - 1)
+
+
+def lost(rows: list[Row], rng: Rng) -> Row:
+    """A row is gone."""
+    return rows.pop(inner(rows, rng))
+
+
+def doubled(rows: list[Row], rng: Rng) -> Row:
+    """A row is there twice."""
+    at = inner(rows, rng)
+    rows.insert(at, dict(rows[at]))
+    return rows[at]
+
+
+def swapped(rows: list[Row], rng: Rng) -> Row:
+    """Two rows have changed places."""
+    at = inner(rows, rng)
+    rows[at - 1], rows[at] = rows[at], rows[at - 1]
+    return rows[at]
+
+
+def far_away(rows: list[Row], _: Rng) -> Row:
+    """A copy of the first row at the end: out of order, and twice although far away."""
+    rows.append(dict(rows[0]))
+    return rows[0]
+
+
+def taken(column: str, place: int) -> Change:
+    """A value is that of another row: of the one before it, the first or the last one."""
+
+    def change(rows: list[Row], rng: Rng) -> Row:
+        at = inner(rows, rng)
+        rows[at][column] = rows[at - 1 if place == 1 else place][column]
+        return rows[at]
+
+    return change
+
+
+def lower_round(rows: list[Row], rng: Rng) -> Row:
+    """A round is lower than that of the block before."""
+    row = rows[inner(rows, rng)]
+    row["round"] = type(row["round"])(1)
+    return row
+
+
+def mistyped(column: str) -> Change:
+    """A character of an ID or a ciphertext is another one."""
+
+    def change(rows: list[Row], rng: Rng) -> Row:
+        row = rows[inner(rows, rng)]
+        row[column] = other_text(row[column], rng)
+        return row
+
+    return change
+
+
+def other_text(text: str, rng: Rng) -> str:
+    """The text with another character near its end."""
+    at = len(text) - 1 - rng.randrange(10)
+    return text[:at] + ("q" if text[at] != "q" else "p") + text[at + 1 :]
+
+
+DAMAGES = {
+    "lost block": Damage("blocks", "missing", lost),
+    "lost record": Damage("records", "missing", lost),
+    "lost ownership row": Damage("ownership", "missing", lost),
+    "doubled block": Damage("blocks", "doubled", doubled),
+    "doubled record": Damage("records", "doubled", doubled),
+    "doubled transition": Damage("transitions", "doubled", doubled),
+    "doubled ownership row": Damage("ownership", "doubled", doubled),
+    "record far away": Damage("records", "doubled", far_away),
+    "swapped blocks": Damage("blocks", "order", swapped),
+    "broken link": Damage("blocks", "link", taken("previous_hash", 1)),
+    "earlier time": Damage("blocks", "time", taken("timestamp", 0)),
+    "lower round": Damage("blocks", "round", lower_round),
+    "hash of another block": Damage("records", "altered", taken("block_hash", -1)),
+    "mistyped record": Damage("records", "checksum", mistyped("transition_id")),
+    "mistyped ciphertext": Damage("records", "checksum", mistyped("record_ciphertext")),
+    "mistyped transition": Damage("transitions", "checksum", mistyped("transition_id")),
+    "mistyped ownership row": Damage("ownership", "checksum", mistyped("transition_id")),
+}
+
+
+def file_of(root: Path, command: str, start: int) -> Path:
+    """The file of a partition."""
+    return root / partition_name(command, start)
+
+
+def receipts(root: Path, command: str, start: int) -> list[Path]:
+    """The receipts beside a partition."""
+    return [*(root / "_chainq/receipts" / command).glob(f"{start:09d}-*.json")]
+
+
+def same(table: Any) -> Any:
+    """The rows as they are."""
+    return table
+
+
+def changed_rows(change: Callable[[list[Row]], object]) -> Callable[[Any], Any]:
+    """A change of rows as one of a table."""
+
+    def changed(table: Any) -> Any:
+        rows = table.to_pylist()
+        change(rows)
+        return pa.Table.from_pylist(rows, table.schema)
+
+    return changed
+
+
+def rewrite(
+    root: Path,
+    command: str,
+    start: int,
+    change: Callable[[Any], Any] = same,
+    *,
+    forged: bool = True,
+    receipt: Mapping[str, Any] | None = None,
+    sealed: bool = True,
+    cuts: Iterable[int] = (),
+    more: Mapping[str, str] | None = None,
+) -> None:
+    """Write a partition with other rows, into a new file.
+
+    forged:  its receipts agree with it: their rows and content, the size in the name of the one beside it
+    receipt: what the receipts say otherwise
+    sealed:  whether there is a receipt in the file
+    cuts:    the rows at which row groups begin
+    more:    metadata beside the receipt
+    """
+    path = file_of(root, command, start)
+    table = change(parquet.read_table(path, partitioning=None))
+    seal = parquet.read_metadata(path).metadata[b"chainq"]
+    if forged:
+        values = json.loads(seal) | {"rows": table.num_rows} | dict(receipt or {})
+        if "content" not in (receipt or {}):
+            content = ContentHash(pa)
+            content.update(table)
+            values["content"] = content.hexdigest()
+        seal = json.dumps(values).encode()
+    path.unlink()
+    with parquet.ParquetWriter(
+        path, table.schema, compression="zstd", write_page_checksum=True, store_schema=False
+    ) as writer:
+        for low, high in itertools.pairwise((0, *cuts, table.num_rows)):
+            writer.write_table(table[low:high])
+        writer.add_key_value_metadata({**({"chainq": seal} if sealed else {}), **(more or {})})
+    if forged:
+        (old,) = receipts(root, command, start)
+        old.unlink()
+        (root / entry_of(Receipt(**values), path.stat().st_size).name).write_bytes(seal)
