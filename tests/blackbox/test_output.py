@@ -194,34 +194,6 @@ def test_a_helper_prints_the_format_of_the_environment_if_it_has_that_one(
     assert ran("json", option).out.startswith(start)
 
 
-def test_flags_beat_the_environment_and_that_beats_the_file(chainq: Program, server: Servers, nowhere: str) -> None:
-    """The URL comes from --url, else --profile, else CHAINQ_URL, else CHAINQ_PROFILE, else the default profile."""
-    good, bad = server(), nowhere
-    both = f'default-profile = "bad"\n[profiles.good]\nurl = "{good}"\n[profiles.bad]\nurl = "{bad}"\n'
-    call = ("block", "5", "--retries", "0")
-    assert configured(chainq, both, *call).code == 4
-    assert configured(chainq, both, *call, "--profile", "good").code == 0
-    assert configured(chainq, both, *call, CHAINQ_PROFILE="good").code == 0
-    assert configured(chainq, both, *call, CHAINQ_URL=good).code == 0
-    assert configured(chainq, both, *call, url=good, CHAINQ_URL=bad).code == 0
-    assert configured(chainq, both, *call, "--profile", "bad", CHAINQ_PROFILE="good").code == 4
-    assert configured(chainq, both, *call, "--profile", "bad", CHAINQ_URL=good, CHAINQ_PROFILE="bad").code == 4
-    assert configured(chainq, both, *call, "--profile", "bad", url=good, CHAINQ_URL=good).code == 0
-    assert configured(chainq, "[profiles.slow]\nrate = 5\n", *call, "--profile", "slow", CHAINQ_URL=good).code == 0
-    assert configured(chainq, both, *call, CHAINQ_URL=good, CHAINQ_PROFILE="bad").err == ""
-    ran = configured(chainq, "[profiles.empty]\nrate = 5\n", *call, "--profile", "empty")
-    assert (ran.code, "'empty' has no url" in ran.err) == (2, True)
-
-
-def test_secrets_are_masked(chainq: Program, nowhere: str) -> None:
-    """User names, passwords, query values and header values never reach stderr, not with -v either."""
-    url = nowhere.replace("http://", "http://someone:hunter2@") + "?key=hunter3"
-    ran = chainq("block", "5", "-v", "--retries", "0", "--header", "Authorization: Bearer hunter4", url=url)
-    assert ran.code == 4
-    assert "hunter" not in ran.err
-    assert "someone" not in ran.err
-
-
 def test_rows_come_out_as_they_arrive(chainq: Program, server: Servers, truth: Truth) -> None:
     """The first rows can be read while the last height is not even asked for: the pipe holds the writer back."""
     process = chainq.start("blocks", "--start", "0", "--end", "5000", "--jsonl", "-j", "1", url=server())

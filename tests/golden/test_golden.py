@@ -43,6 +43,7 @@ VARYING = (
     (r" *\b[0-9.]+ [KM]iB( *)\b", " N KiB "),
     (r" +\d+ s$", " N s"),
     (r"\d+ seconds? ago", "N seconds ago"),
+    (r"\b\d+y( \d+mo)? old *", "AGE old "),
     (r"retrying in [0-9.]+ s", "retrying in N s"),
 )
 
@@ -69,7 +70,7 @@ DAMAGES: dict[str, Callable[..., Callable[[bytes], bytes]]] = {
 }
 """What `% DAMAGE FILE ARGUMENT…` makes of the bytes of a file; `% remove FILE` removes it, `% print FILE` shows it."""
 
-SECRETS = re.compile("hunter2|APrivateKey1z|AViewKey1m|secretsecret")
+SECRETS = re.compile("hunter|APrivateKey1z|AViewKey1m|secretsecret")
 
 
 def _answer(rest: str) -> Callable[[Any], Canned]:
