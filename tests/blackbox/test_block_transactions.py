@@ -9,7 +9,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
-from harness.program import Program, Servers, one_line
+from harness.program import Program, one_line
 from harness.search import some
 from harness.services import serving
 from harness.truth import Truth
@@ -147,23 +147,6 @@ def test_6_lists_that_end_early(names: str, limit: int, chainq: Program) -> None
             assert re.search(r"of its [0-9]+ transactions do(es)? not come, by its full block", ran.err)
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
-        (("--fault", "duplicate-rate:1"), "a row appears twice in one response"),
-        (("--fault", "doubled-transaction:672"), "transactions height 672: a row appears twice in one response"),
-        (("--fault", "lost-transaction:672"), "transactions height 672: 1 of its 4 transactions does not come"),
-    ],
-)
-def test_6_a_transaction_that_is_listed_twice_or_missing(
-    fault: tuple[str, ...], words: str, chainq: Program, server: Servers
-) -> None:
-    """In the middle of a list, where its `index` shows it."""
-    ran = chainq("transactions", "660:680", url=server(*fault))
-    assert ran.code == 6
-    assert words in ran.err
-
-
 @pytest.mark.parametrize("lacks", ["rejected", "last row", "relabelled"])
 def test_lists_that_look_whole_are_compared_with_their_blocks(lacks: str, chainq: Program, truth: Truth) -> None:
     """Without a block's rejected transactions or its last row `index` has no gap; and the rows of another block may
@@ -227,10 +210,3 @@ def test_a_block_that_does_not_exist_is_not_found(chainq: Program) -> None:
         assert ran.code == 1
         assert f"block {TIP + 1} not found" in ran.err
         assert ran.rows
-
-
-def test_null_for_an_empty_list_is_compared_with_the_block(chainq: Program, server: Servers) -> None:
-    """As an empty list is."""
-    ran = chainq("transactions", "12000:12020", url=server("--fault", "null-lists"))
-    assert (ran.code, ran.err) == (0, "")
-    assert ran.out == chainq("transactions", "12000:12020", url=server()).out

@@ -20,7 +20,6 @@ from chainq.demo.service import Service
 from harness.belief import besides_belief
 from harness.certificate import certified
 from harness.program import Program, Servers, finish, one_line
-from harness.search import some
 from harness.services import Canned, canned
 from harness.sockets import answering
 from harness.sockets import server as raw_server
@@ -46,77 +45,6 @@ def test_every_command_gives_the_same_rows(case: Case, chainq: Program, server: 
     assert difference(ran.rows, case.due(truth)) == ""
 
 
-@pytest.mark.parametrize("words", [["640", "5"], ["latest"], ["640", "3000001"]])
-def test_transactions_of_row_ids_come_like_those_of_heights(words: list[str], chainq: Program, server: Servers) -> None:
-    """Several heights, the newest, and heights that do not exist end alike in both dialects."""
-    one, other = (chainq("transactions", *words, "--dialect", d, url=speaks(server, d)) for d in DIALECTS)
-    assert one == other
-    assert one.code == (1 if "3000001" in words else 0)
-
-
-def test_transactions_of_another_block_are_refused(chainq: Program, server: Servers) -> None:
-    """A server that takes heights, addressed by row id, answers with another block: exit 6, and no row of it."""
-    ran = chainq("transactions", "640", "--dialect", "aleo", url=server())
-    assert (ran.code, ran.out) == (6, b"")
-    assert "transactions height 640: the rows are of another block" in ran.err
-    assert "chainq doctor" in ran.err
-
-
-def test_a_thousand_rows_a_page_are_allowed_where_the_dialect_allows_them(
-    chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """--page-size 1000 of program-transactions is a usage error in the contract's dialect, and fine in the other."""
-    args = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", "1000")
-    ran = chainq(*args, "--dialect", "aleo", url=speaks(server, "aleo"))
-    due = truth.program_transactions("hello_hello.aleo", "hello")
-    assert (ran.code, difference(ran.rows, [[row] for row in due])) == (0, "")
-    refused = chainq(*args, url=server())
-    assert (refused.code, refused.out) == (2, b"")
-    assert "allows at most 999" in refused.err
-
-
-def asked(err: str) -> list[str]:
-    """The methods that -v tells of, in order."""
-    return [line.split()[2].rstrip(":") for line in err.splitlines() if line.startswith("chainq: ")]
-
-
-def test_an_unknown_dialect_is_a_usage_error(chainq: Program) -> None:
-    """A dialect that is none lists those that are."""
-    ran = chainq("latest", "--dialect", "latin", url="demo:")
-    assert (ran.code, ran.out) == (2, b"")
-    assert "the dialects are chain, aleo and auto" in ran.err
-
-
-@each_dialect
-def test_doctor_tells_the_dialect(dialect: str, chainq: Program, server: Servers) -> None:
-    """doctor --json is one object that names the dialect; under 40 calls, each logged by -v, and exit 0."""
-    url = speaks(server, dialect)
-    ran = chainq("doctor", "--json", "-v", url=url)
-    assert ran.code == 0
-    found = json.loads(ran.out)
-    assert ran.out.count(b"\n") == 1
-    assert list(found) == ["url", "dialect", "checks"]
-    assert (found["url"], found["dialect"]) == (url, dialect)
-    assert all(list(check) == ["check", "finding", "meaning", "ok"] and check["ok"] for check in found["checks"])
-    assert 20 < len(asked(ran.err)) < 40
-
-
-@pytest.mark.parametrize("columns", some([60, 80, 200], 60))
-def test_doctor_draws_a_table(columns: int, chainq: Program, server: Servers) -> None:
-    """For a person doctor prints lines that fit the terminal: the methods in one line, then a profile."""
-    url = speaks(server, "aleo")
-    ran = chainq("doctor", url=url, env={"COLUMNS": str(columns)})
-    assert (ran.code, ran.err) == (0, "")
-    table, _, profile = ran.out.decode().partition("\n# a profile, for ")
-    lines = table.splitlines()
-    assert max(map(len, lines)) <= columns
-    assert "dialect aleo" in lines[0]
-    assert {"connection", "latency", "methods", "compression"} <= {line.split()[0] for line in lines[2:] if line}
-    assert "11 of 11" in table
-    assert "full-blocks" not in table
-    assert profile.endswith(f'\n[profiles.NAME]\nurl = "{url}"\ndialect = "aleo"\n')
-
-
 @pytest.mark.parametrize(("method", "command"), [("records/isOwner", "ownership"), ("latest/block", "latest")])
 def test_doctor_names_a_method_that_deviates(method: str, command: str, chainq: Program) -> None:
     """One that is missing has a line of its own, which says how to name it; the others stay in one line."""
@@ -138,45 +66,6 @@ def test_doctor_names_a_method_that_deviates(method: str, command: str, chainq: 
     ]
     hint = f'if it has another name there, add methods = {{ "{method}" = "NAME" }} to its profile'
     assert ran.err.startswith(f"chainq doctor: {method}: the service returned error -32601: Method not found; {hint}")
-
-
-def test_doctor_has_no_dry_run(chainq: Program, nowhere: str) -> None:
-    """What doctor calls depends on what it finds, so it does not offer --dry-run."""
-    assert b"--dry-run" not in chainq("doctor", "--help").out
-    ran = chainq("doctor", "--dry-run", url=nowhere)
-    assert (ran.code, ran.out) == (2, b"")
-    assert "--dry-run" in ran.err
-
-
-def test_doctor_of_nothing_is_exit_4(chainq: Program, nowhere: str) -> None:
-    """A server that is not there: one check that says so, and exit 4."""
-    ran = chainq("doctor", "--json", url=nowhere)
-    assert ran.code == 4
-    assert [check["ok"] for check in json.loads(ran.out)["checks"]] == [False]
-    assert ran.err.startswith("chainq doctor: ")
-
-
-@pytest.mark.parametrize(
-    ("env", "hidden"),
-    [
-        ({}, ""),
-        ({"CHAINQ_URL": "http://127.0.0.1:9/"}, ""),
-        ({"CHAINQ_PROFILE": "x y"}, ""),
-        ({"CHAINQ_URL": "demo:"}, "CHAINQ_URL"),
-        ({"CHAINQ_PROFILE": "other"}, "CHAINQ_PROFILE"),
-    ],
-    ids=str,
-)
-def test_a_default_profile_that_the_environment_hides(chainq: Program, env: dict[str, str], hidden: str) -> None:
-    """`profiles` and `doctor` say so: the commands of the quick start set CHAINQ_URL."""
-    chainq.config.parent.mkdir(parents=True)
-    others = "[profiles.'x y']\nurl = 'http://127.0.0.1:9/'\n[profiles.other]\nurl = 'demo:'\n"
-    chainq.config.write_text(f"default-profile = 'x y'\n{others}")
-    for words in (("profiles",), ("doctor", "--url", "demo:")):
-        said = chainq(*words, env=env).err
-        warning = f"chainq: warning: {hidden} is set, so commands do not use the default profile 'x y'; "
-        advice = f"unset {hidden}, or pass --profile 'x y'\n"
-        assert said == (warning + advice if hidden else "")
 
 
 def test_the_profile_that_doctor_prints_works(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -212,23 +101,6 @@ def test_a_profile_names_methods_and_parameters_of_its_own(chainq: Program, serv
     )
     assert chainq("blocks", "--start", "640", "--end", "643").rows == truth.rows("blocks", 640, 643)
     assert chainq("transactions", "640").rows == truth.transactions(640)
-
-
-def test_3_a_name_of_a_profile_that_the_server_lacks(chainq: Program, server: Servers) -> None:
-    """The command and doctor name the profile's mistake, not the dialect."""
-    chainq.config.parent.mkdir(parents=True)
-    profile = '[profiles.x]\nurl = "{}"\n[profiles.x.methods]\ngetBlocks = "blockz"\n'
-    chainq.config.write_text(profile.format(speaks(server, "chain")))
-    ran = chainq("blocks", "5:7", "--profile", "x")
-    named = "the server has no method blockz, the name that methods.getBlocks of profile x gives it"
-    assert (ran.code, "dialect" in ran.err, named in ran.err) == (3, False, True)
-    ran = chainq("doctor", "--profile", "x")
-    assert (ran.code, b"10 of 11" in ran.out) == (3, True)
-    assert "the server has it as getBlocks: change methods.getBlocks in the profile" in ran.err
-    chainq.config.write_text(chainq.config.read_text().replace('getBlocks = "', '"latest/block" = "'))
-    ran = chainq("doctor", "--profile", "x")
-    assert (ran.code, b"10 of 11" in ran.out, b"[profiles" in ran.out) == (3, True, False)
-    assert "the server has it as latest/block: change methods.latest/block in the profile" in ran.err
 
 
 def test_compressed_answers_are_read(chainq: Program, server: Servers, truth: Truth) -> None:

@@ -207,16 +207,6 @@ def test_many_names_keep_their_order(chainq: Program, server: Servers, truth: Tr
     assert (ran.code, ran.rows) == (0, [truth.transaction(*place) for place in places])
 
 
-def test_rpc_takes_an_object_an_array_and_standard_input(chainq: Program, server: Servers, truth: Truth) -> None:
-    """rpc prints the result of any call; parameters are an object or an array, `-` reads them, none are sent."""
-    one = b"[" + truth.block(5) + b"]\n"
-    assert chainq("rpc", "block", '{"block": 5}', url=server()).out == one
-    assert chainq("rpc", "block", "-", url=server(), stdin=b'{\n "block": 5\n}\n').out == one
-    assert chainq("rpc", "latest/block", url=server()).out == truth.block(truth.tip) + b"\n"
-    positional = chainq("rpc", "getBlocks", "[5, 7]", url=server("--dialect", "aleo"))
-    assert sorted(split(positional.out.strip())) == sorted(truth.rows("blocks", 5, 7))
-
-
 def test_latest_is_an_alarm(chainq: Program) -> None:
     """With --max-age an old tip is exit 8 with its age, and nothing on stdout; one request, also of a young tip."""
     with witnessed() as (url, calls):
@@ -229,12 +219,6 @@ def test_latest_is_an_alarm(chainq: Program) -> None:
     for age in ("soon", "0", "1ms"):
         line = one_line(chainq("latest", "--max-age", age, url="http://127.0.0.1:9/"), 2)
         assert f"invalid --max-age '{age}': expected a number with a unit" in line
-
-
-def test_latest_as_text_is_the_height(chainq: Program) -> None:
-    """For a shell variable; other columns by name."""
-    assert chainq("latest", "--text", url="demo:") == (0, b"%d\n" % DEFAULT_TIP, "")
-    assert chainq("latest", "--text", "--columns", "round,height", url="demo:").out.endswith(b"\t%d\n" % DEFAULT_TIP)
 
 
 def test_a_verbose_server_logs_every_call_with_its_status(chainq: Program, server: Servers) -> None:

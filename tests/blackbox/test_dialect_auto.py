@@ -9,7 +9,7 @@ from test_commands import Case, each_command
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from harness.belief import besides_belief
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers
 from harness.services import FULL_BLOCKS, Call, serving
 from harness.truth import Truth, difference
 
@@ -109,25 +109,6 @@ def test_a_cache_that_cannot_be_written_is_no_error(chainq: Program, server: Ser
         assert len(ran.rows) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "speaks", "told"),
-    [
-        (["blocks", "--start", "0", "--end", "5"], "aleo", "params is not iterable"),
-        (["full-blocks", "--start", "0", "--end", "2"], "aleo", "Method not found"),
-        (["program-transactions", "credits.aleo", "mint"], "chain", "Method not found"),
-        (["full-blocks", "--start", "0", "--end", "2"], "chain", "Method not found"),
-    ],
-)
-def test_errors_of_the_wrong_dialect_say_so(words: list[str], speaks: str, told: str, chainq: Program) -> None:
-    """Exit 3, that it is the dialect, what the server said, and the way out."""
-    stated = "chain" if speaks == "aleo" else "aleo"
-    with serving(Spoken(speaks)) as url:
-        said = one_line(chainq(*words, "--dialect", stated, *where(url)), 3)
-    assert f"this server speaks another dialect than {stated}: " in said
-    assert told in said
-    assert "this server speaks another dialect than" in said
-
-
 @pytest.mark.parametrize("words", [("full-blocks", "0:1"), ("transactions", "640:645"), ("records", "640:645")])
 def test_a_dialect_that_is_no_longer_right_is_detected_anew(words: tuple[str, ...], chainq: Program) -> None:
     """If a server speaks another dialect than is remembered, the same run detects it, remembers it, and works."""
@@ -165,21 +146,3 @@ def test_a_dry_run_detects_nothing(chainq: Program) -> None:
         ran = chainq(*words)
     assert [json.loads(row)["params"] for row in ran.rows] == [{"block": 640}, {"blockId": "row id of block 640"}]
     assert ran.err == ""
-
-
-@each_dialect
-def test_a_dry_run_shows_the_calls_of_the_dialect(dialect: str, chainq: Program) -> None:
-    """--dry-run shows a row id that depends on a response as a word."""
-    ran = chainq("transactions", "640", "--dry-run", "--dialect", dialect, url="http://127.0.0.1:1/")
-    calls = [(call["method"], call["params"]) for call in map(json.loads, ran.rows)]
-    by_row_id = [("block", {"block": 640}), ("transactions", {"blockId": "row id of block 640"})]
-    assert calls == (by_row_id if dialect == "aleo" else [("transactions", {"blockId": 640})])
-
-
-def test_a_page_size_is_checked_without_a_call(chainq: Program, server: Servers, nowhere: str) -> None:
-    """1,000 rows are allowed where the dialect is known to allow them."""
-    words = ("program-transactions", "hello_hello.aleo", "hello", "--page-size", "1000")
-    assert "allows at most 999" in one_line(chainq(*words, *where(nowhere)), 2)
-    url = server("--dialect", "aleo")
-    assert chainq("blocks", "--last", "1", *where(url)).code == 0
-    assert chainq(*words, *where(url)).code == 0

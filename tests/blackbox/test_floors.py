@@ -7,24 +7,29 @@ number of its runs that must end in the truth, and a ceiling of calls for each r
 import json
 import re
 from functools import lru_cache
-from itertools import accumulate, count, groupby
-from typing import NamedTuple
+from itertools import accumulate, count, groupby, product
+from typing import Any, NamedTuple
 
 import orjson
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply, page
-from chainq.demo.faults import Faults
+from chainq.demo.exchange import Reply, RpcError, page
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.results import Results
+from chainq.demo.row_faults import TOO_HEAVY
 from chainq.demo.service import Service
 from harness.attempts import numbered
+from harness.examined import Odd
 from harness.jobs import Job
 from harness.program import Program, Ran, Servers
 from harness.search import some
-from harness.services import Moving, fork_truth, serving
+from harness.services import FULL_BLOCKS, Moving, fork_truth, serving
 from harness.truth import Groups, Truth, difference
 
 RANGED = ("records", "ownership", "transitions")
+LISTS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
+BELIEVED = "nothing proves that these are all rows"
 HEIGHTLESS = ("ownership", "address-transactions")
 LISTED = (*RANGED, "program-transactions")
 PROGRAM, FUNCTION = "hello_hello.aleo", "hello"
@@ -147,6 +152,12 @@ def ended(ran: Ran, groups: Groups) -> str:
     return "exit 6" if ran.code == 6 else f"exit {ran.code}: {ran.err}"
 
 
+def run_of(program: Program, service: Service, *words: str) -> Ran:
+    """Run the program against a service of the published dialect."""
+    with serving(service) as url:
+        return program(*words, "--dialect", "chain", url=url)
+
+
 def test_requests_are_not_widened_for_a_server_that_leaves_rows_out(chainq: Program, server: Servers) -> None:
     """Full blocks show that before a request for thousands of heights, which takes long."""
     with server.own("--no-shuffle", "--fault", "first-block", "--fault", "short-pages") as url:
@@ -178,8 +189,7 @@ def run(program: Program, truth: Truth, kind: Kind, command: str, number: int) -
     else:
         groups = truth.groups(command, start, end)
     service = Counted(truth.chain, kind)
-    with serving(service) as url:
-        ran = program(command, *words, "--page-size", str(size), "--retries", "1", "--dialect", "chain", url=url)
+    ran = run_of(program, service, command, *words, "--page-size", str(size), "--retries", "1")
     assert "Traceback" not in ran.err
     return "too many calls" if service.refused else ended(ran, groups)
 
@@ -220,8 +230,7 @@ def test_verify_finds_what_order_cannot_show(name: str, program: Program, small:
 def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: Truth) -> None:
     """Rows that are missing from every response, in order, are found before most rows are printed."""
     kind = NO_PREFIX[name]
-    with serving(Service(small.chain, kind.faults)) as url:
-        ran = program("records", "20:250", "--page-size", "60", "--dialect", "chain", url=url)
+    ran = run_of(program, Service(small.chain, kind.faults), "records", "20:250", "--page-size", "60")
     assert ended(ran, small.groups("records", 20, 250)) != "truth"
     assert (ran.code, "the service contradicts itself" in ran.err) == (6, True)
     assert len(ran.rows) < sum(map(len, small.groups("records", 20, 250))) / 2
@@ -229,8 +238,8 @@ def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: 
 
 def test_an_empty_response_is_compared_with_a_narrow_one_before_it_is_widened(program: Program, small: Truth) -> None:
     """A wider range of a server that leaves out rows of wide ranges is empty, too, and takes long."""
-    with serving(Service(small.chain, KINDS["range with many rows is empty"].faults)) as url:
-        ran = program("records", "20:50", "-v", "--dialect", "chain", url=url)
+    service = Service(small.chain, KINDS["range with many rows is empty"].faults)
+    ran = run_of(program, service, "records", "20:50", "-v")
     assert (ended(ran, small.groups("records", 20, 50)), ran.err.count("leaves out rows of wide ranges")) == (
         "truth",
         1,
@@ -238,13 +247,17 @@ def test_an_empty_response_is_compared_with_a_narrow_one_before_it_is_widened(pr
     assert max(map(int, re.findall(r"all heights \d+-(\d+): 0 rows", ran.err))) < 100
 
 
-@pytest.mark.parametrize("bounds", ["100:150", "5:50", "100:101"])
-def test_rows_of_the_start_that_came_once_are_not_left_out(bounds: str, program: Program, small: Truth) -> None:
+@pytest.mark.parametrize(
+    ("command", "bounds"),
+    [*product(["records"], ["100:150", "5:50", "100:101"]), *product(RANGED, ["100:110", "60:160"])],
+)
+def test_rows_of_the_start_that_came_once_are_not_left_out(
+    command: str, bounds: str, program: Program, small: Truth
+) -> None:
     """A server that leaves out the first height of a range shows it in a wider one: that contradiction stays."""
-    with serving(Service(small.chain, Faults("exclusive-start"))) as url:
-        ran = program("records", bounds, "--dialect", "chain", url=url)
-    start, end = map(int, bounds.split(":"))
-    assert ended(ran, small.groups("records", start, end)) == "exit 6"
+    ran = run_of(program, Service(small.chain, Faults("exclusive-start")), command, bounds)
+    assert ended(ran, small.groups(command, *map(int, bounds.split(":")))) in ("exit 6", "truth")
+    assert command != "records" or ran.code == 6
 
 
 @pytest.mark.parametrize("command", RANGED)
@@ -263,3 +276,141 @@ def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Pro
     groups = fork_truth(250, 310).groups(command, 0, 311)
     printed = Ran(ran.code, job.out.read_bytes(), ran.err)
     assert ended(printed, groups) in ("truth", "exit 6"), ran.err
+
+
+def without_outputs(request: Any, response: Any) -> Any:
+    """Full blocks list no outputs."""
+    for row in response["result"] if request["method"] in FULL_BLOCKS else ():
+        for inner in (confirmed["transaction"] for confirmed in row["transactions"]):
+            fee = inner.get("fee", {}).get("transition")
+            for transition in (*inner.get("execution", {}).get("transitions", ()), *([fee] if fee else [])):
+                transition["outputs"] = []
+    return response
+
+
+@pytest.mark.parametrize("command", ["records", "ownership"])
+@pytest.mark.parametrize("faults", [NO_FAULTS, Faults("row-cap:60")], ids=["plain", "row cap"])
+@pytest.mark.parametrize("order", [(), ("--reverse",)], ids=["forward", "reverse"])
+def test_a_witness_never_removes_rows(
+    command: str, faults: Faults, order: tuple[str, ...], program: Program, small: Truth
+) -> None:
+    """Full blocks without the outputs that both lists show: rows that responses showed are not left out."""
+    ran = run_of(program, Odd("chain", faults, mend=without_outputs, tip=TIP), command, "0:150", *order)
+    assert ended(ran, small.groups(command, 0, 150)[:: -1 if order else 1]) in ("truth", "exit 6")
+
+
+class Late(Service):
+    """A service whose lists begin one row late in each page, page 0 too."""
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name not in LISTS:
+            return super()._result(name, params, number)
+        (size,) = (key for key in params if key.endswith("PerRequest"))
+        first, most = params.get("page", 0) * params[size] + 1, params[size]
+        rows = orjson.loads(super()._result(name, {**params, "page": 0, size: first + most}, number))
+        return orjson.dumps(rows[first:][:most])
+
+
+@pytest.mark.parametrize("bounds", ["100:110", "60:160"])
+@pytest.mark.parametrize("command", RANGED)
+def test_rows_that_every_response_of_a_list_leaves_out(
+    command: str, bounds: str, program: Program, small: Truth
+) -> None:
+    """In order, before others: full blocks show it."""
+    ran = run_of(program, Late(small.chain), command, bounds)
+    assert ended(ran, small.groups(command, *map(int, bounds.split(":")))) in ("truth", "exit 6")
+
+
+FIRST = 120
+
+
+class Pruned(Service):
+    """A service without blocks, summaries and rows below FIRST, whose tip is as always.
+
+    `blocks`: its full blocks there, or an error.
+    """
+
+    def __init__(self, chain: Chain, blocks: bytes | RpcError = b"[]") -> None:
+        super().__init__(chain)
+        self._blocks = blocks
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if "start" not in (params or ()) or params["start"] >= FIRST:
+            return super()._result(name, params, number)
+        if name not in FULL_BLOCKS:
+            return super()._result(name, {**params, "start": FIRST, "end": max(FIRST, params["end"])}, number)
+        if isinstance(self._blocks, RpcError):
+            raise self._blocks
+        return self._blocks
+
+
+@pytest.mark.parametrize("blocks", [b"[]", b"null", RpcError(-32000, "pruned")], ids=["empty", "null", "error"])
+@pytest.mark.parametrize("order", [(), ("--reverse",)], ids=["forward", "reverse"])
+@pytest.mark.parametrize("command", RANGED)
+def test_heights_without_blocks_rest_on_belief(
+    command: str, order: tuple[str, ...], blocks: bytes | RpcError, program: Program, small: Truth
+) -> None:
+    """A list that is empty where no block is either says nothing of the chain; --strict refuses it."""
+    due = {row for group in small.groups(command, FIRST, 160) for row in group}
+    for bounds in ("100:110", "60:160"):
+        ran = run_of(program, Pruned(small.chain, blocks), command, bounds, *order)
+        assert (ran.code, BELIEVED in ran.err) == (0, True), ran.err
+    ran = run_of(program, Pruned(small.chain, blocks), command, "60:160", "--strict", *order)
+    assert (ran.code, BELIEVED in ran.err) == (6, True)
+    assert {*ran.rows} <= due
+
+
+@pytest.mark.parametrize("bounds", ["0:", "100:200", "190:"])
+def test_transitions_that_deployed_servers_never_list(bounds: str, program: Program, small: Truth) -> None:
+    """Fees and transitions without inputs are not missed, at the tip either, nor is a program that is not listed at
+    several heights; at one or two it may have been lost, and these rest on belief."""
+    for words, believed in ((bounds, False), ("198:200", True)):
+        ran = run_of(program, Service(small.chain, Faults("deployed-lists")), "transitions", words)
+        assert (ran.code, BELIEVED in ran.err) == (0, believed), words
+
+
+HEAVY = 150
+STORED_AGAIN = 147
+
+
+@pytest.fixture(scope="module")
+def uneven() -> Truth:
+    """A chain with a height of many rows."""
+    truth = Truth(TIP)
+    truth.chain = Chain(tip=TIP, dense=(HEAVY, 900))
+    truth._results = Results(truth.chain, shuffle=False)
+    return truth
+
+
+@pytest.mark.parametrize("words", [("100:190",), ("100:190", "--page-size", "400"), ("100:190", "--reverse"), ("0:",)])
+@pytest.mark.parametrize("command", RANGED)
+def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
+    """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
+    above. One such height costs the full blocks around it, and not those of the whole range."""
+    service = Counted(uneven.chain, Kind(Faults(f"stored-again:{STORED_AGAIN}"), most_calls=24))
+    ran = run_of(program, service, command, *words)
+    start, _, end = words[0].partition(":")
+    groups = uneven.groups(command, int(start), int(end or TIP + 1))
+    row, again = (chain.block_row(STORED_AGAIN) for chain in (uneven.chain, service.chain))
+    shown = [one.replace(b'"block_id":%d' % again, b'"block_id":%d' % row) for one in ran.rows]
+    assert difference(shown, groups[::-1] if "--reverse" in words else groups) == ""
+    assert (ran.code, BELIEVED in ran.err, service.refused) == (0, False, 0)
+
+
+class TooHeavy(Service):
+    """A service whose lists time out for each range that includes a height, whatever the page: it sorts all rows."""
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name in LISTS and params["start"] <= HEAVY < params["end"]:
+            raise RpcError(0, TOO_HEAVY)
+        return super()._result(name, params, number)
+
+
+@pytest.mark.parametrize("command", ["records", "ownership"])
+def test_a_height_that_is_too_heavy_itself(command: str, program: Program, small: Truth) -> None:
+    """No page size helps there: the message says so, and how to go on behind it."""
+    ran = run_of(program, TooHeavy(small.chain), command, "140:170")
+    assert ran.code == 3
+    assert f"the height itself is too heavy for the service: {HEAVY + 1}: goes on behind it" in ran.err
+    assert "--page-size" not in ran.err
+    assert difference(ran.rows, small.groups(command, 140, HEAVY)) == ""

@@ -1,4 +1,7 @@
-"""`chainq show X`: one screen for any object, in few calls, that ends with commands that work as they stand."""
+"""`chainq show X`: one screen for any object, in few calls, that ends with commands that work as they stand.
+
+The screens are in `tests/golden/commands/show.txt` and show-more.txt.
+"""
 
 import json
 from collections import Counter
@@ -76,35 +79,6 @@ def test_a_screen_takes_few_calls(name: str, chainq: Program) -> None:
     assert len(latest) <= 1
 
 
-def test_a_block_has_its_transactions_and_records(screens: dict[str, Ran]) -> None:
-    """Every transaction with its ID whole, its status, what it calls, its fee; the records by function."""
-    text = screens[str(HEIGHT)].out.decode()
-    assert [word for word in text.split() if word.startswith("at1")] == TRANSACTIONS
-    records = TRUTH.rows("records", HEIGHT, HEIGHT + 1)
-    assert f"records  {len(records)}\n" in text
-    counts = Counter(f"{row['program_id']}/{row['function_name']}" for row in map(json.loads, records))
-    for name, count in counts.items():
-        assert f"  {count}  {name}\n" in text
-    assert "credits.aleo/fee_private  1 record, fee 0.060284 credits" in text
-    assert (
-        "\n  coinbase  23.434085 credits for puzzle solutions\n  paid      block reward 23.223097 credits, puzzle"
-        in text
-    )
-    assert "\ntransactions  7: 6 accepted, 1 fee whose status the service does not give\n" in text
-
-
-def test_a_rejected_transaction_is_seen_at_once(chainq: Program) -> None:
-    """It has a sign, and what it wanted to do is marked."""
-    height = next(
-        height
-        for height in range(DEFAULT_TIP, 0, -1)
-        if any(plan.kind == "rejected" for plan in CHAIN.layout.plan(height).transactions[1:])
-    )
-    text = chainq("show", str(height), url="demo:").out.decode()
-    assert "✗ rejected" in text
-    assert "not done" in text
-
-
 def test_json_has_the_rows_as_the_service_sent_them(shown: dict[str, Ran], chainq: Program) -> None:
     """One object with the parts; inside it the bytes of the commands for each part."""
     ran = shown[str(HEIGHT)]
@@ -143,13 +117,6 @@ def test_a_function_has_its_newest_calls(shown: dict[str, Ran], chainq: Program)
     ]
 
 
-def test_a_program_says_how_far_it_looked(screens: dict[str, Ran]) -> None:
-    """Its functions with their newest calls, among them those with none."""
-    text = screens["credits.aleo"].out.decode()
-    assert f"in the newest 100 blocks ({DEFAULT_TIP - 99} to {DEFAULT_TIP})" in text
-    assert "transfer_private" in text
-
-
 def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], shown: dict[str, Ran]) -> None:
     """What lists say of them: the call, the height, the transaction. JSON has the rows as the service sent them."""
     for name, row in {
@@ -171,18 +138,8 @@ def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], sho
     assert f"records      {len(records)}\n" in screens[RECORD["transition_id"]].out.decode()
 
 
-def test_an_old_transition_or_record_is_exit_1(chainq: Program) -> None:
-    """No method finds them: the message says where they were looked for, and how to look further."""
-    old = json.loads(TRUTH.rows("records", 640, 700)[0])
-    listed = json.loads(TRUTH.rows("transitions", 640, 700)[0])
-    for name in (old["record_ciphertext"], listed["transition_id"]):
-        said = one_line(chainq("show", name, "--last", "7", url="demo:"), 1)
-        assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
-        assert said.endswith("; look at more blocks with --last 70\n")
-
-
 def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -> None:
-    """- reads objects or rows, one a line, and shows each; those that do not exist come last, as exit 1."""
+    """- reads objects or rows, one a line, and shows each."""
     words = f"{HEIGHT}\n\n{HEIGHT}\n{TRANSACTIONS[0]}\n".encode()
     env = {"COLUMNS": "80"}
     both = chainq("show", "-", url="demo:", env=env, stdin=words)
@@ -191,48 +148,6 @@ def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -
     rows = b"\n".join([*TRUTH.transactions(HEIGHT)[:2], TRUTH.block(HEIGHT)]) + b"\n"
     shown = [json.loads(row) for row in chainq("show", "-", "--json", url="demo:", stdin=rows).rows]
     assert [row.get("transaction_id", row.get("height")) for row in shown] == [*TRANSACTIONS[:2], HEIGHT]
-    some = chainq("show", "-", "--json", url="demo:", stdin=f"9000000\n{HEIGHT}\n9000001".encode())
-    assert f"block 9000000 not found; block 9000001 not found; the tip is {DEFAULT_TIP}\n" in one_line(some, 1)
-    assert json.loads(some.out)["height"] == HEIGHT
-    assert chainq("show", "-", url="demo:", stdin=b"").out == b""
-    assert "cannot show 'banana'" in one_line(chainq("show", "-", url="demo:", stdin=b"banana\n"), 2)
-
-
-def test_several_objects(chainq: Program, screens: dict[str, Ran]) -> None:
-    """One screen after the other, in the order given; - stands for standard input, and all are checked first."""
-    env = {"COLUMNS": "80"}
-    three = chainq("show", str(HEIGHT), "9000000", "-", url="demo:", env=env, stdin=TRANSACTIONS[0].encode())
-    assert "block 9000000 not found" in one_line(three, 1)
-    assert three.out == screens[str(HEIGHT)].out + b"\n" + screens[TRANSACTIONS[0]].out
-    assert "cannot show 'banana'" in one_line(chainq("show", "5", "banana", url="http://127.0.0.1:9/"), 2)
-
-
-@pytest.mark.parametrize("options", [[], ["--no-trunc"]])
-def test_in_a_pipe_values_are_whole(options: list[str], chainq: Program) -> None:
-    """Every ID of a transaction is whole, unless COLUMNS states a width; with --no-trunc also then."""
-    env = {"COLUMNS": "60"} if options else {}
-    text = chainq("show", TRANSACTIONS[0], *options, url="demo:", env=env).out.decode()
-    row = json.loads(chainq("transaction", TRANSACTIONS[0], url="demo:").out)["transaction"]
-    for transition in (*row["execution"]["transitions"], row["fee"]["transition"]):
-        assert {transition["id"], transition["tpk"]} <= {word.removeprefix("tpk=") for word in text.split()}
-    assert row["execution"]["proof"] in text
-    assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert not any("_" in line.split("  ")[0] for line in text.split("\n\n")[0].splitlines())
-
-
-@pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_program_that_nothing_is_known_of_is_exit_1(form: list[str], chainq: Program) -> None:
-    """The message says where it was looked for, and how to look further if there are more blocks."""
-    ran = chainq("show", "nobody.aleo", "--last", "7", *form, url="demo:")
-    said = one_line(ran, 1)
-    assert ran.out == b""
-    assert f"not found in the newest 7 blocks ({DEFAULT_TIP - 6} to {DEFAULT_TIP})" in said
-    assert said.endswith("; look at more blocks with --last 70\n")
-    assert "no transaction calls nobody.aleo/nothing" in one_line(
-        chainq("show", "nobody.aleo/nothing", *form, url="demo:"), 1
-    )
-    with witnessed(tip=5) as (url, _):
-        assert "look at more" not in one_line(chainq("show", "nobody.aleo", *form, url=url), 1)
 
 
 def test_a_block_that_contradicts_itself_is_exit_6(chainq: Program) -> None:

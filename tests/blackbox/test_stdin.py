@@ -22,20 +22,6 @@ def test_2_a_closed_standard_input(words: tuple[str, ...], chainq: Program) -> N
     assert (ran.out, calls) == (b"", [])
 
 
-@pytest.mark.parametrize(
-    ("command", "what"),
-    [("transaction", "IDs"), ("block", "heights"), ("transactions", "heights"), ("show", "heights or IDs")],
-)
-@pytest.mark.parametrize("given", [b"", b"\n \n"])
-def test_an_empty_standard_input(command: str, what: str, given: bytes, chainq: Program) -> None:
-    """A list without lines is a success without rows, as a filter may find none; a note says so, unless --quiet."""
-    with witnessed() as (url, calls):
-        ran = chainq(command, "-", url=url, stdin=given)
-        assert (ran.code, ran.out, ran.err) == (0, b"", f"chainq: standard input had no {what}\n")
-        assert chainq(command, "-", "-q", url=url, stdin=given).err == ""
-        assert not {"chainTransaction", "block", "transactions"}.intersection(calls)
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("kind", ["bare", "JSON string", "JSON object"])
 def test_lists_as_tools_write_them(kind: str, encoding: str, chainq: Program, truth: Truth) -> None:
@@ -101,15 +87,3 @@ def test_many_heights_take_no_more_memory(chainq: Program) -> None:
         return usage.ru_maxrss
 
     assert peak(4000) < peak(400) * 1.2
-
-
-@pytest.mark.parametrize("text", ["transaction_id\nat1x\n", "[\n{}\n]\n", "transaction_id,type\nat1x,y\n"])
-def test_2_rows_of_another_format(text: str, chainq: Program) -> None:
-    """The message names what can be read."""
-    said = one_line(chainq("transaction", "-", url="demo:", stdin=text.encode()), 2)
-    assert said.endswith(": expected one value per line, or one JSON object as of --jsonl\n")
-
-
-def test_a_byte_order_mark_is_skipped(chainq: Program) -> None:
-    """Some editors begin a file with one."""
-    assert chainq("block", "-", url="demo:", stdin=b"\xef\xbb\xbf5\n") == chainq("block", "5", url="demo:")

@@ -43,6 +43,7 @@ VARYING = (
     (r" *\b[0-9.]+ [KM]iB( *)\b", " N KiB "),
     (r" +\d+ s$", " N s"),
     (r"\d+ seconds? ago", "N seconds ago"),
+    (r"\b\d+y( \d+mo)? old *", "AGE old "),
     (r"retrying in [0-9.]+ s", "retrying in N s"),
 )
 
@@ -67,9 +68,9 @@ DAMAGES: dict[str, Callable[..., Callable[[bytes], bytes]]] = {
     "flip": lambda place: lambda data: data[: int(place)] + bytes([data[int(place)] ^ 1]) + data[int(place) + 1 :],
     "as": lambda other: lambda _: Path(other).read_bytes(),
 }
-"""What `% DAMAGE FILE ARGUMENT…` makes of the bytes of a file; `% remove FILE` removes it."""
+"""What `% DAMAGE FILE ARGUMENT…` makes of the bytes of a file; `% remove FILE` removes it, `% print FILE` shows it."""
 
-SECRETS = re.compile("hunter2|APrivateKey1z|AViewKey1m|secretsecret")
+SECRETS = re.compile("hunter|APrivateKey1z|AViewKey1m|secretsecret")
 
 
 def _answer(rest: str) -> Callable[[Any], Canned]:
@@ -108,6 +109,8 @@ def _done(step: str, chainq: Program, server: Servers) -> str:
         if action == "remove":
             path.unlink()
             return ""
+        if action == "print":
+            return _marked("| ", _text(path.read_bytes()), chainq)
         if action == "as":
             arguments = [str(chainq.home / arguments[0])]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -149,13 +152,16 @@ def _printed(ran: Ran, seen: list[list[Any]], chainq: Program) -> str:
     assert not SECRETS.search(f"{ran.out!r}{ran.err}")
     if ran.code == 2:
         one_line(ran._replace(err=ran.err.splitlines(keepends=True)[-1]), 2)  # warnings may stand before it
-    try:
-        out = ran.out.decode()
-    except UnicodeDecodeError:
-        out = "(bytes)\n"
-    said = _marked("| ", out, chainq) + _marked("! ", ran.err, chainq)
+    said = _marked("| ", _text(ran.out), chainq) + _marked("! ", ran.err, chainq)
     said += "".join(f"@ {len(requests)}\n" for requests in seen)
     return said + (f"= {ran.code}\n" if ran.code else "")
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return "(bytes)\n"
 
 
 def _marked(mark: str, text: str, chainq: Program) -> str:

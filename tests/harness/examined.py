@@ -45,7 +45,8 @@ class Odd(Service):
         reply = super().respond(json.dumps(changed).encode())
         if reply.status != 200 or reply.cut:
             return reply
-        return reply._replace(body=json.dumps(self._mend(request, json.loads(reply.body))).encode())
+        mended = self._mend(request, json.loads(reply.body))
+        return reply._replace(body=json.dumps(mended, separators=(",", ":")).encode())
 
 
 def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
