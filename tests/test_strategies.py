@@ -11,7 +11,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
 from chainq.rows.full_block import read_block, texts
 from chainq.verify.compare import by_identity
-from harness.model import Faults, Server
+from harness.model import Server, served
 from harness.strategies import COMMANDS, NAMES, Drawn, chains, faults, list_faults, servers
 
 LONG = settings(max_examples=50, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
@@ -70,11 +70,11 @@ def test_rows_of_servers_are_rows_of_the_chain(server: Server, start: int, width
 @pytest.mark.search
 def test_counterexamples_shrink_to_few_heights_and_one_fault() -> None:
     """Of chains and servers, not of seeds: the fewest blocks, rows without pads in a stable order, one fault."""
-    limits = faults(fields=("row_cap", "heavy", "same_page"), names=("text-heights",))
+    limits = faults(fields=(), names=("row-cap", "heavy-rows", "repeat-pages", "text-heights"))
     drawn = chains(most_heights=4, most_rows=3).flatmap(lambda chain: servers(chain, limits))
-    found = find(drawn, lambda server: server.faults.row_cap > 0 and wrong(server), settings=LONG)
+    found = find(drawn, lambda server: "row-cap" in server.faults.lists and wrong(server), settings=LONG)
     assert isinstance(found.chain, Drawn)
-    assert found.faults == Faults(row_cap=1, stable=True)
+    assert found.faults == served("row-cap:1", stable=True)
     assert [block for _, block in found.chain.blocks] == [(0, 0)]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from chainq.errors import ServiceError
 from harness.belief import besides_belief
-from harness.page_model import Blocks, PageFaults, PageServer, blocks, transaction
+from harness.page_model import Blocks, PageFaults, PageServer, blocks, served, transaction
 from harness.program import Program, Ran, Servers, one_line
 from harness.search import some
 from harness.services import Canned, canned, result
@@ -48,13 +48,13 @@ def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]
 
 
 COMPLETE = {
-    "an empty page now and then": PageFaults(empty=0.1),
-    "pages cut by bytes": PageFaults(byte_cap=4000),
-    "pages cut by rows": PageFaults(row_cap=30),
-    "pages cut by rows, and counted by them": PageFaults(row_cap=30, by_given=True),
-    "pages that are too heavy": PageFaults(heavy=20),
-    "the page size ignored": PageFaults(ignored=40),
-    "each transaction once": PageFaults(once=True),
+    "an empty page now and then": served("empty-rate:0.1"),
+    "pages cut by bytes": served("byte-cap:4000"),
+    "pages cut by rows": served("row-cap:30", "offset-by-asked"),
+    "pages cut by rows, and counted by them": served("row-cap:30"),
+    "pages that are too heavy": served("heavy-rows:20"),
+    "the page size ignored": served("ignore-page-size:40"),
+    "each transaction once": served("distinct"),
 }
 
 
@@ -73,12 +73,12 @@ def test_all_rows_come(kind: str, chainq: Program) -> None:
 
 
 REFUSED = {
-    "nothing from a row on": PageFaults(window=100, window_kind="offset"),
-    "nothing beyond a row": PageFaults(window=100, window_kind="end"),
+    "nothing from a row on": PageFaults(none_from=100),
+    "nothing beyond a row": PageFaults(none_beyond=100),
     "an unordered page": PageFaults(swapped=1),
-    "one page alone": PageFaults(no_pages=True, row_cap=60),
-    "the page number ignored": PageFaults(same_page=True),
-    "rows that come twice": PageFaults(doubled=0.1),
+    "one page alone": served("no-pages", "row-cap:60", "offset-by-asked"),
+    "the page number ignored": served("repeat-pages"),
+    "rows that come twice": served("duplicate-rate:0.1"),
 }
 
 
@@ -114,7 +114,7 @@ def test_a_limit_reads_one_page(chainq: Program) -> None:
 
 def test_a_list_that_ends_at_a_round_number_is_a_warning(chainq: Program) -> None:
     """A server that never shows more than 1,000 rows cannot be found out, but be suspected."""
-    with listed(singles(1200), PageFaults(window=1000, window_kind="rows")) as (url, _):
+    with listed(singles(1200), served("result-window:1000")) as (url, _):
         ran = chainq(*WORDS, url=url)
     assert (ran.code, len(ran.rows)) == (0, 1000)
     assert "exactly 1000 rows" in ran.err
@@ -174,11 +174,11 @@ def test_newest_rows_come_first(limit: int, chainq: Program, truth: Truth) -> No
 def test_newest_rows_of_servers_with_faults(chainq: Program) -> None:
     """Where a list has no end that can be found, exit 6; where pages are cut or heavy, the newest rows all the same."""
     chain = blocks(Random(5), 200, 12)  # noqa: S311  # a seed is to be repeated
-    for faults in (PageFaults(row_cap=30), PageFaults(heavy=20), PageFaults(byte_cap=4000)):
+    for faults in (served("row-cap:30", "offset-by-asked"), served("heavy-rows:20"), served("byte-cap:4000")):
         with listed(chain, faults) as (url, server):
             ran = chainq(*WORDS, "--newest", "--limit", "25", url=url)
             assert (ran.code, ran.rows) == (0, server.due[::-1][:25])
-    with listed(singles(5000), PageFaults(ignored=30)) as (url, _):
+    with listed(singles(5000), served("ignore-page-size:30")) as (url, _):
         assert "without --newest" in one_line(chainq(*WORDS, "--newest", "--limit", "5", url=url), 6)
 
 

@@ -11,7 +11,7 @@ from chainq.demo.bodies import Bodies
 from chainq.demo.callers import occurrences
 from chainq.demo.chain import DYNAMIC_FROM, Chain
 from chainq.demo.pattern import sample_layout
-from chainq.demo.programs import PROGRAMS, source
+from chainq.demo.programs import PROGRAMS
 from chainq.demo.service import Service
 from chainq.rows.full_block import RECORDS
 from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks
@@ -60,20 +60,6 @@ def test_a_record_is_an_output_of_its_transaction_in_its_block(height: int) -> N
         assert record["block_hash"] == summary["block_hash"]
 
 
-def test_the_records_of_a_range_are_all_record_outputs_of_its_blocks() -> None:
-    made = [
-        output["value"]
-        for _, _, transition in calls(0, 776)
-        for output in transition["outputs"]
-        if output["type"] in RECORDS
-    ]
-    rows = paged(QUIET, "records/all", 0, 776, 0, 10_000)
-    assert Counter(row["record_ciphertext"] for row in rows) == Counter(made)
-    assert len({row["record_ciphertext"] for row in rows}) == len(rows)
-    assert [row["id"] for row in rows] == list(range(rows[0]["id"], rows[0]["id"] + len(rows)))
-    assert [row["height"] for row in rows] == sorted(row["height"] for row in rows)
-
-
 def test_new_blocks_show_all_types_of_inputs_and_outputs() -> None:
     """From DYNAMIC_FROM on, and on no block before; all that has a second ID, and no other, has `dynamic_id`."""
     new = ("record_with_dynamic_id", "external_record_with_dynamic_id", "record_dynamic")
@@ -84,17 +70,6 @@ def test_new_blocks_show_all_types_of_inputs_and_outputs() -> None:
             parts = [part for one in confirmed for transition in transitions_of(one) for part in transition[name]]
             assert {part["type"] for part in parts} & set(new) == due
             assert all(("dynamic_id" in part) == (part["type"] in new[:2]) for part in parts)
-
-
-def test_transitions_without_record_inputs_are_exactly_those() -> None:
-    wanted = {
-        transition["id"]: (confirmed["transaction"]["id"], transition["tpk"], source(transition["program"]))
-        for _, confirmed, transition in calls(0, 776)
-        if not any(part["type"] in ("record", "external_record") for part in transition["inputs"])
-    }
-    rows = paged(QUIET, "transitionsWithoutRecordInputs", 0, 776, 0, 10_000)
-    assert {row["transition_id"]: (row["transaction_id"], row["tpk"], row["program"]) for row in rows} == wanted
-    assert len(rows) == len(wanted)
 
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "nowhere.aleo"])

@@ -1,21 +1,24 @@
-"""Model servers: chains of rows, and what servers do wrong. `attempts` runs plans against them."""
+"""Model servers: chains of rows, and what servers do wrong. `attempts` runs plans against them.
+
+Most of what they do wrong is in the registry of `chainq serve --fault`, over other chains.
+"""
 
 import random
-from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from itertools import accumulate
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo import faults as named
-from chainq.demo.exchange import Ask, Book, Item
+from chainq.demo.exchange import NO_END, Ask, Book, Item, RpcError
 from chainq.errors import IncompleteError, ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Located, RowsRequest
 from chainq.rows.response import name_reader
 
+Row = TypeVar("Row", bytes, Item)
 PADS = (b"x" * 10, b"x" * 80, b"x" * 80, b"x" * 400)
 BURSTS = (50, 400, 1500)  # rows of a height that holds many
 MAKE_ROW = {
@@ -87,44 +90,37 @@ def chain(rng: random.Random, heights: int, density: float, *, command: str = "r
 
 @dataclass
 class Faults:
-    """What a model server does wrong; each is off where it is 0, 0.0 or False."""
+    """What a model server does wrong; each is off where it is 0, 0.0 or False. `lists`: as of `chainq serve --fault`;
+    the others are of the chain, or of a gateway before the server."""
 
-    row_cap: int = 0
-    byte_cap: int = 0
-    varying_cap: int = 0  # this, or twice as many rows, by chance
-    random_cut: float = 0.0  # share of responses that end somewhere
-    clamp: int = 0  # heights of a range that are looked at
-    too_wide: int = 0  # ranges wider than this are empty
-    refused: int = 0  # ranges wider than this are an error
-    empty: float = 0.0  # share of responses that are empty
-    no_pages: bool = False
-    same_page: bool = False
-    ignore_size: int = 0  # rows of a page, whatever is asked
-    offset_by_cap: bool = False  # page k begins at k times the rows that a response may hold
-    inclusive: bool = False
-    exclusive: bool = False
-    heavy: int = 0  # more rows in a range than this time out
-    flaky: float = 0.0  # share of requests that fail as a gateway does
-    unordered: bool = False
-    reversed_order: bool = False
-    doubled: float = 0.0
-    neighbours: float = 0.0
-    stale_tip: int = 0
-    lost: float = 0.0  # share of responses that lack one row somewhere
+    lists: named.Faults = named.NO_FAULTS
     stable: bool = False  # rows of a height always come in one order
-    elsewhere: float = 0.0  # share of responses to the range before or after
+    unordered: bool = False
+    late: int = 0  # rows come so many blocks after their block
     growing: float = 0.0  # share of calls before which a block comes
     lagging: int = 0  # blocks that one of two replicas lacks
-    late: int = 0  # rows come so many blocks after their block
     reorg: int = 0  # blocks that are replaced once, in the middle of the run
-    hidden_cap: int = 0  # rows of a range that there are for all pages together
-    lists: named.Faults = named.NO_FAULTS  # as of `chainq serve --fault`
+    stale_tip: int = 0
     no_blocks: bool = False  # no full blocks
+    refused: int = 0  # ranges wider than this are an error
+    flaky: float = 0.0  # share of requests that fail as a gateway does
+    random_cut: float = 0.0  # share of responses that end somewhere
+    elsewhere: float = 0.0  # share of responses to the range before or after
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether the first height of each range is left out."""
+        return "exclusive-start" in self.lists
 
     @property
     def unsettled(self) -> int:
         """How many blocks below the tip may change or lack rows: what `--lag` leaves out."""
         return max(self.lagging, self.late, self.reorg)
+
+
+def served(*texts: str, **more: Any) -> Faults:
+    """The faults of `chainq serve --fault`, and others. Empty texts are left out."""
+    return Faults(named.Faults(*filter(None, texts)), **more)
 
 
 @dataclass
@@ -202,112 +198,37 @@ class Server(Book):
         blocks = self._blocks()
         self.seen.append(request)
         faults, rng = self.faults, self.rng
-        start, end = request.heights.start, request.heights.end
-        if faults.elsewhere and rng.random() < faults.elsewhere:
+        start, end = request.heights.edges
+        if rng.random() < faults.elsewhere:
             width = rng.choice([start - end, end - start])
             start, end = (max(0, edge + width) for edge in (start, end))
-        size = request.page_size or 10**9
-        if faults.ignore_size:
-            size = faults.ignore_size
-        wanted = size * (request.page + 1)
-        self._fail(start, min(end, blocks), wanted)
-        if faults.clamp:
-            end = min(end, start + faults.clamp)
-        if (faults.too_wide and end - start > faults.too_wide) or rng.random() < faults.empty:
-            return []
-        if faults.inclusive:
-            end += 1
-        if faults.exclusive:
-            start += 1
-        if faults.lists:
-            found = self._listed(start, end, size, request.page, blocks)
-        else:
-            found = self._select(start, min(end, blocks), wanted)
-            offset, limit = self._slice(size, request.page)
-            found = found[offset : offset + limit]
-        found = self._damage(self._fitting(found))
-        if rng.random() < faults.neighbours and end < blocks:
-            found += self.chain.rows[end]
-        return [Raw(row) for row in found]
-
-    def _fail(self, start: int, end: int, wanted: int) -> None:
-        """Raise TooHeavyError where the server does not answer."""
-        faults = self.faults
-        if self.rng.random() < faults.flaky:
+        if rng.random() < faults.flaky or (faults.refused and end - start > faults.refused):
             raise TooHeavyError("gateway")
-        if faults.refused and end - start > faults.refused:
-            raise TooHeavyError("the range is too wide")
-        if faults.heavy and min(wanted, sum(map(len, self.chain.rows[start : max(start, end)]))) > faults.heavy:
-            raise TooHeavyError("query timeout")
-
-    def _select(self, start: int, end: int, wanted: int) -> list[bytes]:
-        """The rows of a range in the order of the server, as many as are wanted or more."""
-        rng, found = self.rng, []
-        all_of_them = self.faults.unordered or self.faults.reversed_order
-        for height in range(start, min(end, len(self.chain.rows) - self.faults.late)):
-            rows = self.chain.rows[height]
-            found += rows if self.faults.stable or len(rows) < 2 else shuffled(rows, rng)
-            if len(found) >= wanted and not all_of_them:
-                break
-        if self.faults.unordered:
-            found = shuffled(found, rng)
-        if self.faults.reversed_order:
-            found.reverse()
-        return found
-
-    def _listed(self, start: int, end: int, size: int, page: int, blocks: int) -> list[bytes]:
-        """The rows of a page of a server whose lists have faults."""
-        lists = self.faults.lists
-        offset, limit = self._slice(size, page)
-        step = size if not page else offset // page  # from one page to the next
-        handler = self.chain.command.replace("-", "_")
-        ask = Ask(handler, start, end, blocks - 1, self.calls, self, lists, self.memory, page=page, size=size)
-        turn = page if offset else 0
-        return [item.row for item in lists.rows(lists.asked(ask._replace(turn=turn, step=step, limit=limit)))]
+        handler, size = self.chain.command.replace("-", "_"), request.page_size or NO_END
+        ask = Ask(handler, start, end, blocks - 1, self.calls, self, faults.lists, self.memory, page=request.page)
+        try:
+            found = faults.lists.rows(faults.lists.asked(ask._replace(turn=ask.page, size=size, step=size, limit=size)))
+        except RpcError as error:
+            raise TooHeavyError(error.message) from None
+        if rng.random() < faults.random_cut:
+            found = found[: rng.randint(0, len(found))]
+        return [Raw(item.row) for item in found]
 
     def rows(self, ask: Ask) -> list[Item]:
         """The rows of a range, as `results.Results` has them of the sample chain."""
         found: list[Item] = []
         for height in range(ask.start, min(ask.heights.stop, len(self.chain.rows) - self.faults.late)):
             tied = self.chain.rows[height]
-            ordered = tied if self.faults.stable else shuffled(tied, self.rng)
+            ordered = tied if self.faults.stable or len(tied) < 2 else shuffled(tied, self.rng)
             found += [Item(height, at, row) for at, row in enumerate(ordered)]
-            if len(found) >= ask.offset + ask.limit:
+            if len(found) >= ask.offset + ask.limit and not self.faults.unordered:
                 break
+        if self.faults.unordered:
+            found = shuffled(found, self.rng)
         return found[ask.offset : ask.offset + ask.limit]
 
-    def _slice(self, size: int, page: int) -> tuple[int, int]:
-        """Where a page begins, and how many rows it has at most."""
-        faults = self.faults
-        cap = faults.row_cap or 10**9
-        if faults.varying_cap:
-            cap = min(cap, self.rng.choice([faults.varying_cap, 2 * faults.varying_cap]))
-        step = min(size, cap) if faults.offset_by_cap else size
-        offset = 0 if faults.same_page else page * step
-        limit = 0 if faults.no_pages and page else min(size, cap)
-        if faults.hidden_cap:
-            limit = max(0, min(limit, faults.hidden_cap - offset))
-        return offset, limit
 
-    def _fitting(self, found: list[bytes]) -> list[bytes]:
-        """As much of a page as the server's cap in bytes lets through."""
-        if self.faults.byte_cap:
-            found = found[: bisect_right(list(accumulate(map(len, found))), self.faults.byte_cap)]
-        return found
-
-    def _damage(self, found: list[bytes]) -> list[bytes]:
-        """What is left when accidents have happened."""
-        if found and self.rng.random() < self.faults.random_cut:
-            found = found[: self.rng.randint(0, len(found))]
-        if found and self.rng.random() < self.faults.doubled:
-            found = [*found, found[-1]]
-        if found and self.rng.random() < self.faults.lost:
-            place = self.rng.randrange(len(found))
-            found = [*found[:place], *found[place + 1 :]]
-        return found
-
-
-def shuffled(rows: list[bytes], rng: random.Random) -> list[bytes]:
+def shuffled(rows: list[Row], rng: random.Random) -> list[Row]:
     """Rows in another order; `Random.shuffle` takes several times as long."""
     return [row for _, row in sorted((rng.random(), row) for row in rows)]
 
@@ -315,25 +236,27 @@ def shuffled(rows: list[bytes], rng: random.Random) -> list[bytes]:
 MakeFaults = Callable[[random.Random], Faults]
 KINDS: dict[str, MakeFaults] = {
     "honest": lambda rng: Faults(stable=rng.random() < 0.5),
-    "row cap": lambda rng: Faults(row_cap=rng.choice([60, 300, 1000]), offset_by_cap=rng.random() < 0.5),
-    "byte cap": lambda rng: Faults(byte_cap=rng.choice([4_000, 40_000])),
-    "varying cap": lambda rng: Faults(varying_cap=rng.choice([200, 1000])),
+    "row cap": lambda rng: served(f"row-cap:{rng.choice([60, 300, 1000])}", rng.choice(["", "offset-by-asked"])),
+    "byte cap": lambda rng: served(f"byte-cap:{rng.choice([4_000, 40_000])}"),
+    "varying cap": lambda rng: served(f"row-cap:{rng.choice([200, 1000])}", "cap-varies", "offset-by-asked"),
     "random cuts": lambda rng: Faults(random_cut=rng.choice([0.05, 0.3])),
-    "clamped": lambda rng: Faults(clamp=rng.choice([100, 1000])),
-    "empty when wide": lambda rng: Faults(too_wide=rng.choice([100, 1000])),
-    "empty at times": lambda _: Faults(empty=0.2),
-    "no pages": lambda rng: Faults(no_pages=True, row_cap=rng.choice([0, 200, 700])),
-    "the same page": lambda rng: Faults(same_page=True, row_cap=rng.choice([0, 200, 700])),
-    "page size ignored": lambda rng: Faults(ignore_size=rng.choice([100, 2000]), row_cap=rng.choice([0, 70])),
-    "end included": lambda _: Faults(inclusive=True),
-    "start excluded": lambda _: Faults(exclusive=True),
+    "clamped": lambda rng: served(f"clamp-heights:{rng.choice([100, 1000])}"),
+    "empty when wide": lambda rng: served(f"empty-above:{rng.choice([100, 1000])}"),
+    "empty at times": lambda rng: served("empty-rate:0.2", f"seed:{rng.randrange(1000)}"),
+    "no pages": lambda rng: served("no-pages", rng.choice(["", "row-cap:200", "row-cap:700"])),
+    "the same page": lambda rng: served("repeat-pages", rng.choice(["", "row-cap:200", "row-cap:700"])),
+    "page size ignored": lambda rng: served(
+        f"ignore-page-size:{rng.choice([100, 2000])}", rng.choice(["", "row-cap:70"]), "offset-by-asked"
+    ),
+    "end included": lambda _: served("inclusive-end"),
+    "start excluded": lambda _: served("exclusive-start"),
     "wide ranges refused": lambda rng: Faults(refused=rng.choice([30, 100, 1000])),
-    "heavy": lambda rng: Faults(heavy=rng.choice([100, 800])),
-    "flaky": lambda rng: Faults(flaky=0.1, row_cap=rng.choice([0, 300])),
-    "unordered": lambda rng: Faults(unordered=True, row_cap=rng.choice([0, 300])),
-    "newest first": lambda _: Faults(reversed_order=True),
-    "doubled": lambda _: Faults(doubled=0.2),
-    "neighbours": lambda _: Faults(neighbours=0.2),
+    "heavy": lambda rng: served(f"heavy-rows:{rng.choice([100, 800])}"),
+    "flaky": lambda rng: served(rng.choice(["", "row-cap:300"]), "offset-by-asked", flaky=0.1),
+    "unordered": lambda rng: served(rng.choice(["", "row-cap:300"]), "offset-by-asked", unordered=True),
+    "newest first": lambda _: served("newest-first"),
+    "doubled": lambda rng: served("duplicate-rate:0.002", f"seed:{rng.randrange(1000)}"),
+    "neighbours": lambda _: served("neighbor-rows"),
     "other ranges": lambda _: Faults(elsewhere=0.1),
     "stale tip": lambda _: Faults(stale_tip=50),
     "moving tip": lambda rng: Faults(growing=0.3, stable=rng.random() < 0.5),
@@ -347,17 +270,17 @@ CROWDED: dict[str, MakeFaults] = {
     kind: KINDS[kind]
     for kind in ("honest", "no pages", "the same page", "page size ignored", "end included", "unordered")
 } | {
-    "row cap": lambda rng: Faults(row_cap=rng.choice([30, 60, 90, 150]), offset_by_cap=rng.random() < 0.5),
-    "byte cap": lambda rng: Faults(byte_cap=rng.choice([2_000, 4_000, 9_000]), stable=rng.random() < 0.5),
-    "varying cap": lambda rng: Faults(varying_cap=rng.choice([40, 80]), stable=rng.random() < 0.5),
-    "clamped": lambda rng: Faults(clamp=rng.choice([40, 60]), stable=rng.random() < 0.5),
+    "row cap": lambda rng: served(f"row-cap:{rng.choice([30, 60, 90, 150])}", rng.choice(["", "offset-by-asked"])),
+    "byte cap": lambda rng: served(f"byte-cap:{rng.choice([2_000, 4_000, 9_000])}", stable=rng.random() < 0.5),
+    "varying cap": lambda rng: served(f"row-cap:{rng.choice([40, 80])}", "cap-varies", "offset-by-asked"),
+    "clamped": lambda rng: served(f"clamp-heights:{rng.choice([40, 60])}", stable=rng.random() < 0.5),
 }
 """Of a chain whose heights often hold more rows than a response."""
 
 
 NARROW: dict[str, MakeFaults] = {
-    "clamped narrowly": lambda rng: Faults(clamp=rng.choice([3, 10, 20, 40])),
-    "empty unless narrow": lambda rng: Faults(too_wide=rng.choice([3, 10, 20, 40])),
+    "clamped narrowly": lambda rng: served(f"clamp-heights:{rng.choice([3, 10, 20, 40])}"),
+    "empty unless narrow": lambda rng: served(f"empty-above:{rng.choice([3, 10, 20, 40])}"),
 }
 """Of ranges that most servers answer."""
 
@@ -365,4 +288,5 @@ NARROW: dict[str, MakeFaults] = {
 def combined(rng: random.Random, *names: str) -> Faults:
     """Two kinds at once."""
     one, other = (KINDS[name](rng) for name in names)
-    return Faults(**{name: getattr(one, name) or getattr(other, name) for name in Faults.__dataclass_fields__})
+    more = {name.name: getattr(one, name.name) or getattr(other, name.name) for name in fields(Faults)[1:]}
+    return served(*one.lists.texts, *other.lists.texts, **more)

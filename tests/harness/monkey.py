@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.demo.registry import FAULTS
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.evidence import Evidence, Proved
@@ -19,12 +20,12 @@ from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
 from chainq.planning.range_plan import RangePlan
 from chainq.query import Query
 from harness.attempts import numbered
-from harness.model import KINDS, NARROW, Faults, Server
-from harness.strategies import Drawn
+from harness.model import KINDS, NARROW, Faults, Server, served
+from harness.strategies import BYTES, Drawn
 from harness.wrong import WRONG, wrong
 
 COMMANDS = ("records", "records", "ownership", "ownership", "transitions", "address-transactions", "blocks")
-SERVERS = KINDS | NARROW | WRONG | {"each transaction once": lambda _: Faults(lists=wrong("distinct"))}
+SERVERS = KINDS | NARROW | WRONG | {"each transaction once": lambda _: served("distinct")}
 
 
 @dataclass
@@ -41,20 +42,16 @@ class Seen:
 
 def small(faults: Faults, rng: Random) -> Faults:
     """Return faults with limits that matter for a few heights and rows."""
-    values: dict[str, Any] = {}
-    for name in ("row_cap", "varying_cap", "hidden_cap", "clamp", "too_wide", "refused", "heavy", "ignore_size"):
-        if getattr(faults, name):
-            values[name] = rng.choice([1, 2, 3, 8, 20])
-    for name in ("lagging", "late", "reorg", "stale_tip"):
-        if getattr(faults, name):
-            values[name] = rng.choice([1, 2, 5])
-    if faults.byte_cap:
-        values["byte_cap"] = rng.choice([150, 600, 2000])
+    values: dict[str, Any] = {
+        name: rng.choice([1, 2, 5])
+        for name in ("lagging", "late", "reorg", "stale_tip", "refused")
+        if getattr(faults, name)
+    }
     lists = []
     for text in faults.lists.texts:
-        name, colon, _ = text.partition(":")
-        number = rng.choice([100, 200, 600] if name.startswith("long") else [1, 2, 3, 8])
-        lists.append(f"{name}:{number}" if colon else name)
+        name, _, _ = text.partition(":")
+        number = rng.choice(BYTES if name.startswith(("long", "byte")) else [1, 2, 3, 8, 20])
+        lists.append(f"{name}:{number}" if FAULTS[name].argument in ("N", "[N]") else text)
     return replace(faults, **values, lists=wrong(*lists), stable=faults.stable or rng.random() < 0.3)
 
 

@@ -4,7 +4,6 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 from msgspec import Raw
@@ -12,11 +11,11 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.demo.exchange import NO_END, Ask, Book, Item, RpcError
 from chainq.demo.faults import NO_FAULTS, Faults, Memory
+from chainq.demo.row_faults import TOO_HEAVY
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
 from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
 from chainq.query import Query
-from harness.wrong import wrong
 
 METHOD = BY_COMMAND["program-transactions"]
 ARGUMENTS: dict[Role, int | str] = {Role.PROGRAM: "a.aleo", Role.FUNCTION: "f"}
@@ -55,64 +54,55 @@ def blocks(rng: random.Random, count: int, largest: int, *, repeats: bool = True
 
 @dataclass
 class PageFaults:
-    """What a model server does wrong; each is off where it is 0, None or False.
+    """What a model server does wrong; each is off where it is 0, empty or False. `lists`: as of `chainq serve --fault`.
 
-    `row_cap`, `by_given`: pages are cut to so many rows, and begin at multiples of that. `varies`: the cap is doubled
-    now and then. `byte_cap`: rows beyond so many bytes are left out, never the first. `empty`: the share of empty
-    pages. `window`: the row at which the list ends too early, for pages that begin there or later (`offset`), that
-    reach beyond (`end`), or for rows (`rows`). `ignored`: the page size, whatever is asked for. `heavy`: more rows than
-    this are too heavy. `flaky`: share of failures. `swapped`: share of pages that are not in order. `doubled`: share
-    of rows that come twice. `grow`: share of calls after which a block comes. `stable`: rows of a block keep their
-    order. `once`: a transaction comes once, whatever it calls. `lists`: as of `chainq serve --fault`.
-    `full`: what full blocks have: the rows, fewer of them (`lacking`), others (`other`), or nothing.
+    `none_from`, `none_beyond`: no page that begins at this row or later, or that reaches beyond it. `flaky`: share of
+    failures. `swapped`: share of pages that are not in order. `grow`: share of calls after which a block comes.
+    `stable`: rows of a block keep their order. `full`: what full blocks have: the rows, fewer of them (`lacking`),
+    others (`other`), or nothing.
     """
 
-    row_cap: int = 0
-    by_given: bool = False
-    varies: bool = False
-    byte_cap: int = 0
-    empty: float = 0.0
-    window: int = 0
-    window_kind: str = "offset"
-    no_pages: bool = False
-    same_page: bool = False
-    ignored: int = 0
-    heavy: int = 0
+    lists: Faults = NO_FAULTS
+    none_from: int = 0
+    none_beyond: int = 0
     flaky: float = 0.0
     swapped: float = 0.0
-    doubled: float = 0.0
     grow: float = 0.0
     stable: bool = False
-    once: bool = False
-    lists: Faults = NO_FAULTS
     full: str = ""
 
 
+def served(*texts: str, **more: Any) -> PageFaults:
+    """The faults of `chainq serve --fault`, and others. Empty texts are left out."""
+    return PageFaults(Faults(*filter(None, texts)), **more)
+
+
+_STEPS = ("", "offset-by-asked")
 KINDS: dict[str, Callable[[random.Random], PageFaults]] = {
     "honest": lambda _: PageFaults(),
     "stable order": lambda _: PageFaults(stable=True),
-    "a transaction once": lambda _: PageFaults(once=True),
-    "row cap": lambda rng: PageFaults(row_cap=rng.choice([1, 3, 7, 50]), by_given=rng.random() < 0.5),
-    "varying row cap": lambda rng: PageFaults(row_cap=rng.choice([3, 20]), varies=True, by_given=rng.random() < 0.5),
-    "byte cap": lambda rng: PageFaults(byte_cap=rng.choice([100, 500, 2000, 10_000])),
-    "empty at times": lambda rng: PageFaults(empty=rng.choice([0.02, 0.1])),
-    "nothing from a row on": lambda rng: PageFaults(window=rng.randint(1, 200), window_kind="offset"),
-    "nothing beyond a row": lambda rng: PageFaults(window=rng.randint(1, 200), window_kind="end"),
-    "no pages": lambda _: PageFaults(no_pages=True),
-    "page ignored": lambda _: PageFaults(same_page=True),
-    "page size ignored": lambda rng: PageFaults(ignored=rng.choice([2, 5, 30, 200, 999])),
-    "heavy": lambda rng: PageFaults(heavy=rng.choice([3, 10, 40])),
+    "a transaction once": lambda _: served("distinct"),
+    "row cap": lambda rng: served(f"row-cap:{rng.choice([1, 3, 7, 50])}", rng.choice(_STEPS)),
+    "varying row cap": lambda rng: served(f"row-cap:{rng.choice([3, 20])}", "cap-varies", rng.choice(_STEPS)),
+    "byte cap": lambda rng: served(f"byte-cap:{rng.choice([100, 500, 2000, 10_000])}"),
+    "empty at times": lambda rng: served(f"empty-rate:{rng.choice([0.02, 0.1])}", f"seed:{rng.randrange(1000)}"),
+    "nothing from a row on": lambda rng: PageFaults(none_from=rng.randint(1, 200)),
+    "nothing beyond a row": lambda rng: PageFaults(none_beyond=rng.randint(1, 200)),
+    "no pages": lambda _: served("no-pages"),
+    "page ignored": lambda _: served("repeat-pages"),
+    "page size ignored": lambda rng: served(f"ignore-page-size:{rng.choice([2, 5, 30, 200, 999])}"),
+    "heavy": lambda rng: served(f"heavy-rows:{rng.choice([3, 10, 40])}"),
     "failing": lambda rng: PageFaults(flaky=rng.choice([0.05, 0.2])),
     "unordered": lambda rng: PageFaults(swapped=rng.choice([0.05, 1])),
     "growing": lambda rng: PageFaults(grow=rng.choice([0.02, 0.1, 0.3])),
-    "two at once": lambda rng: PageFaults(
-        row_cap=rng.choice([0, 40]),
-        by_given=rng.random() < 0.5,
-        heavy=rng.choice([0, 10, 50]),
-        byte_cap=rng.choice([0, 20_000]),
+    "two at once": lambda rng: served(
+        rng.choice(["", "row-cap:40"]),
+        rng.choice(_STEPS),
+        rng.choice(["", "heavy-rows:10", "heavy-rows:50"]),
+        rng.choice(["", "byte-cap:20000"]),
+        rng.choice(["", "distinct"]),
         flaky=rng.choice([0, 0.05]),
         grow=rng.choice([0, 0.02]),
-        once=rng.random() < 0.5,
     ),
 }
 """What is tried: each makes the faults of a server by chance. Not among them, for nothing can find them out: a service
@@ -120,23 +110,23 @@ that ends its list early for all pages alike, and one that repeats a transaction
 
 
 WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
-    "heavy is empty": lambda rng: PageFaults(lists=wrong(f"heavy-empty:{rng.choice([3, 10, 40])}")),
-    "pool": lambda rng: PageFaults(lists=wrong(f"busy-pool:{rng.choice([3, 10, 40])}")),
-    "heavy block": lambda rng: PageFaults(
-        lists=Faults(f"heavy-block:{rng.choice([1, 3, 10, 40])}"),
+    "heavy is empty": lambda rng: served(f"heavy-empty:{rng.choice([3, 10, 40])}"),
+    "pool": lambda rng: served(f"busy-pool:{rng.choice([3, 10, 40])}"),
+    "heavy block": lambda rng: served(
+        f"heavy-block:{rng.choice([1, 3, 10, 40])}",
+        rng.choice(["", "distinct"]),
         full=rng.choice(["", "rows", "lacking", "other"]),
-        once=rng.random() < 0.5,
     ),
-    "nothing after a long row": lambda _: PageFaults(lists=wrong("long-row-ends:800")),
-    "no long row": lambda _: PageFaults(lists=wrong("long-row-hides:800")),
-    "short pages": lambda _: PageFaults(lists=wrong("short-pages")),
-    "gaps in full pages": lambda rng: PageFaults(lists=wrong(f"page-gaps:{rng.choice([3, 30])}")),
-    "page 0 empty": lambda _: PageFaults(lists=wrong("page-0-empty")),
-    "page 0 skipped": lambda _: PageFaults(lists=wrong("page-0-skipped")),
-    "page repeated": lambda rng: PageFaults(lists=wrong(f"repeated-page:{rng.choice([1, 2, 5])}")),
-    "late pages": lambda _: PageFaults(lists=wrong("late-pages")),
-    "newest first": lambda _: PageFaults(lists=wrong("newest-first")),
-    "each page reversed": lambda _: PageFaults(lists=wrong("reversed-pages")),
+    "nothing after a long row": lambda _: served("long-row-ends:800"),
+    "no long row": lambda _: served("long-row-hides:800"),
+    "short pages": lambda _: served("short-pages"),
+    "gaps in full pages": lambda rng: served(f"page-gaps:{rng.choice([3, 30])}"),
+    "page 0 empty": lambda _: served("page-0-empty"),
+    "page 0 skipped": lambda _: served("page-0-skipped"),
+    "page repeated": lambda rng: served(f"repeated-page:{rng.choice([1, 2, 5])}"),
+    "late pages": lambda _: served("late-pages"),
+    "newest first": lambda _: served("newest-first"),
+    "each page reversed": lambda _: served("reversed-pages"),
 }
 """Servers that are wrong in one plain way, as in `harness.wrong`."""
 
@@ -145,7 +135,8 @@ class PageServer(Book):
     """A list of blocks in pages, with faults."""
 
     def __init__(self, chain: Blocks, faults: PageFaults, seed: int) -> None:
-        self.blocks = [list(dict.fromkeys(rows)) if faults.once else list(rows) for rows in chain]
+        once = "distinct" in faults.lists
+        self.blocks = [list(dict.fromkeys(rows)) if once else list(rows) for rows in chain]
         self.faults = faults
         self._rng = random.Random(seed)  # noqa: S311  # a seed is to be repeated
         self.requests: list[PageRequest] = []
@@ -166,19 +157,16 @@ class PageServer(Book):
             self.blocks.append([transaction(1_000_000 + time, 0, time, 1)])
         if rng.random() < faults.flaky:
             raise GatewayError("HTTP 504")
-        offset, given = self._slice(request)
-        if rng.random() < faults.empty or self._refused(request, offset, given):
+        lists, number, size = faults.lists, request.number, request.size
+        ask = Ask("program_transactions", 0, NO_END, NO_END, len(self.requests), self, lists, Memory(), page=number)
+        ask = lists.asked(ask._replace(turn=number, step=size, size=size, limit=size, calls=1 + request.ahead))
+        if 0 < faults.none_from <= ask.offset or 0 < faults.none_beyond < ask.offset + ask.limit:
             return []
-        rows = self._listed(request, offset, given) if faults.lists else self._list()[offset : offset + given]
-        if faults.heavy and len(rows) > faults.heavy:
-            raise TooHeavyError("query timeout")
-        if rng.random() < faults.swapped:
-            rows.reverse()
-        rows = [row for row in rows for _ in range(1 + (rng.random() < faults.doubled))]
-        if faults.byte_cap:
-            fitting = sum(size <= faults.byte_cap for size in accumulate(map(len, rows)))
-            rows = rows[: max(1, fitting)]
-        return list(map(Raw, rows))
+        try:
+            rows = [Raw(item.row) for item in lists.rows(ask)]
+        except RpcError as error:
+            raise (TooHeavyError if error.message == TOO_HEAVY else GatewayError)(error.message) from None
+        return rows[::-1] if rng.random() < faults.swapped else rows
 
     def full_block(self, time: int) -> tuple[int, list[Raw]]:
         """The number of the block of a time, and its transactions, as far as its full block has them."""
@@ -191,17 +179,6 @@ class PageServer(Book):
                 ]
         return -1, []
 
-    def _listed(self, request: PageRequest, offset: int, given: int) -> list[bytes]:
-        """A page of a server whose lists have faults. Raises GatewayError, as the transport does."""
-        lists, number = self.faults.lists, request.number
-        ask = Ask("program_transactions", 0, NO_END, NO_END, len(self.requests), self, lists, Memory(), page=number)
-        step = offset // number if number else given
-        ask = ask._replace(turn=number if offset else 0, step=step, size=given, limit=given, calls=1 + request.ahead)
-        try:
-            return [item.row for item in lists.rows(lists.asked(ask))]
-        except RpcError as error:
-            raise GatewayError(error.message) from None
-
     def rows(self, ask: Ask) -> list[Item]:
         """The rows of the list, as `results.Results` has them of the sample chain."""
         items = []
@@ -209,27 +186,6 @@ class PageServer(Book):
             tied = block if self.faults.stable else self._rng.sample(block, len(block))
             items += [Item(height, at, row) for at, row in enumerate(tied)]
         return items[ask.offset : ask.offset + ask.limit]
-
-    def _slice(self, request: PageRequest) -> tuple[int, int]:
-        """Where a page begins, and how many rows it has at most."""
-        faults = self.faults
-        asked = given = faults.ignored or request.size
-        if faults.row_cap:
-            given = min(asked, faults.row_cap * (2 if faults.varies and self._rng.random() < 0.5 else 1))
-        return (0 if faults.same_page else request.number) * (given if faults.by_given else asked), given
-
-    def _refused(self, request: PageRequest, offset: int, given: int) -> bool:
-        """Whether the server has no such page."""
-        faults = self.faults
-        beyond = {"offset": offset >= faults.window, "end": offset + given > faults.window, "rows": False}
-        return bool(faults.window and beyond[faults.window_kind]) or (faults.no_pages and request.number > 0)
-
-    def _list(self) -> list[bytes]:
-        """All rows, those of a block in another order each time."""
-        rows = []
-        for block in self.blocks:
-            rows += block if self.faults.stable else self._rng.sample(block, len(block))
-        return rows[: self.faults.window] if self.faults.window and self.faults.window_kind == "rows" else rows
 
 
 def newest_plan(limit: int, page_size: int | None = None) -> NewestPlan:

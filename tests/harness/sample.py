@@ -16,32 +16,6 @@ QUIET = Service(CHAIN, shuffle=False)
 HEIGHTS = [0, 50, 150, 300, 600, 640, 1_220, 1_221, 2_345, 4_242, 4_999]
 
 
-def fields(text: str) -> list[str]:
-    return text.split()
-
-
-SUMMARY = fields(
-    "id height block_hash previous_hash previous_state_root transactions_root round coinbase_target "
-    "proof_target last_coinbase_target last_coinbase_timestamp timestamp coinbase_reward finalize_root "
-    "network ratifications_root solutions_root subdag_root cumulative_weight cumulative_proof_target"
-)
-FULL_BLOCK = fields("block_hash previous_hash header authority ratifications transactions aborted_transaction_ids")
-METADATA = fields(
-    "network round height cumulative_weight cumulative_proof_target coinbase_target proof_target "
-    "last_coinbase_target last_coinbase_timestamp timestamp"
-)
-BATCH_HEADER = fields(
-    "version batch_id author round timestamp transmission_ids previous_certificate_ids "
-    "last_election_certificate_ids signature"
-)
-RECORD = fields(
-    "record_ciphertext program_id block_id height id timestamp block_hash transition_id transaction_id "
-    "function_name output_index"
-)
-TRANSITION = fields("id program function inputs outputs tpk tcm")
-OPEN = fields("transition_id transaction_id program function_name height tpk tcm timestamp")
-
-
 def post(service: Service, method: str, id_: Any = 1, **params: Any) -> bytes:
     return service.respond(json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()).body
 

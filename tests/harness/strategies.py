@@ -17,9 +17,8 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from chainq.demo import faults as named
-from chainq.demo.registry import FAULTS, LISTS, RANGED
-from harness.model import Chain, Faults, Server
+from chainq.demo.registry import FAULTS, PAGE, RANGED, REQUEST, ROWS
+from harness.model import Chain, Faults, Server, served
 
 COMMANDS = ("records", "ownership", "transitions", "address-transactions")
 Block = tuple[int, ...]
@@ -130,59 +129,44 @@ def chains(command: str = "records", most_heights: int = 12, most_rows: int = 6)
     return st.builds(build, blocks(most_heights, most_rows), blocks(4, most_rows))
 
 
+BYTES = (150, 200, 600, 2000)
+"""Limits of bytes that matter for a few rows."""
 _few = st.integers(1, 12)
 _share = st.sampled_from([0.1, 0.5])
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
-    "row_cap": _few,
-    "byte_cap": st.sampled_from([150, 600, 2000]),
-    "varying_cap": _few,
-    "hidden_cap": _few,
-    "random_cut": _share,
-    "clamp": _few,
-    "too_wide": _few,
-    "refused": _few,
-    "empty": _share,
-    "no_pages": st.just(value=True),
-    "same_page": st.just(value=True),
-    "ignore_size": _few,
-    "offset_by_cap": st.just(value=True),
-    "inclusive": st.just(value=True),
-    "exclusive": st.just(value=True),
-    "heavy": _few,
-    "flaky": _share,
     "unordered": st.just(value=True),
-    "reversed_order": st.just(value=True),
-    "doubled": _share,
-    "neighbours": _share,
-    "stale_tip": _few,
-    "lost": _share,
-    "elsewhere": _share,
+    "late": _few,
     "growing": _share,
     "lagging": _few,
-    "late": _few,
     "reorg": st.integers(1, 4),
+    "stale_tip": _few,
+    "refused": _few,
+    "flaky": _share,
+    "random_cut": _share,
+    "elsewhere": _share,
 }
-"""What is drawn for each field of `Faults` but `stable` and `lists`."""
+"""What is drawn for fields of `Faults`."""
 
 NAMES = tuple(
     name
     for name, fault in FAULTS.items()
-    if fault.argument in ("", "N")
-    and {*fault.of} & {*RANGED}
-    and {*fault.of} <= {*LISTS}
-    and name not in ("cap-varies", "offset-by-asked", "row-cap", "result-window", "no-pages", "repeat-pages")
+    if fault.argument in ("", "N", "[N]", "SHARE")
+    and fault.stage in (REQUEST, ROWS, PAGE)
+    and {*RANGED} & {*(fault.of or RANGED)}
+    and name not in ("lag-blocks", "lag-rate")
 )
-"""The faults of lists that model servers of ranges can have, but for those that FIELDS has."""
+"""The faults of the registry that model servers of ranges can have, but for those that FIELDS has."""
 
 
 def list_faults(names: Sequence[str] = NAMES) -> st.SearchStrategy[str]:
-    """One fault of lists, with a small N where it takes one."""
+    """One fault of the registry, with a small number where it takes one."""
 
     def numbered(name: str) -> st.SearchStrategy[str]:
-        if not FAULTS[name].argument:
+        argument = FAULTS[name].argument
+        if not argument:
             return st.just(name)
-        numbers = st.sampled_from([100, 200, 600]) if name.startswith("long-row") else _few
-        return numbers.map(lambda number: f"{name}:{number}")
+        few = _share if argument == "SHARE" else st.sampled_from(BYTES) if name.startswith(("long", "byte")) else _few
+        return few.map(lambda number: f"{name}:{number}")
 
     return st.sampled_from(names).flatmap(numbered)
 
@@ -194,7 +178,7 @@ def faults(
     names: Sequence[str] = NAMES,
     most: int = 2,
 ) -> Faults:
-    """Up to so many faults of these fields, and as many of lists with these names; none at the end of shrinking."""
+    """Up to so many faults of these fields, and as many of the registry; none at the end of shrinking."""
     chosen = draw(st.lists(st.sampled_from(fields), max_size=most, unique=True)) if fields else []
     listed = (
         draw(st.lists(list_faults(names), max_size=most, unique_by=lambda text: text.partition(":")[0]))
@@ -204,7 +188,7 @@ def faults(
     values = {name: draw(FIELDS[name]) for name in chosen}
     if "cached-rows" in listed:
         values.setdefault("reorg", 1)
-    return Faults(**values, lists=named.Faults(*listed), stable=not draw(st.booleans()))
+    return served(*listed, **values, stable=not draw(st.booleans()))
 
 
 def servers(chain: Chain, wrong: st.SearchStrategy[Faults] | None = None) -> st.SearchStrategy[Server]:

@@ -108,10 +108,9 @@ def chain() -> SealedChain:
 
 
 @pytest.mark.search
-@pytest.mark.parametrize("most", [1, 3])
-def test_changes_of_all_fields_but_those_of_the_page_are_found(chain: SealedChain, most: int) -> None:
-    """What no check binds is what docs/hashes.md says, no more and no less: so many changes of a field in a block."""
-    found = missed(chain, SAMPLE, most)
+def test_changes_of_all_fields_but_those_of_the_page_are_found(chain: SealedChain) -> None:
+    """What no check binds is what docs/hashes.md says, no more and no less: three changes of a field in a block."""
+    found = missed(chain, SAMPLE, 3)
     assert {name for name, counts in found.items() if counts[False]} == documented()
     assert {name for name, counts in found.items() if counts[False] and counts[True]} == set()
 
@@ -132,13 +131,6 @@ def test_a_field_in_another_place_proves_nothing(chain: SealedChain) -> None:
         wrong = changed(block, path, other(at(block, path)))
         wrong["header"]["metadata"][path[-1]] = at(block, path)
         assert not check_block(wrong).proved
-
-
-@pytest.mark.search
-def test_a_change_of_any_bound_field_of_any_block_is_found() -> None:
-    """The same with blocks of another chain, one after the other: `CHAINQ_SEALED=200` tries more."""
-    found = missed(SealedChain(1, SEALED), range(SEALED), 1)
-    assert {name for name, counts in found.items() if counts[False]} <= documented()
 
 
 @pytest.mark.search

@@ -138,7 +138,7 @@ def resolved(tip_height: int, **given: Any) -> tuple[int, int]:
         ({"end": -3}, 0, 98),
         ({"start": -5, "end": -3}, 96, 98),
         ({"start": -500}, 0, 101),
-        ({"start": 40, "end": -3}, 40, 98),
+        ({"start": 40, "end": -3}, 40, 98),  # 40 is above -3 as a number, and below it as a height
         ({"start": -3, "end": 100}, 98, 100),
         ({"start": -500, "end": -400}, 0, 0),
         ({"start": 40, "whole": True}, 40, 101),
@@ -230,10 +230,3 @@ def test_a_range_never_starts_after_its_end(start: int | None, end: int | None, 
         assert low == start
     if end is not None and end >= 0:
         assert high == end
-
-
-def test_an_end_counted_from_the_tip_may_follow_a_fixed_start() -> None:
-    """5 is above -3 as a number, and below it as a height."""
-    bounds = Bounds(start=5, end=-3)
-    bounds.check()
-    assert resolve(bounds, lambda: 100, lambda _: 0) == (5, 98)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chainq.errors import ChainqError
-from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, newest_plan, results, transaction
+from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, newest_plan, results, served, transaction
 from harness.search import some
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
@@ -69,7 +69,7 @@ def test_the_end_of_a_long_list_is_found_in_few_calls() -> None:
 
 def test_a_service_that_ignores_the_page_size_is_named() -> None:
     """There a page of one row says nothing about a position."""
-    rows, error = run(PageServer(singles(5000), PageFaults(ignored=30), 0), 5)
+    rows, error = run(PageServer(singles(5000), served("ignore-page-size:30"), 0), 5)
     assert rows == []
     assert "the service ignores the page size" in error
     assert "--newest" in error
@@ -77,5 +77,5 @@ def test_a_service_that_ignores_the_page_size_is_named() -> None:
 
 def test_a_service_that_ignores_the_page_is_named() -> None:
     """Its list would have no end."""
-    rows, error = run(PageServer(singles(100), PageFaults(same_page=True), 0), 5)
+    rows, error = run(PageServer(singles(100), served("repeat-pages"), 0), 5)
     assert (rows, "the service ignores `page`" in error) == ([], True)

@@ -15,9 +15,8 @@ from chainq.errors import ChainqError, GatewayError, IncompleteError
 from chainq.planning.exchange import Grade
 from chainq.planning.page_blocks import Block
 from chainq.planning.page_requests import PageFacts, PageRequest
-from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, transaction
+from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, served, transaction
 from harness.search import some
-from harness.wrong import wrong
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
 
@@ -89,7 +88,7 @@ def test_a_list_without_rows_is_looked_at_again() -> None:
 def test_a_page_size_that_is_ignored_cuts_no_block(size: int, before: int, last: int) -> None:
     """A row after the first page looks like the last one of it, where both are of one block; the next page has it."""
     made = [*singles(before), [transaction(1000 + index, index, 9999, 1) for index in range(last)]]
-    server = PageServer(made, PageFaults(ignored=size), 0)
+    server = PageServer(made, served(f"ignore-page-size:{size}"), 0)
     assert run(server) == (server.due, "")
 
 
@@ -199,7 +198,7 @@ def test_a_long_row_that_hides_itself_and_those_after_it_is_found_out() -> None:
     """Single rows further on show that the list goes on, also where several rows never come."""
     made = singles(60)
     made[30:33] = [[transaction(n, 0, 10 * n, 1, 900)] for n in (31, 32, 33)]
-    server = PageServer(made, PageFaults(lists=wrong("long-row-hides:800")), 0)
+    server = PageServer(made, served("long-row-hides:800"), 0)
     rows, error = run(server)
     assert (rows, "row 30" in error) == (server.due[: len(rows)], True)
 
@@ -207,7 +206,7 @@ def test_a_long_row_that_hides_itself_and_those_after_it_is_found_out() -> None:
 def test_a_pool_without_connections_slows_the_run_down() -> None:
     """After the first failure one smaller page at a time, and all rows come."""
     heavy = [transaction(n, n, 5000, 1) for n in range(500, 560)]
-    server = PageServer([*singles(200), heavy], PageFaults(lists=wrong("busy-pool:10")), 0)
+    server = PageServer([*singles(200), heavy], served("busy-pool:10"), 0)
     assert run(server, 40) == (server.due, "")
     first = next(n for n, request in enumerate(server.requests) if request.size < 40 and n > 2)
     assert {request.ahead for request in server.requests[first:]} == {0}
@@ -219,7 +218,7 @@ def test_a_heavy_block_comes_from_its_full_block(calls: int, once: bool) -> None
     """Few pages fail, whatever number of rows the block has, and the others are in pages of many rows again."""
     heavy = [row for n in range(500, 900) for row in [transaction(n, n, 5000, calls)] * calls]
     after = [[transaction(n, 0, 6000 + n, 1)] for n in range(1000, 2000)]
-    faults = PageFaults(lists=wrong("heavy-block:10"), full="rows", once=once)
+    faults = served("heavy-block:10", "distinct" * once, full="rows")
     server, made = PageServer([*singles(200), heavy, *after], faults, 0), plan()
     assert [row for result in results(made, server) for row in map(bytes, result.rows)] == server.due
     assert len(server.requests) < 80
@@ -230,7 +229,7 @@ def test_a_heavy_block_comes_from_its_full_block(calls: int, once: bool) -> None
 def test_a_full_block_with_other_rows_is_not_used(full: str) -> None:
     """The rows come a few at a time, and a note names the block."""
     heavy = [transaction(n, n, 5000, 1) for n in range(500, 540)]
-    server = PageServer([*singles(30), heavy], PageFaults(lists=wrong("heavy-block:10"), full=full), 0)
+    server = PageServer([*singles(30), heavy], served("heavy-block:10", full=full), 0)
     made = plan()
     assert [row for result in results(made, server) for row in map(bytes, result.rows)] == server.due
     assert any("rows come a few at a time" in note for note in made.facts.notes)
@@ -245,7 +244,7 @@ def test_a_walk_proves_nothing_where_transitions_do_not_add_up() -> None:
 
 def test_rows_that_come_twice_are_found_out() -> None:
     """A transaction that calls the function once cannot come twice in one response."""
-    server = PageServer(singles(50), PageFaults(doubled=0.2), 0)
+    server = PageServer(singles(50), served("duplicate-rate:0.2"), 0)
     rows, error = run(server)
     assert rows == server.due[: len(rows)]
     assert error
@@ -254,7 +253,7 @@ def test_rows_that_come_twice_are_found_out() -> None:
 def test_a_list_that_ends_inside_a_block_is_found_out() -> None:
     """Where other blocks show that a transaction comes once for each transition, the last block must have them all."""
     made = [[row] * 5 for row in (transaction(n, 0, 10 * n, 5) for n in range(1, 30))]
-    server = PageServer(made, PageFaults(window=98, window_kind="rows"), 0)
+    server = PageServer(made, served("result-window:98"), 0)
     rows, error = run(server)
     assert rows == server.due[:95]
     assert "the list ends inside a block" in error
@@ -262,16 +261,22 @@ def test_a_list_that_ends_inside_a_block_is_found_out() -> None:
 
 def test_a_list_of_a_round_number_of_rows_is_noted() -> None:
     """It may be a limit of the service: that cannot be found out, so it is said."""
-    server = PageServer(singles(1300), PageFaults(window=1000, window_kind="rows"), 0)
+    server = PageServer(singles(1300), served("result-window:1000"), 0)
     made = plan()
     assert sum(len(result.rows) for result in results(made, server)) == 1000
     assert made.facts.notes == ["the list ends after exactly 1000 rows: the service may show no more than that"]
 
 
-@pytest.mark.parametrize(("kind", "words"), [("offset", "does not show the last row"), ("end", "does not show")])
-def test_a_window_on_the_list_is_found_out(kind: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [
+        (PageFaults(none_from=1000), "does not show the last row"),
+        (PageFaults(none_beyond=1000), "does not show"),
+    ],
+)
+def test_a_window_on_the_list_is_found_out(faults: PageFaults, words: str) -> None:
     """A server that serves no page from a row on, or none that goes beyond a row."""
-    server = PageServer(singles(1300), PageFaults(window=1000, window_kind=kind), 0)
+    server = PageServer(singles(1300), faults, 0)
     rows, error = run(server)
     assert words in error
     assert rows == server.due[: len(rows)]
@@ -294,7 +299,7 @@ class Slipping(PageServer):
         return super().page(request)
 
 
-@pytest.mark.parametrize("faults", [PageFaults(), PageFaults(heavy=40)], ids=["pages in line", "overlapping pages"])
+@pytest.mark.parametrize("faults", [PageFaults(), served("heavy-rows:40")], ids=["pages in line", "overlapping pages"])
 def test_a_list_that_changes_is_found_out(faults: PageFaults) -> None:
     """All rows after it move, and one comes twice."""
     server = Slipping(singles(200), faults, 0)
@@ -394,8 +399,9 @@ class Lacking(PageServer):
     """Never shows one of the rows, but another in its place."""
 
     def page(self, request: PageRequest) -> list[Raw]:
-        rows = super().page(request)
-        return [rows[0] if b'"at7"' in bytes(row) else row for row in rows]
+        rows = [*map(bytes, super().page(request))]
+        other = next(row for row in self.due if row not in rows)
+        return [Raw(other if b'"at7"' in row else row) for row in rows]
 
 
 def test_an_error_of_a_walk_says_what_came() -> None:
