@@ -1,21 +1,19 @@
 """Help fits the terminal: no line is too long, and no word is broken."""
 
 import re
-import subprocess
 
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.commands import COMMANDS
-from harness.program import LONGEST, Program
+from harness.program import Program
 
 
 def shown(program: Program, width: int, *words: str, tier: str = "--help") -> str:
     """The help of a command on a terminal of that width."""
-    process = program.start(*words, tier, env={"COLUMNS": str(width)}, stdout=subprocess.PIPE)
-    out, err = process.communicate(timeout=LONGEST)
-    assert (process.returncode, err) == (0, b"")
-    return out.decode()
+    ran = program(*words, tier, env={"COLUMNS": str(width)})
+    assert (ran.code, ran.err) == (0, "")
+    return ran.out.decode()
 
 
 @pytest.mark.parametrize("width", [60, 200])

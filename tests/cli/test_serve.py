@@ -9,27 +9,6 @@ from chainq.errors import UsageError
 from harness.program import Program, Servers
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--grow", "nan"], "--grow 'nan'"),
-        (["--grow", "1e-300"], "--grow 1e-300"),
-        (["--host", "0.0.0.0"], "--host '0.0.0.0'"),  # noqa: S104  # refused
-        (["--dialect", "latin"], "unknown dialect 'latin'; known: chain, aleo"),
-        (["--dense-height", "5"], "--dense-height '5'"),
-        (["--fault", "no-rows"], "invalid --fault: expected NAME or NAME:N, where NAME is one of"),
-        (["--fault", "byte-cap:-1"], "invalid --fault: byte-cap takes a number of 1 or more, as in byte-cap:N"),
-        (["--fault", "lost-record:13"], "invalid --fault: block 13 has no record; block 12 has one"),
-        (["--fault", "count:13"], "invalid --fault: block 13 has no transaction; block 12 has one"),
-    ],
-)
-def test_bad_values_are_usage_errors(words: list[str], named: str, chainq: Program) -> None:
-    """A value that cannot be meant is exit 2 and named, and nothing listens."""
-    ran = chainq("serve", "--port", "0", *words)
-    assert (ran.code, ran.out) == (2, b"")
-    assert named in ran.err
-
-
 def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers) -> None:
     """The chain's dense height, and faults of several stages."""
     faults = ("--fault", "row-cap:50", "--fault", "offset-by-asked", "--fault", "database-down:1")

@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,43 +18,103 @@ from msgspec import Raw
 
 import chainq
 from chainq import Client, errors
-from chainq.catalog.methods import BY_COMMAND, METHODS
+from chainq.catalog.methods import BY_COMMAND
 from chainq.client.row_types import BlocksRow
 from chainq.client.rows import Rows, decode, decoder
 from chainq.demo.faults import Faults
-from chainq.demo.planted import VIEW_KEY
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
 from harness.program import LONGEST, Program
 from harness.services import Moving, serving, witnessed
 
+TIP = 3_000_000
+HOUR = datetime(2023, 6, 2, 10, tzinfo=UTC)
+OF_HOUR = range(12_240, 12_600)  # block 12,239 is of 09:59:57, block 12,600 of 11:00:03
+HEIGHTS: list[tuple[Callable[[Client], Any], Sequence[int]]] = [
+    (lambda client: client.blocks(), range(TIP - 9, TIP + 1)),
+    (lambda client: client.blocks(TIP - 2), range(TIP - 2, TIP + 1)),
+    (lambda client: client.blocks("2_999.998K", "latest"), range(TIP - 2, TIP + 1)),
+    (lambda client: client.blocks("-2"), range(TIP - 1, TIP + 1)),
+    (lambda client: client.blocks(-5, -3), range(TIP - 4, TIP - 2)),
+    (lambda client: client.blocks(last=3), range(TIP - 2, TIP + 1)),
+    (lambda client: client.blocks(last="1K"), range(TIP - 999, TIP + 1)),
+    (lambda client: client.blocks(5, 8, reverse=True), (7, 6, 5)),
+    (lambda client: client.blocks(integer(5), limit=integer(2)), (5, 6)),
+    (lambda client: client.blocks(since=HOUR, until=HOUR + timedelta(hours=1)), OF_HOUR),
+    (lambda client: client.blocks(since="2023-06-02T10:00:00", until=HOUR.timestamp() + 3600), OF_HOUR),
+    (lambda client: client.blocks(since=date(2023, 6, 2), limit=1), (8_640,)),
+    (lambda client: client.blocks(since="2023-06-02T00:00:00Z", limit=1), (8_640,)),
+    (lambda client: client.blocks(since=timedelta(days=36_500), limit=1), (0,)),
+    (lambda client: client.records(5, 5), ()),
+    (lambda client: client.records(reverse=True, limit=2), (TIP, TIP)),
+    (lambda client: client.records(777, 778), (777,) * 25_000),
+    (lambda client: client.transitions(2, 4), (2, 2, 2, 2, 3, 3)),
+    (lambda client: [client.block("12K")], (12_000,)),
+    (lambda client: [client.block(" latest "), client.latest()], (TIP, TIP)),
+]
 
-def test_one_method_for_each_of_the_service() -> None:
-    """Every command of the catalogue is a method of Client, and says in words what it gives."""
-    for method in METHODS:
-        assert getattr(Client, method.command.replace("-", "_")).__doc__
+
+def integer(value: int) -> Any:
+    """An integer of another type, as those of numpy are."""
+
+    class Integer:
+        def __index__(self) -> int:
+            return value
+
+    return Integer()
 
 
-def test_without_a_range_the_newest_blocks() -> None:
-    """As the commands have them; of an address, the whole chain."""
+@pytest.mark.parametrize(("read", "heights"), HEIGHTS)
+def test_which_heights_are_read(read: Callable[[Client], Any], heights: Sequence[int]) -> None:
+    """Bounds and limits are taken as the commands take them, also as objects of Python; the end is excluded."""
+    with Client("demo:", typed=True) as client:
+        assert [row["height"] for row in read(client)] == list(heights)
+
+
+CALLED = ("hello_hello.aleo", "hello")
+SAME: list[tuple[Callable[[Client], Any], Callable[[Client], Any]]] = [
+    (lambda client: client.records(), lambda client: client.records(last=10)),
+    (lambda client: client.transactions("latest"), lambda client: client.transactions(TIP)),
+    (lambda client: client.transactions(height=672), lambda client: client.transactions(672)),
+    (lambda client: client.transactions(672, 675), lambda client: of_blocks(client, 672, 675)),
+    (lambda client: client.transactions(start=672, end="675"), lambda client: of_blocks(client, 672, 675)),
+    (lambda client: client.transactions(last=3), lambda client: of_blocks(client, TIP - 2, TIP + 1)),
+    (
+        lambda client: client.transactions(672, 675, where="height = 673", limit=2),
+        lambda client: of_blocks(client, 673, 674)[:2],
+    ),
+    (
+        lambda client: client.records(0, 500, where=["output_index > 0", "height > 400"]),
+        lambda client: client.records(0, 500, where="output_index > 0 and height > 400"),
+    ),
+    (
+        lambda client: client.records(0, 500, function=["split", "join"]),
+        lambda client: [row for row in client.records(0, 500) if row["function_name"] in ("split", "join")],
+    ),
+    (
+        lambda client: client.program_transactions(*CALLED, newest=True, limit=3),
+        lambda client: list(client.program_transactions(*CALLED))[:-4:-1],
+    ),
+    (
+        lambda client: client.program_transactions(*CALLED, limit=2),
+        lambda client: list(client.program_transactions(*CALLED))[:2],
+    ),
+]
+
+
+def of_blocks(client: Client, start: int, end: int) -> list[Any]:
+    """The transactions of blocks, each with its height."""
+    return [{"height": height, **row} for height in range(start, end) for row in client.transactions(height)]
+
+
+@pytest.mark.parametrize(("read", "same"), SAME)
+def test_the_same_rows_in_other_words(read: Callable[[Client], Any], same: Callable[[Client], Any]) -> None:
+    """Two heights, a keyword or none are a range of transactions; options that can be repeated take a list."""
     with Client("demo:") as client:
-        assert [int(row["height"]) for row in client.blocks()] == [*range(2_999_991, 3_000_001)]
-        assert [row["transition_id"] for row in client.records()] == [
-            row["transition_id"] for row in client.records(last=10)
-        ]
-
-
-def test_a_range_is_whole_and_in_order() -> None:
-    """Records of a range come by height and row id, each once, and the range holds its start and not its end."""
-    with Client("demo:") as client:
-        rows = list(client.records(770, 780))
-        backwards = [row["height"] for row in client.records(770, 780, reverse=True)]
-    keys = [(row["height"], row["id"]) for row in rows]
-    assert keys == sorted(set(keys))
-    assert {height for height, _ in keys} <= set(range(770, 780))
-    assert sum(height == 777 for height, _ in keys) == 25_000
-    assert backwards == sorted((height for height, _ in keys), reverse=True)
+        found = list(read(client))
+        assert found
+        assert found == list(same(client))
 
 
 def test_the_latest_block_is_requested_anew() -> None:
@@ -68,38 +128,23 @@ def test_the_latest_block_is_requested_anew() -> None:
         assert (client.tip_height(), len(list(client.blocks()))) == (5, 6)
 
 
-def test_an_end_of_none_is_the_tip_check() -> None:
-    """Without an end a range goes up to and including the newest block."""
-    with Client("demo:") as client:
-        newest = client.tip_height()
-        assert [int(row["height"]) for row in client.blocks(newest - 2)] == [newest - 2, newest - 1, newest]
-        assert int(client.latest()["height"]) == newest
+def test_named_things(chainq: Program) -> None:
+    """Blocks and transactions by name are single rows, and what does not exist is an error of its own.
 
-
-def test_named_things() -> None:
-    """Blocks and transactions by name are single rows, and what does not exist is an error of its own."""
+    The message about an ID in place of a height is that of the command.
+    """
     with Client("demo:") as client:
         summaries = client.transactions(672)
         assert [row["index"] for row in summaries] == list(range(len(summaries)))
         name = summaries[0]["transaction_id"]
         assert client.transaction(name)["transaction"]["id"] == name
-        assert client.block(5)["height"] == "5"
         with pytest.raises(NotFoundError, match="99999999"):
             client.block(99_999_999)
-        with pytest.raises(UsageError, match="checksum"):
-            client.transaction(name[:-1] + ("q" if name[-1] != "q" else "p"))
-
-
-def test_the_other_methods() -> None:
-    """Full blocks, ownership, transitions, program and address transactions come as rows too."""
-    with Client("demo:") as client:
-        assert [row["header"]["metadata"]["height"] for row in client.full_blocks(10, 13)] == [10, 11, 12]
-        assert len(list(client.ownership(0, 50))) == len(list(client.records(0, 50)))
-        heights = [int(row["height"]) for row in client.transitions(0, 20)]
-        assert (min(heights), max(heights)) == (0, 19)
-        assert len(list(client.program_transactions("hello_hello.aleo", "hello"))) == 282
-        address = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
-        assert len(list(client.address_transactions(address, 0, 50_000))) > 600
+        for text in (client.block(5)["block_hash"], name, "credits.aleo"):
+            for lookup in ("block", "transactions"):
+                with pytest.raises(UsageError) as raised:
+                    getattr(client, lookup)(text)
+                assert f"chainq {lookup}: {raised.value}\n" == chainq(lookup, text, url="demo:").err
 
 
 @pytest.mark.parametrize(
@@ -139,93 +184,6 @@ def test_threads_end_with_the_iterator() -> None:
         assert not any(worker.is_alive() for worker in workers)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"url": "nonsense"},
-        {"url": 5},
-        {"url": "http://127.0.0.1:99999/"},
-        {"dialect": "french"},
-        {"dialect": 5},
-        {"typed": "yes"},
-        {"strict": "no"},
-        {"profile": 5},
-        {"timeout": 0},
-        {"timeout": float("nan")},
-        {"timeout": "30"},
-        {"retries": -1},
-        {"retries": 1.5},
-        {"rate": -1.0},
-        {"rate": True},
-        {"concurrency": 0},
-        {"concurrency": 65},
-        {"headers": "X-Key: 5"},
-        {"headers": {"X Key": "5"}},
-        {"headers": {"X-Key": 5}},
-        {"headers": {"X-Key": "a\r\nb"}},
-        {"url": "http://127.0.0.1:1/", "cert": "/nope"},
-        {"url": "https://127.0.0.1:1/", "cert": "/nope"},
-    ],
-)
-def test_settings_that_cannot_be(settings: dict[str, Any]) -> None:
-    """A setting of the wrong type or size is a UsageError, before any request."""
-    with pytest.raises(UsageError, match=r"invalid|unknown|header|expected|cert"):
-        Client(**{"url": "demo:", **settings})
-
-
-@pytest.mark.parametrize("height", [-1, 2**53 + 1, 10**5000, 1.5, None, True, float("nan"), [1]], ids=type)
-def test_heights_that_cannot_be(height: Any) -> None:
-    """A height that is negative, too high or neither int nor str is a UsageError that says what is expected."""
-    with Client("demo:") as client:
-        calls: list[Callable[[], object]] = [
-            lambda: client.block(height),
-            lambda: client.transactions(height),
-        ]
-        if height is not None:
-            calls += [lambda: client.blocks(last=height), lambda: client.blocks(0, 9, limit=height)]
-        for call in calls:
-            with pytest.raises(UsageError, match="expected an int from 0"):
-                call()
-        if height not in (None, -1):  # a negative bound counts back from the tip
-            for call in (lambda: client.records(height, 5), lambda: client.records(0, height)):
-                with pytest.raises(UsageError, match=f"expected an int from -{2**53} to {2**53}"):
-                    call()
-
-
-@pytest.mark.parametrize("value", [10**5000, "\ud800", object()], ids=["int", "str", "object"])
-def test_parameters_that_no_request_can_carry(value: Any) -> None:
-    """Parameters of `call` that cannot be written as JSON are a UsageError, not an error of a library."""
-    with Client("demo:") as client, pytest.raises(UsageError, match="invalid params"):
-        client.call("block", {"block": value})
-
-
-def test_arguments_that_cannot_be() -> None:
-    """Ranges that end before they start, and IDs that are no text, are UsageErrors too."""
-    wrong: Any = 5
-    with Client("demo:") as client:
-        for call in (
-            lambda: client.records(5, 4),
-            lambda: client.transaction(wrong),
-            lambda: client.address_transactions(wrong),
-            lambda: client.program_transactions("credits.aleo", wrong),
-            lambda: client.program_transactions("credits", "mint"),
-        ):
-            with pytest.raises(UsageError):
-                call()
-        assert list(client.records(5, 5)) == []
-        assert client.block(np_like(5))["height"] == "5"
-
-
-def np_like(value: int) -> Any:
-    """An integer of another type, as those of numpy are."""
-
-    class Integer:
-        def __index__(self) -> int:
-            return value
-
-    return Integer()
-
-
 def test_rows_are_no_list() -> None:
     """What takes any iterator takes rows, which must not seem to have a length."""
     pandas = pytest.importorskip("pandas")
@@ -235,19 +193,6 @@ def test_rows_are_no_list() -> None:
         assert next(rows)["height"] == "0"
         assert [row["height"] for row in pandas.Series(rows)] == ["1", "2"]
         assert pandas.DataFrame(client.blocks(0, 3)).height.to_list() == ["0", "1", "2"]
-
-
-@pytest.mark.parametrize("lookup", ["block", "transactions"])
-def test_an_id_is_no_height(chainq: Program, lookup: str) -> None:
-    """The message about an ID in place of a height is that of the command, and repeats no secret."""
-    with Client("demo:") as client:
-        texts = [client.block(5)["block_hash"], client.transactions(672)[0]["transaction_id"], "credits.aleo"]
-        for text in texts:
-            with pytest.raises(UsageError) as raised:
-                getattr(client, lookup)(text)
-            assert f"chainq {lookup}: {raised.value}\n" == chainq(lookup, text, url="demo:").err
-        with pytest.raises(UsageError, match=r"invalid height: this is a secret key"):
-            client.block("AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX")
 
 
 def test_a_closed_client_says_so() -> None:
@@ -348,55 +293,6 @@ def test_the_process_is_left_alone() -> None:
     assert after == before
 
 
-def test_errors_are_exceptions() -> None:
-    """What goes wrong is raised as the errors of chainq.errors, with what to do."""
-    with pytest.raises(UsageError, match=r"invalid URL 'nonsense': expected"):
-        Client("nonsense")
-    with (
-        Client("http://127.0.0.1:1/", retries=0) as client,
-        pytest.raises(UnreachableError, match="could not reach") as caught,
-    ):
-        next(client.records(0, 5))
-    assert repr(caught.value) == f"UnreachableError({str(caught.value)!r})"  # with the method and the URL
-    assert IncompleteError.exit_code == 6
-
-
-def test_the_rows_of_a_function_name_what_limits_them() -> None:
-    """The representation of program_transactions has limit and newest, as that of a range has its bounds."""
-    with Client("demo:") as client:
-        rows = client.program_transactions("credits.aleo", "mint", limit=3, newest=True)
-        assert repr(rows) == "<Rows: program-transactions credits.aleo mint limit=3 newest=True of demo:>"
-
-
-def test_ranges_by_number_time_and_limit() -> None:
-    """`last`, `since`, `until` and `limit` choose the rows that the options of the commands choose."""
-    with Client("demo:", typed=True) as client:
-        tip = client.tip_height()
-        assert [row["height"] for row in client.blocks(last=3)] == [tip - 2, tip - 1, tip]
-        hour = datetime(2023, 6, 2, 10, tzinfo=UTC)
-        found = list(client.blocks(since=hour, until=hour + timedelta(hours=1)))
-        assert found[0]["timestamp"] >= hour > client.block(found[0]["height"] - 1)["timestamp"]
-        assert found[-1]["timestamp"] < hour + timedelta(hours=1) <= client.block(found[-1]["height"] + 1)["timestamp"]
-        day = client.blocks(since=date(2023, 6, 2), limit=1)
-        assert next(day) == next(client.blocks(since="2023-06-02T00:00:00Z", limit=1))
-        aged = client.blocks(since=timedelta(days=36_500), limit=1)
-        assert next(aged)["height"] == 0
-        in_text = client.blocks(since="2023-06-02T10:00:00", until=hour.timestamp() + 3600)
-        assert [row["height"] for row in in_text] == [row["height"] for row in found]
-        assert [row["height"] for row in client.records(reverse=True, limit=2)] == [tip, tip]
-        for contradiction in (
-            {"last": 5, "since": 5.0},
-            {"start": 5, "since": 5.0},
-            {"since": "soon"},
-            {"until": True},
-        ):
-            options: Any = contradiction
-            with pytest.raises(UsageError):
-                client.blocks(**options)
-        with pytest.raises(TypeError, match="lasst"):
-            client.blocks(lasst=5)  # type: ignore[call-arg]  # what a user may type
-
-
 def test_a_typed_client_reads_numbers_and_times() -> None:
     """Heights and other numbers are ints and times datetimes in UTC, in nested objects too, whatever they were."""
     with Client("demo:", typed=True) as client:
@@ -419,15 +315,20 @@ def test_a_typed_client_reads_numbers_and_times() -> None:
 
 
 def test_rows_come_in_chunks_of_a_size() -> None:
-    """Chunks hold every row once, in order, and are cut at the size asked for; rows already read are not repeated."""
-    with Client("demo:") as client:
-        rows = client.blocks(0, 25)
-        first = next(rows)
-        parts = [[row["height"] for row in part] for part in rows.chunks(10)]
-        assert [len(part) for part in parts] == [10, 10, 4]
-        assert [first["height"], *chain.from_iterable(parts)] == [str(height) for height in range(25)]
-        with pytest.raises(UsageError, match="expected an int from 1"):
-            next(client.blocks(0, 5).chunks(0))
+    """Chunks hold every row once, in order, and are cut at the size asked for; rows already read are not repeated.
+
+    `islice` of one iterator does the same, and is empty at the end; of rows it would not end.
+    """
+    with Client("demo:", typed=True) as client:
+        rows, others = client.blocks(0, 25), client.blocks(0, 25)
+        iterator = iter(others)
+        assert next(rows) == next(iterator)
+        parts = [list(part) for part in rows.chunks(10)]
+        assert [part[0]["height"] for part in parts] == [1, 11, 21]
+        assert [row["height"] for part in parts for row in part] == list(range(1, 25))
+        assert [list(islice(iterator, 10)) for _ in range(4)] == [*parts, []]
+        with pytest.raises(UsageError, match="for parts, read one iterator"):
+            list(islice(others, 10))
 
 
 def test_any_method_can_be_called() -> None:
@@ -462,17 +363,6 @@ def test_the_environment_and_profiles_name_the_service(tmp_path: Path, monkeypat
         assert client.block(5)["height"] == "5"
     with pytest.raises(UsageError, match="'nowhere'"):
         Client(profile="nowhere")
-
-
-def test_a_key_in_the_url_or_a_header_is_not_sent() -> None:
-    """The error says where it is, and does not repeat it."""
-    for url, headers, place in (
-        (f"http://127.0.0.1:9/{VIEW_KEY}", {}, "--url"),
-        ("demo:", {"X": VIEW_KEY}, "--header"),
-    ):
-        with pytest.raises(UsageError, match=rf"contains a private or view key; .* from {place}\b") as refused:
-            Client(url, headers=headers)
-        assert VIEW_KEY[9:] not in str(refused.value)
 
 
 def test_progress_is_drawn_while_rows_are_read(
@@ -534,75 +424,17 @@ def test_a_value_that_does_not_fit_its_column_is_noted(caplog: pytest.LogCapture
         assert record.getMessage().endswith(" goes to the column extra")
 
 
-def test_rows_become_data_frames() -> None:
-    """A join of blocks and records by pandas counts what the service has; integers stay integers beside nulls."""
+def test_rows_become_data_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A join by pandas counts what the service has; integers stay integers beside nulls; a missing package is named."""
     with Client("demo:") as client:
         blocks, records = client.blocks(0, 50).to_pandas(), client.records(0, 50).to_pandas()
-        joined = blocks.merge(records, on="height")
-        assert len(joined) == len(records) == sum(1 for _ in client.records(0, 50))
+        assert len(blocks.merge(records, on="height")) == len(records) == sum(1 for _ in client.records(0, 50))
         assert str(blocks["round"].dtype) == "Int64"
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(UsageError, match="pandas"):
+            client.blocks(0, 5).to_pandas()
         polars = pytest.importorskip("polars")
         assert isinstance(client.blocks(0, 5).to_polars(), polars.DataFrame)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without pandas: UsageError with what to install."""
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with Client("demo:") as client, pytest.raises(UsageError, match="pandas"):
-        client.blocks(0, 5).to_pandas()
-
-
-def test_heights_are_words_too() -> None:
-    """Heights are taken as the commands take them, and an invalid one has the error of the commands."""
-    with Client("demo:", typed=True) as client:
-        assert [row["height"] for row in client.blocks("2_999.998K", "latest")] == [2_999_998, 2_999_999, 3_000_000]
-        assert [row["height"] for row in client.blocks("-2")] == [2_999_999, 3_000_000]
-        assert len(list(client.blocks(last="1K"))) == 1000
-        assert client.block("12K")["height"] == 12_000
-        with pytest.raises(UsageError, match="invalid height '100X': expected a whole number such as"):
-            client.records(end="100X")
-        with pytest.raises(TypeError, match=r"unexpected keyword argument 'columns'$"):
-            client.records(columns=["height"])  # type: ignore[call-arg]  # what is tested
-
-
-def test_parts_of_one_iterator_end() -> None:
-    """`islice` of `iter(rows)` is empty at the end."""
-    with Client("demo:") as client:
-        rows = client.blocks(0, 25)
-        iterator = iter(rows)
-        first = next(iterator)
-        parts = [[first]]
-        while part := list(islice(iterator, 10)):
-            parts.append(part)
-        assert list(map(len, parts)) == [1, 10, 10, 4]
-        assert [int(row["height"]) for part in parts for row in part] == list(range(25))
-        with pytest.raises(UsageError, match="for parts, read one iterator"):
-            list(islice(rows, 10))
-
-
-def test_the_newest_transactions_of_a_function() -> None:
-    """As many as `limit`, which `newest` needs; they are the last ones of the list, the last first."""
-    with Client("demo:") as client:
-        every = list(client.program_transactions("hello_hello.aleo", "hello"))
-        found = client.program_transactions("hello_hello.aleo", "hello", newest=True, limit=3)
-        assert list(found) == every[:-4:-1]
-        assert list(client.program_transactions("hello_hello.aleo", "hello", limit=2)) == every[:2]
-        with pytest.raises(UsageError, match="newest needs limit"):
-            client.program_transactions("hello_hello.aleo", "hello", newest=True)
-
-
-def test_arguments_as_the_commands_take_them() -> None:
-    """`latest`, negative heights, options that can be repeated, and the name of a method as a command."""
-    with Client("demo:") as client:
-        assert client.block("latest") == client.latest()
-        assert [row["height"] for row in client.blocks(-5, -3)] == ["2999996", "2999997"]
-        assert client.transactions(" latest ") == client.transactions(3_000_000)
-        both = client.records(0, 500, function=["split", "join"])
-        assert {row["function_name"] for row in both} == {"split", "join"}
-        some = list(client.records(0, 500, where=["output_index > 0", "height > 400"]))
-        assert some == list(client.records(0, 500, where="output_index > 0 and height > 400"))
-        assert some
-        assert next(client.batches("full_blocks", 5, 7)).heights == (5, 7)
 
 
 def test_modules_of_the_package() -> None:
@@ -615,59 +447,3 @@ def test_modules_of_the_package() -> None:
     assert "chainq.client.client.Client" in ran.stdout
     assert ran.stdout.endswith(".BlocksRow'>\nFalse\n")
     assert "module 'chainq' has no attribute 'nothing'" in ran.stderr
-
-
-def test_what_rows_say_of_themselves() -> None:
-    """The representation of rows names all that decides which ones they are."""
-    with Client("demo:") as client:
-        rows = client.records(last=100, where="id > 5", limit=3, reverse=True)
-        assert repr(rows) == "<Rows: records last=100 reverse=True limit=3 where='id > 5' of demo:>"
-
-
-@pytest.mark.parametrize(
-    ("height", "words"),
-    [
-        (5.0, "invalid height 5.0: expected an int from 0 to"),
-        (-1, "invalid height -1: expected an int from 0 to"),
-        ("-1", "invalid height '-1': expected a whole number"),
-        ([5, 6], "invalid height [5, 6]: expected an int from 0 to"),
-        (range(5, 7), "invalid height range(5, 7): expected an int from 0 to"),
-    ],
-)
-def test_what_is_no_height_of_one_block(height: Any, words: str) -> None:
-    """The message shows the value as it was given."""
-    with Client("demo:") as client:
-        for method in (client.block, client.transactions):
-            with pytest.raises(UsageError) as raised:
-                method(height)
-            assert words in str(raised.value)
-        assert [row["height"] for row in client.blocks(-5)][-1] == client.block("latest")["height"]
-
-
-def test_transactions_of_a_range() -> None:
-    """Two heights, a keyword or none are a range, whose rows have their heights; one height alone is one block."""
-    with Client("demo:") as client:
-        due = [{"height": height, **row} for height in range(672, 675) for row in client.transactions(height)]
-        assert list(client.transactions(672, 675)) == list(client.transactions(start=672, end="675")) == due
-        assert client.transactions(height=672) == client.transactions(672)
-        newest = [row for height in range(2999998, 3000001) for row in client.transactions(height)]
-        assert [row["transaction_id"] for row in client.transactions(last=3)] == [
-            row["transaction_id"] for row in newest
-        ]
-        down = [row["height"] for row in client.transactions(672, 675, reverse=True)]
-        assert down == sorted(down, reverse=True)
-        assert len(down) == len(due)
-        assert (
-            list(client.transactions(672, 675, where="height = 673", limit=2))
-            == [row for row in due if row["height"] == 673][:2]
-        )
-        rows = client.transactions(672, 675)
-        assert repr(rows) == "<Rows: transactions 672:675 of demo:>"
-        options: Any
-        for options in ({"limit": 3}, {"last": 3}, {"reverse": True}):
-            with pytest.raises(
-                UsageError, match=r"^transactions\(height\) reads one block, without (limit|last|reverse)=$"
-            ):
-                client.transactions(672, **options)
-        with pytest.raises(TypeError, match="unexpected keyword argument 'wher'"):
-            client.transactions(672, wher="id > 5")  # type: ignore[call-overload]

@@ -2,35 +2,122 @@
 
 import pickle
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from chainq import Client, IncompleteError, UsageError
+from chainq import Client, IncompleteError, UnreachableError, UsageError
+from chainq.demo.planted import VIEW_KEY
 from harness.program import Servers
 
-SEVERAL: list[tuple[Callable[[Client], Any], str]] = [
+ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
+ODD: Any = 5  # of another type than is expected
+FUNCTION: Any = max
+CALLS: list[tuple[Callable[..., Any], str]] = [
     (lambda client: client.blocks(5, last=3), "--last cannot be combined with --start, --end, --since or --until"),
+    (lambda client: client.blocks(last=5, since=5.0), "--last cannot be combined with"),
     (lambda client: client.records(start=5, since="2h"), "--start cannot be combined with --since"),
     (lambda client: client.blocks(7, 5), "--start 7 is greater than --end 5"),
-    (lambda client: client.block(-5), "invalid height -5: expected an int from 0"),
     (lambda client: client.transaction("at1x"), "invalid transaction ID"),
+    (lambda client: client.transaction(ODD), "invalid transaction_id 5: expected a str"),
+    (lambda client: client.transaction(f"at1{'q' * 58}"), "checksum"),
+    (lambda client: client.address_transactions(ODD), "invalid address 5: expected a str"),
+    (lambda client: client.program_transactions("credits.aleo", ODD), "invalid function name 5: expected a str"),
+    (lambda client: client.program_transactions("credits", "mint"), "invalid program ID 'credits'"),
+    (lambda client: client.program_transactions("credits.aleo", "mint", newest=True), "newest needs limit"),
     (lambda client: client.blocks(since="soon"), "soon"),
-    (lambda client: client.blocks(since=1685667600000), "if it is in milliseconds, use since=1685667600"),
+    (lambda client: client.blocks(until=True), "invalid until True"),
     (lambda client: client.blocks(until=float("nan")), "invalid until nan"),
+    (lambda client: client.blocks(since=1685667600000), "if it is in milliseconds, use since=1685667600"),
+    (lambda client: client.records(end="100X"), "invalid height '100X': expected a whole number such as"),
     (lambda client: client.records(0, 10, program=[]), "program is empty, so no row can have it; program=None is no"),
-    (lambda client: client.blocks(0, 5, reverse=cast("Any", "no")), "invalid reverse 'no': expected True or False"),
-    (lambda client: client.blocks(0, 5, verify=cast("Any", None)), "invalid verify None: expected True or False"),
+    (
+        lambda client: client.records(0, 3, where=FUNCTION),
+        "invalid where of type builtin_function_or_method: expected a str",
+    ),
+    (lambda client: client.blocks(0, 5, reverse=ODD), "invalid reverse 5: expected True or False"),
+    (lambda client: client.blocks(0, 5, verify=ODD), "invalid verify 5: expected True or False"),
     (lambda client: list(client.blocks(0, 5).chunks(True)), "invalid number of rows True: expected an int from 1"),
+    (lambda client: list(client.blocks(0, 5).chunks(0)), "invalid number of rows 0: expected an int from 1"),
+    *(
+        (lambda client, given=given: client.transactions(672, **given), f"reads one block, without {name}=")
+        for name, given in (("limit", {"limit": 3}), ("last", {"last": 3}), ("reverse", {"reverse": True}))
+    ),
+    (lambda client: client.block("AViewKey1ccEt8A2Ryva5rxn"), "invalid height: this is a secret key"),
+    (lambda client: client.call("block", {"block": 10**5000}), "invalid params"),
+    (lambda client: client.call("block", {"block": "\ud800"}), "invalid params"),
+    (lambda client: client.call("block", {"block": object()}), "invalid params"),
 ]
 
 
-@pytest.mark.parametrize(("call", "words"), SEVERAL)
+@pytest.mark.parametrize(("call", "words"), CALLS)
 def test_messages_name_what_was_wrong(call: Callable[[Client], Any], words: str) -> None:
     """Bounds by the options of the command line, and arguments of a wrong type by their keyword."""
     with Client("demo:") as client, pytest.raises(UsageError) as caught:
         call(client)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("height", [-1, 2**53 + 1, 10**5000, 1.5, None, True, float("nan"), [1], range(5, 7)], ids=type)
+def test_heights_that_cannot_be(height: Any) -> None:
+    """A height that is negative, too high or neither int nor str is a UsageError that says what is expected."""
+    shown = "" if height == 10**5000 else f" {height!r}"
+    with Client("demo:") as client:
+        calls: list[Callable[[], object]] = [lambda: client.block(height), lambda: client.transactions(height)]
+        if height is not None:
+            calls += [lambda: client.blocks(last=height), lambda: client.blocks(0, 9, limit=height)]
+        if height not in (None, -1):  # a negative bound counts back from the tip
+            calls += [lambda: client.records(height, 5), lambda: client.records(0, height)]
+        for number, call in enumerate(calls):
+            with pytest.raises(UsageError, match=f"expected an int from {0 if number < 4 else -(2**53)}") as caught:
+                call()
+            assert shown in str(caught.value)
+
+
+SETTINGS: dict[str, list[Any]] = {
+    "url": ["nonsense", 5, "http://127.0.0.1:99999/"],
+    "dialect": ["french", 5],
+    "typed": ["yes"],
+    "strict": ["no"],
+    "profile": [5],
+    "timeout": [0, float("nan"), "30"],
+    "retries": [-1, 1.5],
+    "rate": [-1.0, True],
+    "concurrency": [0, 65],
+    "headers": ["X-Key: 5", {"X Key": "5"}, {"X-Key": 5}, {"X-Key": "a\r\nb"}],
+    "cert": ["/nope"],
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_cannot_be(name: str) -> None:
+    """A setting of the wrong type or size is a UsageError, before any request."""
+    for url in ("http://127.0.0.1:1/", "https://127.0.0.1:1/"):
+        for value in SETTINGS[name]:
+            settings: dict[str, Any] = {"url": url, name: value}
+            with pytest.raises(UsageError, match=r"invalid|unknown|header|expected|cert"):
+                Client(**settings)
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "place"),
+    [(f"http://127.0.0.1:9/{VIEW_KEY}", {}, "--url"), ("demo:", {"X": VIEW_KEY}, "--header")],
+)
+def test_a_key_in_the_url_or_a_header_is_not_sent(url: str, headers: dict[str, str], place: str) -> None:
+    """The error says where it is, and does not repeat it."""
+    with pytest.raises(UsageError, match=rf"contains a private or view key; .* from {place}\b") as refused:
+        Client(url, headers=headers)
+    assert VIEW_KEY[9:] not in str(refused.value)
+
+
+def test_a_service_out_of_reach() -> None:
+    """The representation of the error has its message, with the method and the URL."""
+    with (
+        Client("http://127.0.0.1:1/", retries=0) as client,
+        pytest.raises(UnreachableError, match="could not reach") as caught,
+    ):
+        next(client.records(0, 5))
+    assert repr(caught.value) == f"UnreachableError({str(caught.value)!r})"
 
 
 def test_a_url_that_is_none() -> None:
@@ -51,18 +138,19 @@ def test_rows_that_cannot_be_proved(server: Servers) -> None:
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("blocks", lambda client: client.blocks(5, 6, limt=3)),
-        ("address_transactions", lambda client: client.address_transactions(ADDRESS, limt=3)),
-        ("batches", lambda client: client.batches("records", limt=3)),
-        ("__init__", lambda _: Client("demo:", tmeout=3)),  # type: ignore[call-arg]
+        ("blocks", lambda client: client.blocks(5, 6, wrong=3)),
+        ("records", lambda client: client.records(wrong=["height"])),
+        ("transactions", lambda client: client.transactions(672, wrong="id > 5")),
+        ("address_transactions", lambda client: client.address_transactions(ADDRESS, wrong=3)),
+        ("batches", lambda client: client.batches("records", wrong=3)),
+        ("__init__", lambda _: Client("demo:", wrong=3)),  # type: ignore[call-arg]
     ],
 )
 def test_an_unknown_keyword_names_the_method(name: str, call: Callable[[Client], Any]) -> None:
     """A typing mistake is found when the method is called."""
-    wrong = "tmeout" if name == "__init__" else "limt"
     with Client("demo:") as client, pytest.raises(TypeError) as caught:
         call(client)
-    assert str(caught.value).endswith(f"{name}() got an unexpected keyword argument {wrong!r}")
+    assert str(caught.value).endswith(f"{name}() got an unexpected keyword argument 'wrong'")
 
 
 def test_a_client_stays_in_its_process() -> None:
@@ -71,13 +159,3 @@ def test_a_client_stays_in_its_process() -> None:
         pickle.dumps(client)
     with Client("demo:") as client, pytest.raises((TypeError, AttributeError)):
         pickle.dumps(client.blocks(0, 5))
-
-
-def test_a_function_in_place_of_a_text_is_named_by_its_type() -> None:
-    """Its representation is an address in memory."""
-    condition: Any = lambda row: row["height"] > 5  # noqa: E731  # as a user writes it
-    with Client("demo:") as client, pytest.raises(UsageError, match=r"^invalid where of type function: expected a str"):
-        client.records(0, 3, where=condition)
-
-
-ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"

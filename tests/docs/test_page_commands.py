@@ -19,7 +19,7 @@ import pytest
 
 from chainq.catalog.tables import TABLES
 from chainq.config import profiles
-from harness.pages import DEVELOPERS, INSTALLERS, OF_THE_SYSTEM, OPTIONAL, PAGES, Block, Home, sections
+from harness.pages import DEVELOPERS, INSTALLERS, PAGES, Block, Home, sections
 from harness.program import ROOT, Program, Servers
 from harness.search import some
 
@@ -140,13 +140,6 @@ def test_commands_in_tables_run_as_written(page: Path, home: Home) -> None:
     """A command in the last cell of a table's row works."""
     for line in re.findall(r"\| `(chainq [^`]*)` \|$", page.read_text("utf-8"), re.MULTILINE):
         run(Block(page.name, 0, "sh", f"{line}\n"), home)
-
-
-@pytest.mark.parametrize("block", [block for block in BLOCKS if block.programs & (OPTIONAL | OF_THE_SYSTEM)], ids=str)
-def test_tools_of_blocks_are_installed(block: Block) -> None:
-    """Where a tool is missing, or would change this machine, the report says which block was left out."""
-    if block.missing:
-        pytest.skip(f"not run here: {', '.join(sorted(block.missing))}")
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if block.programs & INSTALLERS], ids=str)

@@ -14,36 +14,10 @@ from chainq.formats.protocol import OutputSpec
 from harness.search import some
 from harness.truth import raw
 
-ODD = [
-    "5",
-    '"5"',
-    '"-5"',
-    "1.10",
-    "1e3",
-    "5.0",
-    "-0",
-    '"05"',
-    '" 5"',
-    '"+5"',
-    "9223372036854775808",
-    '"9223372036854775808"',
-    "null",
-    '"null"',
-    "true",
-    "false",
-    '""',
-    '"x"',
-    '"a,b"',
-    r'"a\nb"',
-    r'"a\"b"',
-    r'"a\rb"',
-    r'"\u0000"',
-    r'"\ud83d\ude00"',
-    r'"\ud800"',
-    '"é"',
-    '{"a":[1,{"b":2}]}',
-    "[]",
-]
+ODD = (
+    r'5 "5" "-5" 1.10 1e3 5.0 -0 "05" "+5" 9223372036854775808 "9223372036854775808" null "null" true false "" "x" '
+    r'"a,b" "a\nb" "a\"b" "a\rb" "\u0000" "\ud83d\ude00" "\ud800" "é" {"a":[1,{"b":2}]} []'
+)
 FIELDS = ["height", "id", "record_ciphertext", "timestamp", "of_this_server"]
 PLAIN = [f'{{"record_ciphertext":"r{i}","height":{i},"id":"{i}","timestamp":"17{i}"}}' for i in range(600)]
 
@@ -98,7 +72,7 @@ def as_columns(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
 )
 def test_both_paths_write_the_same(written: type, field: str) -> None:
     """An odd value in any place: the same bytes, the same error, the same warning."""
-    for value in ODD:
+    for value in [*ODD.split(), '" 5"']:
         for rows in pairs(field, value):
             assert written(rows, fast=True) == written(rows, fast=False), rows
 

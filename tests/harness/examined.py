@@ -11,7 +11,7 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
 from chainq.doctor.diagnosis import Diagnosis, diagnose
-from chainq.doctor.prober import MAX_CALLS, Check, Prober
+from chainq.doctor.prober import MAX_CALLS, Prober
 from chainq.transport.base import Report, ServiceOptions
 
 NEWEST = 5000
@@ -56,10 +56,6 @@ def examined(service: Service, url: str = URL, stated: str = "chain", names: Nam
         diagnosis = diagnose(prober, url, DIALECTS[stated], names or Names(), NOW)
     assert diagnosis.calls == len(reports) <= MAX_CALLS < 40
     return diagnosis
-
-
-def found(diagnosis: Diagnosis, name: str) -> Check:
-    return next(check for check in diagnosis.checks if check.name == name)
 
 
 def findings(diagnosis: Diagnosis) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 import json
 import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,9 @@ from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
 from chainq.show.as_json import encode
 from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
-from chainq.show.screens import FunctionCalls, calls_by_function, draw
+from chainq.show.screens import draw
 
+KINDS = ("block", "transaction", "address", "program", "function")
 ROWS: list[Any] = [
     {},
     {"later": {"deep": [1]}},
@@ -24,6 +27,11 @@ ROWS: list[Any] = [
     {"transactions": [None, 3, {}], "aborted_transaction_ids": [None, 5], "ratifications": [1, None, {"amount": []}]},
     {"transition_id": None, "program_id": 1, "function_name": {}, "program": 3, "height": "x", "timestamp": []},
     {"block_hash": 1, "round": None, "timestamp": {}, "coinbase_target": "many", "coinbase_reward": None},
+    {"program_id": "a.aleo", "function_name": "f", "height": "x", "transition_id": 5},
+    {"function_name": 5, "height": "7"},
+    {"program": "a.aleo"},
+    {"program": "program a.aleo;\nfunction f:\nfunction g:\n"},
+    {"program": "program b.aleo;\nfunction h:\n"},
     {"status": "\ud800", "transaction": {"id": "\ud800"}, "\ud800": "\ud800", "function_name": "\ud800"},
 ]
 
@@ -32,30 +40,33 @@ def raw(value: Any) -> Raw:
     return Raw(json.dumps(value).encode())
 
 
-def all_parts(row: Raw) -> list[Parts]:
+def all_parts(rows: list[Raw]) -> list[Parts]:
     heights = HeightRange(0, 5)
     return [
-        BlockParts(3, row, row, [row]),
-        TransactionParts("at1x", row),
-        AddressParts("aleo1x", heights, [row]),
-        ProgramParts("a.aleo", heights, [row], [row]),
-        FunctionParts("a.aleo", "f", 0, [row]),
+        BlockParts(3, rows[0], rows[-1], rows),
+        TransactionParts("at1x", rows[-1]),
+        AddressParts("aleo1x", heights, rows),
+        ProgramParts("a.aleo", heights, rows, rows),
+        FunctionParts("a.aleo", "f", 0, rows),
     ]
 
 
-@pytest.mark.parametrize("row", ROWS)
-def test_any_row_is_drawn_and_written(row: Any) -> None:
-    """A screen of every kind is drawn; as JSON the row is there as it was sent."""
-    for kind, parts in zip(
-        ("block", "transaction", "address", "program", "function"), all_parts(raw(row)), strict=True
-    ):
-        screen = draw(parts, OutputSpec("show", (), width=80), 0).decode()
-        assert screen.split()[0] == kind
-        assert bytes(raw(row)) in encode(parts)
-        assert json.loads(encode(parts))["kind"] == kind
+def test_any_row_is_drawn_and_written(golden: Callable[[Path, str], None]) -> None:
+    """A screen of every kind is drawn, of each row and of all; as JSON the row is there as it was sent."""
+    record = ""
+    for rows in [*([row] for row in ROWS), ROWS]:
+        record += "".join(f"< {json.dumps(row)}\n" for row in rows)
+        for kind, parts in zip(KINDS, all_parts([*map(raw, rows)]), strict=True):
+            screen = draw(parts, OutputSpec("show", (), width=80), 0).decode()
+            assert screen.split()[0] == kind
+            record += "".join(f"| {line}".rstrip() + "\n" for line in screen.splitlines())
+            written = encode(parts)
+            assert bytes(raw(rows[-1])) in written
+            assert json.loads(written)["kind"] == kind
+    golden(Path(__file__).parent / "odd_rows.txt", record)
 
 
-@pytest.mark.parametrize("parts", all_parts(raw(ROWS[7])))
+@pytest.mark.parametrize("parts", all_parts([raw(ROWS[7])]))
 def test_lines_without_an_end_are_not_filled(parts: Parts) -> None:
     """A screen in a pipe needs the room of its text, not of lines as wide as they may be."""
     tracemalloc.start()
@@ -63,44 +74,3 @@ def test_lines_without_an_end_are_not_filled(parts: Parts) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < ENDLESS
-
-
-def screen(parts: Parts) -> list[str]:
-    return [line.rstrip() for line in draw(parts, OutputSpec("show", (), width=80), 0).decode().splitlines()]
-
-
-def test_a_transaction_says_only_what_it_has() -> None:
-    """Numbers are taken for their text; null and what is missing are empty."""
-    found = screen(AddressParts("aleo1x", HeightRange(0, 5), [raw(ROWS[3]), raw(ROWS[0]), raw(ROWS[5])]))
-    assert found[3:] == [
-        *("├── x  2  ! 1", "│   └──"),
-        *("├──", "│   └──"),
-        *('└── ! ["rejected"]', "    ├──", "    ├── ?/?  3 times", "    └── 1/?"),
-    ]
-
-
-def test_counts_of_records_with_odd_names() -> None:
-    """A record without a name is counted under a question mark."""
-    records = [raw({}), raw({"program_id": 1, "function_name": None, "transition_id": 5}), raw({})]
-    calls = {"execution": {"transitions": [{"id": "5", "program": "a"}]}}
-    block = raw({"transactions": [{"index": 0, "transaction": calls}]})
-    found = screen(BlockParts(3, raw({}), block, records))
-    assert found[-5:] == ["    └── a/?  1 record", "", "records  3", "  2  ?/?", "  1  1/?"]
-
-
-def test_calls_with_odd_heights() -> None:
-    """Those of functions that were not called come last; what is no height counts as the first."""
-    rows = [raw({"function_name": "f", "height": "x", "transition_id": 1}), raw({"function_name": 5, "height": "7"})]
-    assert calls_by_function(rows, ["g"]) == [
-        FunctionCalls("5", 1, 7, 0, ""),
-        FunctionCalls("f", 1, 0, 0, ""),
-        FunctionCalls("g", 0),
-    ]
-
-
-def test_functions_come_from_the_first_source_text() -> None:
-    """A row whose program is no text, or only its ID, names none."""
-    rows = [raw({"program": value}) for value in (None, 5, "a.aleo", "program a.aleo;\nfunction f:\nfunction g:\n")]
-    heights = HeightRange(0, 5)
-    assert screen(ProgramParts("a.aleo", heights, [], rows[:3]))[0] == "program  a.aleo"
-    assert screen(ProgramParts("a.aleo", heights, [], rows))[0] == "program  a.aleo  2 functions"
