@@ -22,6 +22,10 @@ from chainq.tuning import CONNECT_WAITS
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
+_LACKING = {
+    str(INCOMPLETE): "pass heights that it has, or have the others exported there",
+    str(NO_TABLE): "have it exported there",
+}
 IS_URL_RIGHT = "is the URL right?"
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
@@ -60,6 +64,8 @@ LIMITED = Meaning(rate_limited=True, hint="lower --rate or -j")
 TOO_HEAVY = Meaning(errors.TooHeavyError, again=False)
 REFUSED = Meaning(errors.ServiceError, again=False)
 ODD = Meaning(errors.ResponseError, again=False)
+_STARTING = Meaning(waits=CONNECT_WAITS)
+_UNKNOWN = Meaning(waits=CONNECT_WAITS[:1])
 
 _NONE = "error (0|-32603|)"  # with which servers send errors that have no code
 _AWAY = "unconnected|lost"
@@ -107,18 +113,10 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     (_AWAY, "SSL.*CERTIFICATE", _final("the certificate is of an unknown authority: ", _TRUST)),
     (_AWAY, _NO_TLS, _final("the server does not speak TLS on this port: ", "pass a URL with http://")),
     (_AWAY, "Too many open files", Meaning(errors.OutputError, hint="lower -j, or raise the limit (ulimit -n)")),
-    ("unconnected", "^proxy: ", Meaning(waits=CONNECT_WAITS, hint="check the proxy")),
-    (
-        "unconnected",
-        "refused",
-        Meaning(waits=CONNECT_WAITS, hint="is the server running, and is the port in the URL right?"),
-    ),
-    (
-        "unconnected",
-        "not known|name resolution|no address|nodename",
-        Meaning(waits=CONNECT_WAITS[:1], hint=_HOST),
-    ),
-    ("unconnected", "", Meaning(waits=CONNECT_WAITS[:1], hint="check the URL and the network")),
+    ("unconnected", "^proxy: ", _STARTING._replace(hint="check the proxy")),
+    ("unconnected", "refused", _STARTING._replace(hint="is the server running, and is the port in the URL right?")),
+    ("unconnected", "not known|name resolution|no address|nodename", _UNKNOWN._replace(hint=_HOST)),
+    ("unconnected", "", _UNKNOWN._replace(hint="check the URL and the network")),
     ("lost", "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
     ("lost", "", DOWN),
     ("late", "", HUNG),
@@ -185,21 +183,15 @@ def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
     said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     with contextlib.suppress(msgspec.DecodeError):
-        if (
-            code in (str(INCOMPLETE), str(NO_TABLE))
-            and (found := msgspec.json.decode(data, type=Incomplete)).incomplete
-        ):
-            no_table, heights = "have it exported there", "pass heights that it has, or have the others exported there"
-            hint = no_table if code == str(NO_TABLE) else heights
+        if (hint := _LACKING.get(code)) and (found := msgspec.json.decode(data, type=Incomplete)).incomplete:
             return errors.LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
     meaning = _meaning(f"error {code}", message)
     if meaning is TOO_HEAVY:
         return errors.TooHeavyError(text, code=code)
-    if meaning is REFUSED:
-        return errors.ServiceError(text, code=code)
-    passing = PassingError(text, code=code)
-    passing.meaning = meaning
-    return passing
+    error = PassingError(text, code=code) if meaning.again else errors.ServiceError(text, code=code)
+    if isinstance(error, PassingError):
+        error.meaning = meaning
+    return error
 
 
 def is_unknown_method(code: str) -> bool:
@@ -220,17 +212,15 @@ def of_body(error: errors.ChainqError, status: int, *, divisible: bool) -> Failu
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
-    match error:
-        case PassingError():
-            return _failure(error.meaning, error.message)
-        case errors.TooHeavyError():
-            return Failure(error, FINAL if divisible or not error.code else DOWN)
-        case errors.BrokenBodyError():
-            return Failure(error, BROKEN)
-        case errors.ServiceError() if status >= 500 and error.code not in _PROTOCOL:
-            return _failure(DOWN, error.message)
-        case _:
-            return Failure(error)
+    if isinstance(error, PassingError):
+        return _failure(error.meaning, error.message)
+    if isinstance(error, errors.BrokenBodyError):
+        return Failure(error, BROKEN)
+    if isinstance(error, errors.TooHeavyError):
+        return Failure(error, FINAL if divisible or not error.code else DOWN)
+    if isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
+        return _failure(DOWN, error.message)
+    return Failure(error)
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
