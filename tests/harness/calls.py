@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chainq.transport.base import ExchangeError, Kind, Request, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from chainq.transport.connection import Clock, Connection
 from chainq.transport.jsonrpc import decode_rows
 
@@ -52,7 +52,7 @@ class FakeTransport:
 
 
 @contextmanager
-def fails(*kinds: Kind, match: str | None = None) -> Iterator[pytest.ExceptionInfo[ExchangeError]]:
+def fails(*kinds: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[ExchangeError]]:
     """The exchange in this context fails, in one of these ways."""
     with pytest.raises(ExchangeError, match=match) as caught:
         yield caught

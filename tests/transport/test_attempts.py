@@ -44,6 +44,7 @@ def rpc(status: int, code: str, message: str) -> Seen:
     return Response(status, failure(code, message)), GatewayError if message == POOL else UnreachableError, words
 
 
+SILENT = "Server disconnected without sending a response."
 TRANSIENT: dict[str, Seen] = {
     **{str(status): http(status, UnreachableError) for status in (408, 425, 500)},
     **{str(status): http(status, GatewayError) for status in (502, 503, 504, *range(520, 531))},
@@ -53,10 +54,11 @@ TRANSIENT: dict[str, Seen] = {
     "an error with 503, which says no more": (Response(503, failure("-32000")), GatewayError, "HTTP 503"),
     "empty": (Response(200, b""), BrokenBodyError, "empty"),
     "cut": (Response(200, envelope("[]")[:-3]), BrokenBodyError, "ends early"),
-    "closed": (ExchangeError("broken", "response ended early"), BrokenBodyError, "response ended early"),
-    "lost": (ExchangeError("lost", "refused"), UnreachableError, "could not reach the server: refused"),
-    "silent": (ExchangeError("silent", "closed"), GatewayError, "closed"),
-    "late": (ExchangeError("late"), GatewayError, "no complete response within 60 s"),
+    "closed": (ExchangeError("RemoteProtocolError", "peer gone"), BrokenBodyError, "response ended early: peer gone"),
+    "damaged": (ExchangeError("DecodingError", "x"), BrokenBodyError, "the compressed body is damaged: x"),
+    "lost": (ExchangeError("ReadError", "refused"), UnreachableError, "could not reach the server: refused"),
+    "silent": (ExchangeError("RemoteProtocolError", SILENT), GatewayError, "closed without a response"),
+    "late": (ExchangeError("ReadTimeout"), GatewayError, "no complete response within 60 s"),
 }
 SLOW = {"504", "late", "pool, 200", "pool, 500"}
 
@@ -92,8 +94,8 @@ FINAL: dict[str, tuple[Outcome, type[ChainqError]]] = {
     "error with 400": (Response(400, failure("-32600")), ServiceError),
     "wrong request with 500": (Response(500, failure("-32602")), ServiceError),
     "unknown method with 500": (Response(500, failure("-32601")), ServiceError),
-    "unusable": (ExchangeError("unusable", "no such header"), UnreachableError),
-    "certificate": (ExchangeError("lost", "[SSL: CERTIFICATE_VERIFY_FAILED]"), UnreachableError),
+    "unusable": (ExchangeError("LocalProtocolError", "no such header"), UnreachableError),
+    "certificate": (ExchangeError("ReadError", "[SSL: CERTIFICATE_VERIFY_FAILED]"), UnreachableError),
 }
 
 
@@ -130,7 +132,7 @@ def test_a_server_that_was_never_there_is_tried_a_few_seconds(
     reason: str, retries: int, attempts: int, least: float, most: float, connect: Connect, clock: FakeClock
 ) -> None:
     """A server that starts is waited for, within `retries`; an unknown host fails after one retry."""
-    transport = FakeTransport(*[ExchangeError("unconnected", reason)] * 9)
+    transport = FakeTransport(*[ExchangeError("ConnectError", reason)] * 9)
     with pytest.raises(UnreachableError, match=reason):
         call(connect(transport, retries=retries))
     assert len(transport.requests) == attempts
@@ -139,7 +141,7 @@ def test_a_server_that_was_never_there_is_tried_a_few_seconds(
 
 def test_a_server_that_responded_before_is_tried_again(connect: Connect, clock: FakeClock) -> None:
     """It restarts, in the middle of a long run: as often as `retries` says; so with --follow from the beginning."""
-    refused = ExchangeError("unconnected", "refused")
+    refused = ExchangeError("ConnectError", "refused")
     assert call(connect(FakeTransport(page(503), *[refused] * 4), retries=5)) == []
     assert len(clock.waits) == 5
     assert call(connect(FakeTransport(*[refused] * 5), retries=5, patient=True)) == []
@@ -147,7 +149,7 @@ def test_a_server_that_responded_before_is_tried_again(connect: Connect, clock: 
 
 def test_a_timeout_says_how_long_it_was(connect: Connect) -> None:
     """And what to do about it. Other failures between two timeouts do not count as such."""
-    late = ExchangeError("late")
+    late = ExchangeError("ReadTimeout")
     with pytest.raises(GatewayError, match=r"no complete response within 12 s.*raise --timeout"):
         call(connect(FakeTransport(late), retries=0, timeout=12))
     assert call(connect(FakeTransport(page(500), late, page(500), page(500)), retries=5)) == []

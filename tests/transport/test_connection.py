@@ -79,7 +79,7 @@ def test_every_attempt_is_reported(clock: FakeClock) -> None:
     assert len({first.request_id, second.request_id, ""}) == 3
 
 
-@pytest.mark.parametrize(("outcome", "retries"), [(page(429, "100"), 5), (ExchangeError("lost", "gone"), 0)])
+@pytest.mark.parametrize(("outcome", "retries"), [(page(429, "100"), 5), (ExchangeError("ReadError", "gone"), 0)])
 def test_closing_ends_calls(outcome: Outcome, retries: int, connect: Connect) -> None:
     """One that waits for its next attempt, or whose exchange it breaks, at once; afterwards nothing is sent."""
 

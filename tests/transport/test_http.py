@@ -16,7 +16,7 @@ import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
 
 from chainq.errors import ResponseError, TooHeavyError
-from chainq.transport.base import ExchangeError, Kind, ServiceOptions
+from chainq.transport.base import ExchangeError, ServiceOptions
 from chainq.transport.http import HttpTransport
 from harness.calls import URL, exchange, fails, request
 from harness.certificate import certified
@@ -104,7 +104,7 @@ def test_a_compressed_body_is_decompressed(coding: str, httpx_mock: HTTPXMock) -
     httpx_mock.add_response(headers=head, stream=IteratorStream([gzip.compress(content)]))
     httpx_mock.add_response(headers=head, stream=IteratorStream([b"no gzip at all"]))
     assert exchange(URL).body == content
-    with fails("broken", match="the compressed body is damaged"):
+    with fails("DecodingError"):
         exchange(URL)
 
 
@@ -146,7 +146,7 @@ def test_a_response_that_says_its_length_is_not_read_where_it_cannot_fit(httpx_m
 
 def test_a_header_that_cannot_be_sent_is_an_unusable_request() -> None:
     """What gets past all checks before is refused by the HTTP library."""
-    with server(answering(b"{}")) as (url, _), fails("unusable"):
+    with server(answering(b"{}")) as (url, _), fails("LocalProtocolError"):
         exchange(url, headers={"X-Key": "a\r\nb"})
 
 
@@ -247,7 +247,7 @@ def test_the_backend_of_httpx_is_where_this_code_expects_it() -> None:
 
 def test_a_handshake_has_until_the_deadline(silent: str) -> None:
     """A server that accepts the connection and then sends nothing is no connection."""
-    with fails("lost", match="timed out while connecting"):
+    with fails("ConnectTimeout"):
         exchange(silent.replace("http://", "https://"), seconds=0.05)
 
 
@@ -255,7 +255,7 @@ def test_a_deadline_that_has_passed_sends_nothing() -> None:
     """Neither on a new connection nor on one that is kept."""
     with server(answering(b"{}")) as (url, seen), closing(HttpTransport(ServiceOptions(url))) as transport:
         for _ in range(2):
-            with fails("late"):
+            with fails("ReadTimeout"):
                 transport.call(request(b"{}", time.monotonic() - 1))
             transport.call(request(b"{}", FAR))
     assert len(seen) == 2
@@ -267,10 +267,10 @@ def test_a_deadline_that_has_passed_sends_nothing() -> None:
         (b"\x15\x03\x01\x00\x02\x02\x28", "foreign"),
         (b"SSH-2.0-OpenSSH_9\r\n", "foreign"),
         (b"220 ready\r\n", "foreign"),
-        (b"", "silent"),
+        (b"", "RemoteProtocolError"),
     ],
 )
-def test_another_protocol_is_named(sent: bytes, kind: Kind) -> None:
+def test_another_protocol_is_named(sent: bytes, kind: str) -> None:
     """Before its line ends, which it may never do."""
 
     def serve(peer: socket.socket, _: bytes) -> None:
@@ -301,5 +301,5 @@ def test_a_tls_connection_may_be_closed_without_an_alert(
         response = exchange(url)
         assert (response.body, response.tls[:5]) == (b"{}", "TLSv1")
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 3"
-        with fails("broken"):
+        with fails("RemoteProtocolError"):
             exchange(url)
