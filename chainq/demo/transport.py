@@ -24,7 +24,7 @@ class DemoTransport:
             _wait(response.latency, request.deadline)
         _wait(response.drip * len(response.sent), request.deadline)
         if response.cut:
-            raise ExchangeError("broken", "response ended early: the connection was closed in the middle of the body")
+            raise ExchangeError("RemoteProtocolError", "the connection was closed in the middle of the body")
         check_size(len(response.body), request.most)
         headers = {name.lower(): value for name, value in response.headers.items()}
         if response.gzip:  # the headers are those of the body as sent
@@ -42,4 +42,4 @@ def _wait(seconds: float, deadline: float) -> None:
     left = deadline - time.monotonic()
     time.sleep(max(0.0, min(seconds, left)))
     if seconds > left:
-        raise ExchangeError("late")
+        raise ExchangeError("ReadTimeout")

@@ -6,7 +6,7 @@ A transport sends one request and returns one response, without JSON-RPC, retrie
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from chainq.catalog.dialects import Names
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
@@ -56,19 +56,13 @@ def check_size(size: int, most: int) -> None:
         raise TooHeavyError(f"response is larger than {most / 2**20:.4g} MiB", "raise --max-memory or lower -j")
 
 
-Kind = Literal["unusable", "proxy", "unconnected", "lost", "late", "silent", "broken", "foreign"]
-
-
 class ExchangeError(Exception):
     """No complete response arrived; the text says why. `failures` decides what that means for the call.
 
-    `kind`: the URL or a header cannot be sent (`unusable`); the proxy requires another login, does not connect to this
-    host, or is no proxy (`proxy`); no connection could be made (`unconnected`), or it was lost (`lost`); the deadline
-    passed (`late`); the connection was closed before a response began (`silent`); the response ended early, is damaged
-    or is not valid HTTP (`broken`); the server speaks another protocol (`foreign`).
+    `kind`: the name of what httpx raised, or would raise; `foreign` if the server speaks another protocol.
     """
 
-    def __init__(self, kind: Kind, reason: str = "") -> None:
+    def __init__(self, kind: str, reason: str = "") -> None:
         super().__init__(reason)
         self.kind = kind
 

@@ -131,8 +131,7 @@ class Connection(Closing):
             except Failure as failure:
                 if failure.wait is None:
                     raise self._last(failure.error, report, attempts) from None
-                if not failure.meaning.rate_limited:  # the limiter has the method wait
-                    self._sleep(failure.wait, attempts)
+                self._sleep(failure.wait, attempts)
 
     def hold_back(self, method: str, seconds: float) -> None:
         """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
@@ -219,19 +218,24 @@ class Connection(Closing):
 
     @contextmanager
     def _slot(self, method: str, attempts: Attempts) -> Iterator[None]:
-        """Hold one of the slots from a moment when a request of this method may be sent."""
-        turn, slots = self._limiter.turn(), self._slots
+        """Hold one of the slots from a moment when a request of this method may be sent.
+
+        A call keeps its slot while it waits for its turn by the rate: so calls are sent in the order in which they
+        came. One whose method is held back gives it up, to calls of other methods.
+        """
+        slots = self._slots
         while True:
             with slots:
-                wait = self._limiter.wait(method, turn)
+                wait = self._limiter.wait(method)
                 self.check_open()
                 if not wait:
+                    self._sleep(self._limiter.turn(), attempts)
                     yield
                     return
             self._sleep(wait, attempts)
 
     def _sleep(self, seconds: float, attempts: Attempts) -> None:
-        if self._clock.wait(self._stop, min(seconds, attempts.left())):
+        if seconds and self._clock.wait(self._stop, min(seconds, attempts.left())):
             raise Stopped
 
     def opened(self) -> Transport:

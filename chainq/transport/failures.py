@@ -22,17 +22,33 @@ from chainq.tuning import CONNECT_WAITS
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
+_LACKING = {
+    str(INCOMPLETE): "pass heights that it has, or have the others exported there",
+    str(NO_TABLE): "have it exported there",
+}
 IS_URL_RIGHT = "is the URL right?"
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
 
+_NONE = "error (0|-32603|)"  # with which servers send errors that have no code
+_AWAY = "ConnectError|ReadError|WriteError|CloseError"
+_PROXY = "check the proxy and its login"
+_PORT = "check the scheme and the port of the URL"
+_PORT_OR_LOG = f"{_PORT}, or the log of the server"
+_HOST = "check the host in the URL"
+_REFUSES = "the proxy refused to connect: {}"
+_UNUSABLE = "invalid URL or header: a character in it cannot be sent"  # httpx shows the header, perhaps a secret
+_TRUST = "if you trust it, set SSL_CERT_FILE to a file with the certificate"
+_NO_TLS = "SSL.*(WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG)"
+_CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
+
 
 class Meaning(NamedTuple):
-    """What a failure means. `error`: what to raise after the last attempt, with `before` before the reason, and `hint`.
+    """What a failure means. `error`: what to raise after the last attempt, with a `hint`; `said`: of what was seen.
 
     `again`: another attempt may succeed. `rate_limited`: the service wants fewer calls, so that the method is held
-    back, and no retry is used up. `slow`: there was no response in time, to this side (`HUNG`) or inside the service; a
+    back, and no retry is used up. `slow`: there was no response in time, to this side (HUNG) or inside the service; a
     call that can ask for less is made again only once, because asking for less is more likely to help. `waits`: the
     seconds before each retry if the server has not responded yet, because it may not exist.
     """
@@ -40,36 +56,31 @@ class Meaning(NamedTuple):
     error: type[errors.ChainqError] = errors.UnreachableError
     again: bool = True
     hint: str = ""
-    before: str = ""
+    said: str = "{}"
     rate_limited: bool = False
     slow: bool = False
     waits: tuple[float, ...] = ()
 
 
-def _final(before: str, hint: str) -> Meaning:
-    return Meaning(again=False, before=before, hint=hint)
+def _final(said: str, hint: str = "") -> Meaning:
+    return Meaning(again=False, said=said, hint=hint)
 
 
 DOWN = Meaning()
 FINAL = Meaning(again=False)
 GATEWAY = Meaning(errors.GatewayError)  # a smaller response may get through
 SLOW = Meaning(errors.GatewayError, slow=True)
-HUNG = SLOW._replace(hint="raise --timeout or lower -j")
+HUNG = SLOW._replace(said="no complete response within {seconds:g} s", hint="raise --timeout or lower -j")
 BROKEN = Meaning(errors.BrokenBodyError)
+_CUT = BROKEN._replace(hint="check the log of the server, or of a proxy before it")
+_SILENT = GATEWAY._replace(said="the connection was closed without a response", hint=_PORT_OR_LOG)
 LIMITED = Meaning(rate_limited=True, hint="lower --rate or -j")
 TOO_HEAVY = Meaning(errors.TooHeavyError, again=False)
 REFUSED = Meaning(errors.ServiceError, again=False)
 ODD = Meaning(errors.ResponseError, again=False)
+_STARTING = Meaning(waits=CONNECT_WAITS)
+_UNKNOWN = Meaning(waits=CONNECT_WAITS[:1])
 
-_NONE = "error (0|-32603|)"  # with which servers send errors that have no code
-_AWAY = "unconnected|lost"
-_PROXY = "check the proxy and its login"
-_PORT = "check the scheme and the port of the URL"
-_PORT_OR_LOG = f"{_PORT}, or the log of the server"
-_HOST = "check the host in the URL"
-_TRUST = "if you trust it, set SSL_CERT_FILE to a file with the certificate"
-_NO_TLS = "SSL.*(WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG)"
-_CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
 # A database that restarts, lost its connection, or has too many: SQLSTATEs, and errors of Node.js.
 _STATES = "08...|40001|40P01|53300|57P0[123]"
 _NODE = "ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
@@ -77,7 +88,7 @@ _DATABASE = "connection terminated|econnrefused|econnreset|the database system i
 MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     # HTTP statuses, of a service or of a proxy
     ("HTTP (401|403)", "", REFUSED._replace(hint=_CREDENTIALS)),
-    ("HTTP 407", "", _final("", _PROXY)),
+    ("HTTP 407", "", _final("{}", _PROXY)),
     ("HTTP (408|425|500)", "", DOWN),
     ("HTTP 413", "", TOO_HEAVY),
     ("HTTP 429", "", LIMITED),
@@ -96,34 +107,30 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("error 57014", "", TOO_HEAVY),  # query_canceled
     (_NONE, "timeout", TOO_HEAVY),
     ("(?s)error .*", "", REFUSED),
-    # Exchanges without a response
-    ("unusable", "", FINAL),
-    ("proxy", r"connect: (408|425|429|50[0234]|52\d|530)", DOWN),
-    ("proxy", "", _final("", _PROXY)),
-    (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: ", _HOST)),
-    (_AWAY, "SSL.*has expired", _final("the certificate has expired: ", "renew it, and check the clock")),
-    (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: ", "check the clock")),
-    (_AWAY, "SSL.*self.signed", _final("the certificate is self-signed: ", _TRUST)),
-    (_AWAY, "SSL.*CERTIFICATE", _final("the certificate is of an unknown authority: ", _TRUST)),
-    (_AWAY, _NO_TLS, _final("the server does not speak TLS on this port: ", "pass a URL with http://")),
+    # Exchanges without a response, by what httpx raises
+    ("LocalProtocolError|UnsupportedProtocol", "", _final(_UNUSABLE)),
+    ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN._replace(said=_REFUSES)),
+    ("ProxyError", "", _final(_REFUSES, _PROXY)),
+    ("foreign", "^proxy: ", _final("{}", _PROXY)),
+    ("foreign", "", _CUT),
+    (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: {}", _HOST)),
+    (_AWAY, "SSL.*has expired", _final("the certificate has expired: {}", "renew it, and check the clock")),
+    (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: {}", "check the clock")),
+    (_AWAY, "SSL.*self.signed", _final("the certificate is self-signed: {}", _TRUST)),
+    (_AWAY, "SSL.*CERTIFICATE", _final("the certificate is of an unknown authority: {}", _TRUST)),
+    (_AWAY, _NO_TLS, _final("the server does not speak TLS on this port: {}", "pass a URL with http://")),
     (_AWAY, "Too many open files", Meaning(errors.OutputError, hint="lower -j, or raise the limit (ulimit -n)")),
-    ("unconnected", "^proxy: ", Meaning(waits=CONNECT_WAITS, hint="check the proxy")),
-    (
-        "unconnected",
-        "refused",
-        Meaning(waits=CONNECT_WAITS, hint="is the server running, and is the port in the URL right?"),
-    ),
-    (
-        "unconnected",
-        "not known|name resolution|no address|nodename",
-        Meaning(waits=CONNECT_WAITS[:1], hint=_HOST),
-    ),
-    ("unconnected", "", Meaning(waits=CONNECT_WAITS[:1], hint="check the URL and the network")),
-    ("lost", "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
-    ("lost", "", DOWN),
-    ("late", "", HUNG),
-    ("silent", "", GATEWAY._replace(hint=_PORT_OR_LOG)),
-    ("broken|foreign", "", BROKEN._replace(hint="check the log of the server, or of a proxy before it")),
+    ("ConnectError", "^proxy: ", _STARTING._replace(hint="check the proxy")),
+    ("ConnectError", "refused", _STARTING._replace(hint="is the server running, and is the port in the URL right?")),
+    ("ConnectError", "not known|name resolution|no address|nodename", _UNKNOWN._replace(hint=_HOST)),
+    ("ConnectError", "", _UNKNOWN._replace(hint="check the URL and the network")),
+    ("ConnectTimeout", "", DOWN._replace(said="timed out while connecting")),
+    (_AWAY, "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
+    (_AWAY, "", DOWN),
+    (".*Timeout", "", HUNG),
+    ("DecodingError", "", _CUT._replace(said="the compressed body is damaged: {}")),
+    (".*", "without sending a response", _SILENT),
+    (".*", "", _CUT._replace(said="response ended early: {}")),
 )
 """What is seen, words of its text, and what that means; the first that matches counts."""
 _BY_STATUS = {429, 503}
@@ -185,21 +192,15 @@ def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
     said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
     with contextlib.suppress(msgspec.DecodeError):
-        if (
-            code in (str(INCOMPLETE), str(NO_TABLE))
-            and (found := msgspec.json.decode(data, type=Incomplete)).incomplete
-        ):
-            no_table, heights = "have it exported there", "pass heights that it has, or have the others exported there"
-            hint = no_table if code == str(NO_TABLE) else heights
+        if (hint := _LACKING.get(code)) and (found := msgspec.json.decode(data, type=Incomplete)).incomplete:
             return errors.LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
     meaning = _meaning(f"error {code}", message)
     if meaning is TOO_HEAVY:
         return errors.TooHeavyError(text, code=code)
-    if meaning is REFUSED:
-        return errors.ServiceError(text, code=code)
-    passing = PassingError(text, code=code)
-    passing.meaning = meaning
-    return passing
+    error = PassingError(text, code=code) if meaning.again else errors.ServiceError(text, code=code)
+    if isinstance(error, PassingError):
+        error.meaning = meaning
+    return error
 
 
 def is_unknown_method(code: str) -> bool:
@@ -220,17 +221,15 @@ def of_body(error: errors.ChainqError, status: int, *, divisible: bool) -> Failu
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
-    match error:
-        case PassingError():
-            return _failure(error.meaning, error.message)
-        case errors.TooHeavyError():
-            return Failure(error, FINAL if divisible or not error.code else DOWN)
-        case errors.BrokenBodyError():
-            return Failure(error, BROKEN)
-        case errors.ServiceError() if status >= 500 and error.code not in _PROTOCOL:
-            return _failure(DOWN, error.message)
-        case _:
-            return Failure(error)
+    if isinstance(error, PassingError):
+        return _failure(error.meaning, error.message)
+    if isinstance(error, errors.BrokenBodyError):
+        return Failure(error, BROKEN)
+    if isinstance(error, errors.TooHeavyError):
+        return Failure(error, FINAL if divisible or not error.code else DOWN)
+    if isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
+        return _failure(DOWN, error.message)
+    return Failure(error)
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
@@ -245,15 +244,14 @@ def _unended(text: str) -> str:
 
 def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure:
     """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
-    reason = str(error) or f"no complete response within {seconds:g} s"
-    if error.kind == "foreign" and first:
-        return _failure(ODD._replace(hint=_PORT), reason)
-    meaning = _meaning(error.kind, reason)
+    reason = _unended(_PYTHON.sub("", str(error)))
+    meaning = _meaning(error.kind, str(error))
+    if first and error.kind == "foreign" and meaning.again:
+        meaning = ODD._replace(hint=_PORT)
     if not first:
         meaning = meaning._replace(waits=())
-    no_connection = error.kind in ("proxy", "unconnected", "lost") and meaning.error is errors.UnreachableError
-    away = "could not reach the server: " if no_connection else ""
-    return _failure(meaning, f"{away}{meaning.before}{_unended(_PYTHON.sub('', reason))}")
+    away = "could not reach the server: " if meaning.error is errors.UnreachableError else ""
+    return _failure(meaning, away + meaning.said.format(reason, seconds=seconds))
 
 
 def of_response(response: Response, url: str, *, known: bool) -> Failure | None:

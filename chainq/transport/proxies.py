@@ -19,25 +19,20 @@ _TRUSTED = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 def named_proxy(url: str) -> httpx.Proxy | None:
     """Return the proxy that the environment names for a URL, None for none. Raises UsageError."""
-    parts = urlsplit(url)
-    named = getproxies()
+    parts, named = urlsplit(url), getproxies()
+    host, place = (parts.hostname or "").rstrip("."), parts.netloc.rpartition("@")[2]
     proxy = named.get(parts.scheme) or named.get("all")
-    place = parts.netloc.rpartition("@")[2]
-    direct = _excepted(parts.hostname or "", place, named["no"]) if "no" in named else proxy_bypass(place)
-    if not proxy or direct:
+    if not proxy or (_excepted(host, place, named["no"]) if "no" in named else proxy_bypass(place)):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     keep_secret(proxy, {})
     if proxy.startswith("socks") and not find_spec("socksio"):
         raise missing_package("a SOCKS proxy needs the socksio package", "socks")
-    context = tls_context(True, None) if proxy.startswith("https://") else None
     try:
-        return httpx.Proxy(proxy, ssl_context=context)
+        return httpx.Proxy(proxy, ssl_context=tls_context(True, None) if proxy.startswith("https://") else None)
     except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
-        raise UsageError(
-            "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not a valid proxy URL",
-            "expected a URL such as http://127.0.0.1:3128",
-        ) from None
+        named_by = "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"
+        raise UsageError(f"{named_by} is not a valid proxy URL", "expected one such as http://127.0.0.1:3128") from None
 
 
 def _excepted(host: str, place: str, no_proxy: str) -> bool:
@@ -46,12 +41,11 @@ def _excepted(host: str, place: str, no_proxy: str) -> bool:
     Names are separated by commas or spaces: `*`, a domain and all below it, an address, or a range of addresses in CIDR
     notation. `place`: the host with its port, which other programs accept as well.
     """
-    names = [name.strip(".").lower() for name in re.split(r"[,\s]+", no_proxy) if name]
-    host = host.rstrip(".").lower()
+    names = [name.strip(".").lower() for name in re.split(r"[,\s]+", no_proxy)]
     try:
         address = ip_address(host)
     except ValueError:
-        return any(name in ("*", host, place.lower()) or host.endswith(f".{name}") for name in names)
+        return any(name in ("*", host, place.lower()) or host.endswith(f".{name}") for name in names if name)
     return any(name in ("*", place) or _in_range(address, name.strip("[]")) for name in names)
 
 

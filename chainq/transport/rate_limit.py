@@ -46,28 +46,23 @@ class RateLimiter:
         self._spacing, self._now = 1 / rate if rate else 0.0, now
         self._lock = threading.Lock()
         self._next_at = 0.0  # when `rate` (a token bucket that holds one token) allows the next request
-        self._turn_at = 0.0  # of the next call that comes
         self._methods: defaultdict[str, _Method] = defaultdict(_Method)
 
     def turn(self) -> float:
-        """Return the turn of a call by `rate`: the time before which it waits, for calls that came earlier."""
+        """Take the next turn by `rate`, and return the seconds until then."""
         with self._lock:
-            turn = max(self._now(), self._turn_at)
-            self._turn_at = turn + self._spacing
-        return turn
+            now = self._now()
+            turn = max(now, self._next_at)
+            self._next_at = turn + self._spacing
+        return turn - now
 
-    def wait(self, name: str, turn: float = 0.0) -> float:
-        """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent.
-
-        `turn`: of its call.
-        """
+    def wait(self, name: str) -> float:
+        """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent."""
         with self._lock:
             now, method = self._now(), self._methods[name]
-            due = max(turn, self._next_at, method.open_at, method.next_at)
-            if due <= now:
-                self._next_at = now + self._spacing
-                if method.refusals or method.successes < method.spaced:
-                    method.next_at = now + min(1.0, REFUSED[-1] / max(1, method.spaced))
+            due = max(method.open_at, method.next_at)
+            if due <= now and (method.refusals or method.successes < method.spaced):
+                method.next_at = now + min(1.0, REFUSED[-1] / max(1, method.spaced))
         return max(0.0, due - now)
 
     def refused(self, name: str, retry_after: float = 0.0) -> float | None:

@@ -94,7 +94,7 @@ def test_a_dripping_response_arrives_a_byte_at_a_time(clock: FakeTime) -> None:
 def test_a_slow_response_meets_the_deadline(faults: Faults, clock: FakeTime) -> None:
     """In process a response that takes too long ends at the deadline, and one that does not arrives whole."""
     call = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "latest/block"})
-    with fails("late"):
+    with fails("ReadTimeout"):
         DemoTransport(Service(CHAIN, faults)).call(request(call, clock.now + 0.25))
     assert clock.now == 1_000.25
     quick = DemoTransport(Service(CHAIN, Faults("drip:1e-6", "latency:0.001")))

@@ -23,7 +23,7 @@ def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
     response = DemoTransport(QUIET).call(request(call, 0.0))
     assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
     assert json.loads(response.body)["result"][0]["height"] == "3"
-    with pytest.raises(ExchangeError, match="ended early"):
+    with pytest.raises(ExchangeError, match="in the middle"):
         DemoTransport(Service(CHAIN, Faults("truncate-rate:1"))).call(request(call, 0.0))
 
 

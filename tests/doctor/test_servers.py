@@ -17,7 +17,7 @@ from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber
 from chainq.doctor.prober import Outcome, Prober, Refusal
 from chainq.text.align import aligned
-from chainq.transport.base import NoConnectionError, Request, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from harness.examined import NOW, URL, Odd, examined, findings
 from harness.search import some
 from harness.steps import linear, steps
@@ -222,7 +222,7 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
 
     class Away:
         def call(self, _: Request) -> Response:
-            raise NoConnectionError("nobody home")
+            raise ExchangeError("lost", "nobody home")
 
         def close(self) -> None:
             """There is nothing to close."""

@@ -27,7 +27,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[Slow], Counter[str]]:
             params = json.loads(request.body).get("params", {})
             if too_much(params):
                 timed_out[str(params)] += 1
-                raise ExchangeError("late")
+                raise ExchangeError("ReadTimeout")
             return answer(self, request)
 
         monkeypatch.setattr(DemoTransport, "call", call)

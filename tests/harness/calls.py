@@ -2,13 +2,14 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
 
-from chainq.transport.base import ExchangeError, Kind, Request, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from chainq.transport.connection import Clock, Connection
 from chainq.transport.jsonrpc import decode_rows
 
@@ -51,7 +52,7 @@ class FakeTransport:
 
 
 @contextmanager
-def fails(*kinds: Kind, match: str | None = None) -> Iterator[pytest.ExceptionInfo[ExchangeError]]:
+def fails(*kinds: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[ExchangeError]]:
     """The exchange in this context fails, in one of these ways."""
     with pytest.raises(ExchangeError, match=match) as caught:
         yield caught
@@ -61,6 +62,14 @@ def fails(*kinds: Kind, match: str | None = None) -> Iterator[pytest.ExceptionIn
 def request(body: bytes, deadline: float, max_memory: int = 2**30) -> Request:
     """A request of a run of its own."""
     return Request(body, deadline, max_memory)
+
+
+def exchange(url: str, times: int = 1, seconds: float = 86_400, most: int = 2**30, **options: Any) -> Response:
+    """Send requests one after the other over HTTP, and return the last response; each has so many seconds."""
+    from chainq.transport.http import HttpTransport  # here, because few tests need it
+
+    with closing(HttpTransport(ServiceOptions(url, **options))) as transport:
+        return [transport.call(request(b'{"id":1}', time.monotonic() + seconds, most)) for _ in range(times)][-1]
 
 
 def ok(request: Request) -> Response:

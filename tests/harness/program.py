@@ -195,7 +195,7 @@ class Inside(DemoTransport):
         try:
             return super().call(request)
         except ConnectionError:
-            raise ExchangeError("silent", "the connection was closed without a response") from None
+            raise ExchangeError("RemoteProtocolError", "Server disconnected without sending a response.") from None
 
 
 @contextmanager

@@ -161,17 +161,6 @@ def test_an_error_is_told_with_its_code(decode: Decode, code: str, text: str, he
     assert isinstance(caught.value, TooHeavyError) == heavy
 
 
-@pytest.mark.parametrize("code", ["0", "-32603"])
-def test_a_query_timeout_is_too_heavy(code: str) -> None:
-    """A timeout under code 0 or -32603 asks for a narrower range; under other codes it is an error like others."""
-    said = "Defined query timeout of 5000ms exceeded when running query."
-    with pytest.raises(TooHeavyError):
-        decode_rows(failure(code, said), 7)
-    with pytest.raises(ServiceError) as caught:
-        decode_rows(failure("-32602", said), 7)
-    assert not isinstance(caught.value, TooHeavyError)
-
-
 @pytest.mark.parametrize(
     ("data", "code"),
     [('{"incomplete": true}', ExitCode.INCOMPLETE), ("{}", ExitCode.SERVICE), ('"incomplete"', ExitCode.SERVICE)],

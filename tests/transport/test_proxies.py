@@ -2,19 +2,19 @@
 
 import socket
 import ssl
-import time
 from pathlib import Path
 
 import pytest
 
 from chainq.errors import UsageError
-from chainq.transport.base import ExchangeError, Response, ServiceOptions
-from chainq.transport.http import HttpTransport
+from chainq.transport.base import ExchangeError
 from chainq.transport.proxies import named_proxy
-from harness.calls import fails, request
+from harness.calls import exchange, fails
 from harness.certificate import certified
 from harness.proxies import proxy, socks, tunnel
 from harness.sockets import answering, head_of, server
+
+AWAY = ("ConnectError", "ReadError", "ProxyError", "foreign")  # no connection
 
 
 @pytest.fixture(autouse=True)
@@ -32,15 +32,6 @@ def tls(tmp_path: Path, environment: pytest.MonkeyPatch) -> ssl.SSLContext:
     context, authority = certified(tmp_path)
     environment.setenv("SSL_CERT_FILE", str(authority))
     return context
-
-
-def exchange(url: str, times: int = 1) -> Response:
-    """Send requests one after the other, and return the last response."""
-    transport = HttpTransport(ServiceOptions(url))
-    try:
-        return [transport.call(request(b'{"id":1}', time.monotonic() + 60)) for _ in range(times)][-1]
-    finally:
-        transport.close()
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
@@ -134,7 +125,7 @@ def test_what_a_socks_proxy_refuses_is_no_connection(
     """Named without the login."""
     with proxy(socks(wanted, reply)) as (address, _):
         environment.setenv("http_proxy", f"socks5://{login}{address}")
-        with fails("lost", "unconnected", "proxy", match=words) as caught:
+        with fails(*AWAY, match=words) as caught:
             exchange("http://chainq.invalid/")
     assert "secret" not in str(caught.value)
 
@@ -151,7 +142,7 @@ def test_what_is_no_proxy_is_no_connection(scheme: str, sent: bytes, environment
 
     with proxy(handshake) as (address, _):
         environment.setenv("https_proxy", f"{scheme}://{address}")
-        with fails("lost", "unconnected", "proxy"):
+        with fails(*AWAY):
             exchange("https://chainq.invalid/")
 
 
@@ -159,7 +150,7 @@ def test_a_tunnel_that_is_refused_is_no_connection(environment: pytest.MonkeyPat
     """With the status of the proxy, and what is unsafe in its words taken out."""
     with server(answering(b"", status="403 Forbidden \x1b[2J")) as (away, seen):
         environment.setenv("https_proxy", away)
-        with fails("lost", "unconnected", "proxy", match="the proxy refused to connect: 403 Forbidden") as caught:
+        with fails(*AWAY, match="403 Forbidden") as caught:
             exchange("https://chainq.invalid/")
     assert "\x1b" not in str(caught.value)
     assert seen[0].startswith(b"CONNECT chainq.invalid:443 HTTP/1.1\r\n")
@@ -169,7 +160,7 @@ def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch
     """It is not the server that is away."""
     address = nowhere.removeprefix("http://").rstrip("/")
     environment.setenv("all_proxy", f"http://someone:SECRET@{address}")
-    with fails("lost", "unconnected", "proxy", match=r"proxy: .*refused") as caught:
+    with fails(*AWAY, match=r"proxy: .*refused") as caught:
         exchange("http://chainq.invalid/")
     assert "SECRET" not in str(caught.value)
 
@@ -200,11 +191,10 @@ def test_no_proxy_has_the_rules_of_curl(url: str, names: str, direct: bool, envi
     assert (named_proxy(url) is None) == direct
 
 
-@pytest.mark.parametrize("hosts", ["127.0.0.1", "*", "example.org,127.0.0.1"])
-def test_no_proxy_excepts_hosts(hosts: str, environment: pytest.MonkeyPatch, nowhere: str) -> None:
+def test_no_proxy_excepts_hosts(environment: pytest.MonkeyPatch, nowhere: str) -> None:
     """A host that NO_PROXY names is asked directly."""
     environment.setenv("http_proxy", nowhere)
-    environment.setenv("no_proxy", hosts)
+    environment.setenv("no_proxy", "example.org,127.0.0.1")
     with server(answering(b"{}")) as (url, _):
         assert exchange(url).status == 200
 
@@ -225,6 +215,4 @@ def test_a_proxy_that_cannot_be_used_is_named_without_its_password(proxy: str, e
     environment.setenv("http_proxy", proxy)
     with pytest.raises((UsageError, ExchangeError)) as caught:
         exchange("http://chainq.invalid/")
-    assert "SEC" not in str(caught.value)
-    assert "RET" not in str(caught.value)
-    assert "someone" not in str(caught.value)
+    assert not [piece for piece in ("SEC", "RET", "someone") if piece in str(caught.value)]

@@ -6,40 +6,33 @@ from email.utils import formatdate
 
 import pytest
 
-from chainq.errors import (
-    UnreachableError,
-)
+from chainq.errors import UnreachableError
 from chainq.process.threads import Slots
-from chainq.transport.base import (
-    Request,
-    Response,
-)
+from chainq.transport.base import Request, Response
 from chainq.transport.rate_limit import RateLimiter
 from harness.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
 from harness.program import LONGEST
 
+LIMITED = {
+    "429": page(429),
+    "by its code": Response(200, failure("429", "limit")),
+    "by the code of other services": Response(200, failure("-32005", "limit")),
+    "by another code": Response(200, failure("-32029", "limit")),
+    "by its message": Response(200, failure("0", "Too many requests, please try again later")),
+}
 
-def test_429_does_not_use_up_retries(connect: Connect, clock: FakeClock) -> None:
-    """Without Retry-After the waits are 1, 2, 4 … seconds, ten at most, and none counts as a retry."""
-    assert call(connect(FakeTransport(*[page(429)] * 6), retries=1)) == []
+
+@pytest.mark.parametrize("seen", LIMITED)
+def test_refusals_do_not_use_up_retries(seen: str, connect: Connect, clock: FakeClock) -> None:
+    """Without Retry-After the waits are 1, 2, 4 … seconds, ten at most, and two minutes (two windows) in all.
+
+    Proxies that send HTTP 200 only say it by a JSON-RPC error.
+    """
+    assert call(connect(FakeTransport(*[LIMITED[seen]] * 6), retries=1)) == []
     assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
-
-
-@pytest.mark.parametrize("code", ["429", "-32005", "-32029", "0"])
-def test_a_rate_limit_inside_http_200_waits_as_429_does(code: str, connect: Connect, clock: FakeClock) -> None:
-    """A JSON-RPC error with one of these codes, or whose message names it, of a proxy that sends HTTP 200 only."""
-    message = "Too many requests, please try again later" if code == "0" else "limit"
-    refused = Response(200, failure(code, message))
-    assert call(connect(FakeTransport(*[refused] * 6), retries=1)) == []
-    assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
-    with pytest.raises(UnreachableError, match=f"error {code}: .*refused for 120 s"):
-        call(connect(FakeTransport(*[refused] * 100), retries=1))
-
-
-def test_429_ends_after_two_minutes_of_waiting(connect: Connect, clock: FakeClock) -> None:
-    """Two windows of a minute; then the service counts as unreachable."""
-    with pytest.raises(UnreachableError, match="429"):
-        call(connect(FakeTransport(*[page(429)] * 100), retries=1))
+    clock.waits.clear()
+    with pytest.raises(UnreachableError, match=r"(HTTP|error) .*refused for 120 s"):
+        call(connect(FakeTransport(*[LIMITED[seen]] * 100), retries=1))
     assert sum(clock.waits) == pytest.approx(120)
 
 
@@ -142,22 +135,26 @@ def simulate(limit: int, offset: float, latency: float, calls: int) -> list[floa
     return ended
 
 
-def test_retry_after_in_seconds(connect: Connect, clock: FakeClock) -> None:
-    """Retry-After is honored with 429 and with 503; below as a date."""
-    for response, retries, wait in (
-        (page(429, "7"), 1, 7),
-        (page(503, "11"), 1, 11),
-    ):
-        assert call(connect(FakeTransport(response), retries=retries)) == []
-        assert clock.waits[-1] == pytest.approx(wait)
+AHEAD = FakeClock().now + 7 * 3600
+DATES = {"retry-after": formatdate(AHEAD + 2, usegmt=True), "date": formatdate(AHEAD, usegmt=True)}
 
 
-def test_a_retry_after_date_is_measured_by_the_clock_of_the_server(connect: Connect, clock: FakeClock) -> None:
-    """Its clock may be hours ahead of this machine's."""
-    ahead = clock.now + 7 * 3600
-    headers = {"retry-after": formatdate(ahead + 2, usegmt=True), "date": formatdate(ahead, usegmt=True)}
-    assert call(connect(FakeTransport(Response(429, b"later", headers)), retries=1)) == []
-    assert clock.waits == [pytest.approx(2)]
+@pytest.mark.parametrize(
+    ("response", "wait"),
+    [
+        (page(429, "7"), 7),
+        (page(503, "11"), 11),
+        (Response(429, failure("-32602", "slow down"), {"retry-after": "17"}), 17),
+        (Response(503, failure("-32602", "slow down"), {"retry-after": "17"}), 17),
+        (Response(429, b"later", DATES), 2),
+    ],
+    ids=["429", "503", "429 with an error", "503 with an error", "date"],
+)
+def test_retry_after(response: Response, wait: float, connect: Connect, clock: FakeClock) -> None:
+    """In seconds, also with a JSON-RPC error, which says no more than the status; or as a date, measured by the clock
+    of the server, which may be hours ahead of this machine's."""
+    assert call(connect(FakeTransport(response), retries=1)) == []
+    assert clock.waits == [pytest.approx(wait)]
 
 
 @pytest.mark.parametrize("value", ["soon", "", "-5", "1.5", "\u0663", "\u00b2", "Mon, 01 Jan 0001 00:00:00 +2359"])
@@ -175,24 +172,11 @@ def test_a_far_retry_after_is_not_waited_for_without_end(connect: Connect, clock
     assert clock.waits == []
 
 
-def test_429_holds_back_all_calls_of_that_method_and_no_other(connect: Connect, clock: FakeClock) -> None:
+def test_429_holds_back_all_calls_of_that_method_and_no_other(clock: FakeClock) -> None:
     """While one call waits after a 429, another of the same method waits too, and one of another method does not."""
-    connection = connect(FakeTransport(page(429, "20")))
-    log: list[str] = []
-    wait = clock.wait
-
-    def side_by_side(stop: threading.Event, seconds: float) -> bool:
-        clock.wait = wait  # type: ignore[method-assign]  # what happens at the first wait only
-        call(connection, "other")
-        log.append(f"other after {len(clock.waits)} waits")
-        call(connection, "m")
-        log.append(f"m after {len(clock.waits)} waits")
-        return wait(stop, seconds)
-
-    clock.wait = side_by_side  # type: ignore[method-assign]  # as above
-    call(connection, "m")
-    assert log == ["other after 0 waits", "m after 1 waits"]
-    assert clock.waits[0] == pytest.approx(20)
+    limiter = RateLimiter(None, clock.monotonic)
+    assert limiter.refused("m", 20) == 20
+    assert (limiter.wait("other"), limiter.wait("m")) == (0, 20)
 
 
 def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, clock: FakeClock) -> None:
@@ -235,21 +219,8 @@ def test_rate_spaces_requests(connect: Connect, clock: FakeClock) -> None:
 def test_calls_are_sent_in_the_order_in_which_they_came(clock: FakeClock) -> None:
     """By --rate, one that comes at the moment when the next may be sent does not overtake those that wait."""
     limiter = RateLimiter(4, clock.monotonic)
-    first, second, third = (limiter.turn() for _ in range(3))
-    assert limiter.wait("m", first) == 0
+    assert [limiter.turn() for _ in range(3)] == [0, 0.25, 0.5]
     clock.now += 0.25
-    assert limiter.wait("other", limiter.turn()) == 0.5
-    assert limiter.wait("m", second) == 0
-    assert limiter.wait("m", third) == 0.25
+    assert limiter.turn() == 0.5
     clock.now += 100
-    assert limiter.turn() == clock.now
-
-
-@pytest.mark.parametrize("status", [429, 503])
-def test_a_json_rpc_error_with_429_or_503_says_no_more_than_the_status(
-    status: int, connect: Connect, clock: FakeClock
-) -> None:
-    """Many services send one; what counts is how long they ask to wait."""
-    response = Response(status, failure("-32602", "slow down"), {"retry-after": "17"})
-    assert call(connect(FakeTransport(response), retries=1)) == []
-    assert clock.waits == [17]
+    assert limiter.turn() == 0
