@@ -222,7 +222,7 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
 
     class Away:
         def call(self, _: Request) -> Response:
-            raise ExchangeError("lost", "nobody home")
+            raise ExchangeError("ReadError", "nobody home")
 
         def close(self) -> None:
             """There is nothing to close."""

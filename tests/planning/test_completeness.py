@@ -222,7 +222,7 @@ def test_one_full_block_that_is_too_heavy_leaves_the_others(command: str) -> Non
     for height in range(12):
         shown = b',"height":%d' % height if command == "records" else b""
         made.rows.append([row % (height, n, shown) for n in range(90 if height in (2, 5) else 3)])
-    server = Heavy(made, Faults(row_cap=30), Random(1))  # noqa: S311  # the same
+    server = Heavy(made, served("row-cap:30"), Random(1))  # noqa: S311  # the same
     outcome = drive(server, 0, 12, command=command, page_size=100, tip=11)
     assert sorted(outcome.rows) == sorted(made.due(0, 12))
     believed = [at for one in outcome.results if one.proof.grade is Grade.BELIEF for at in range(*one.heights.edges)]
