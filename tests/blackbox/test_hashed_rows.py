@@ -10,11 +10,10 @@ import pytest
 
 import chainq
 from chainq.demo.bodies import Bodies
-from chainq.demo.chain import BARE_ERA
 from chainq.demo.faults import Faults
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
-from harness.program import DIALECT, Program, Servers, one_line
+from harness.program import DIALECT, Program, one_line
 from harness.services import serving
 
 pytest.importorskip("aleo")
@@ -140,19 +139,6 @@ def test_a_wrong_row_is_never_written_to_a_file(
     ran = program(*job, url=url)
     assert ran.code == 0, ran.err
     assert out.read_bytes() == program(command, f"0:{BLOCKS}", url=url).out
-
-
-def test_what_cannot_be_checked_is_counted(program: Program, server: Servers) -> None:
-    """Headers of an older era lack fields: they are printed, and one warning counts them."""
-    ran = program("blocks", f"{BARE_ERA.start}:{BARE_ERA.start + 3}", *HASHES, url=server())
-    assert ran.code == 0, ran.err
-    assert len(ran.rows) == 3
-    assert one_line(ran, 0).count("not checked: 3 block hashes of headers without today's fields") == 1
-
-
-def test_processes_are_for_hashes(program: Program, url: str) -> None:
-    """Without `--hashes` there is nothing for them to do."""
-    assert "--workers needs --hashes" in one_line(program("blocks", "0:5", "-w", "2", url=url), 2)
 
 
 def test_python_rows_are_checked(altered: str) -> None:

@@ -16,7 +16,7 @@ from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.planted import Plant
 from harness.planted import planted as wrong
-from harness.program import DIALECT, LONGEST, ROOT, Program, Servers, installed, one_line
+from harness.program import DIALECT, LONGEST, ROOT, Program, installed, one_line
 from harness.search import some
 from harness.services import serving
 from harness.sockets import free_port
@@ -53,28 +53,6 @@ def findings(rows: list[bytes]) -> list[tuple[int, str, str]]:
     return [(one["height"], one["command"], one["check"]) for one in map(json.loads, rows)]
 
 
-def test_a_sealed_chain_is_anchored(program: Program, url: str, chain: SealedChain) -> None:
-    """No finding, and the verdict names the anchor, at the end of the range or above it."""
-    for end in (BLOCKS, 30):
-        anchor = f"{LAST}:{chain.block_hash(LAST)}"
-        ran = program("verify", f"24:{end}", *HASHES, "--anchor", anchor, url=url)
-        assert ran.code == 0, ran.err
-        assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}" in ran.err
-    assert f"{BLOCKS - 30} summaries up to the anchor" in ran.err
-    assert "proves no block above it" not in ran.err
-    ran = program("verify", f"24:{BLOCKS}", *HASHES, "--anchor", f"{LAST - 3}:{chain.block_hash(LAST - 3)}", url=url)
-    assert f", which proves no block above it (heights {LAST - 2}-{LAST})" in one_line(ran, 0)
-
-
-def test_without_an_anchor_the_verdict_says_so(program: Program, url: str) -> None:
-    """The hashes hold, but nobody vouches for them."""
-    ran = program("verify", f"0:{BLOCKS}", *HASHES, url=url)
-    assert ran.code == 0, ran.err
-    assert "not anchored: these rows agree with the block hashes that the server names" in ran.err
-    unbound = "; no hash binds some fields, such as status, index and signatures (docs/hashes.md)"
-    assert ran.err.rstrip().endswith(unbound)
-
-
 def test_a_data_set_is_repaired(program: Program, url: str, chain: SealedChain) -> None:
     """An export that writes the partitions again."""
     pytest.importorskip("pyarrow")
@@ -92,13 +70,6 @@ def test_a_data_set_is_repaired(program: Program, url: str, chain: SealedChain) 
     assert program("verify", "altered", *HASHES).code == 0
 
 
-def test_another_anchor_is_not_repaired(program: Program, url: str) -> None:
-    """Rows that agree with each other stay as they are if another block hash is trusted."""
-    ran = program("verify", "15:20", *HASHES, "--anchor", f"22:{OTHER}", "--jsonl", url=url)
-    assert ran.code == 6
-    assert {row["check"]: row["repair"] for row in map(json.loads, ran.rows)} == {"anchor": None}
-
-
 def test_another_history_is_found_by_the_anchor_only(program: Program, chain: SealedChain) -> None:
     """A chain of another seed agrees with itself, but not with the hash that is trusted."""
     with planted(SealedChain(7, BLOCKS)) as other:
@@ -109,15 +80,6 @@ def test_another_history_is_found_by_the_anchor_only(program: Program, chain: Se
             assert ran.code == 6
             assert {(height, check) for height, _, check in findings(ran.rows)} == {(LAST, "anchor")}
             assert f"not anchored at block {LAST}" in ran.err
-
-
-def test_an_anchor_beyond_the_tip_is_not_there(program: Program, url: str, chain: SealedChain) -> None:
-    """The blocks end before it."""
-    ran = program("verify", "30:", *HASHES, "--anchor", f"{BLOCKS}:{chain.block_hash(LAST)}", "--jsonl", url=url)
-    assert ran.code == 6
-    assert findings(ran.rows) == [(BLOCKS, "blocks", "anchor")]
-    assert json.loads(ran.rows[0])["found"] is None
-    assert f"not anchored at block {BLOCKS}: the blocks end at height {LAST}" in ran.err
 
 
 def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
@@ -143,64 +105,6 @@ def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedC
         if plant.kind in HASHED:
             assert HASHED[plant.kind] in {check for height, _, check in found if height == plant.height}, plant
     assert {check for height, _, check in found if height == LAST} == {"anchor"}
-
-
-def test_a_block_that_is_made_up_is_no_proof(program: Program, server: Servers) -> None:
-    """The plain sample chain has hashes that nothing makes: each block is a finding."""
-    ran = program("verify", "0:3", *HASHES, "--jsonl", url=server())
-    assert ran.code == 6
-    assert {(height, check) for height, _, check in findings(ran.rows) if check == "hash"} == {
-        (0, "hash"),
-        (1, "hash"),
-        (2, "hash"),
-    }
-    assert len(ran.rows) == 6  # one per row: what is below cannot be computed
-    assert program("export", "blocks", "full-blocks", "0:3", "--to", "made-up", "-q", "-w", "1", url="demo:").code == 0
-    ran = program("verify", "made-up", *HASHES)
-    assert ran.code == 6
-    assert "write these partitions again" not in ran.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--anchor", f"5:{OTHER}"], "--anchor needs --hashes"),
-        (["--hashes", "--anchor", "5:ab1x"], "invalid --anchor '5:ab1x'"),
-        (["--hashes", "--anchor", f"{OTHER}"], "expected HEIGHT:HASH"),
-        (
-            ["--hashes", "--anchor", f"5:{OTHER[:-1]}{'qp'[OTHER[-1] == 'q']}"],
-            "': HASH is wrong: the checksum does not match: a character is wrong, missing or extra",
-        ),
-        (["--hashes", "--anchor", f"5:at{OTHER[2:]}"], "': HASH is wrong: the prefix is 'at', expected 'ab'"),
-        (["--hashes", "--anchor", f"5:A{OTHER[1:]}"], "': HASH is wrong: upper and lower case are mixed"),
-        (["--hashes", "--anchor", f"5:{OTHER.upper()}"], "--anchor 5 proves no block from height 10 on"),
-        (["--hashes", "--anchor", f"5:{OTHER}", "--checkpoint", "c"], "--checkpoint"),
-        (["--hashes", "--anchor", f"5:{OTHER}"], "--anchor 5 proves no block from height 10 on"),
-    ],
-)
-def test_arguments_that_prove_nothing_are_refused(
-    program: Program, url: str, arguments: list[str], message: str
-) -> None:
-    """Exit code 2, before anything is read."""
-    assert message in one_line(program("verify", "10:20", *arguments, url=url), 2)
-
-
-@pytest.mark.parametrize("option", [["--tip", "5"], ["--grow", "1"], ["--fault", "reorg-at:0"]])
-def test_a_sealed_chain_does_not_change(program: Program, option: list[str]) -> None:
-    """What would give it other blocks cannot be combined with it."""
-    ran = program("serve", "--sealed", "5", *option)
-    assert f"--sealed cannot be combined with {option[0]}" in one_line(ran, 2)
-
-
-def test_an_anchor_does_not_prove_a_row_with_a_finding(program: Program, chain: SealedChain) -> None:
-    """The full block is anchored, its altered summary is not. The finding says which hash was computed."""
-    with planted(chain, "altered-block:30") as url:
-        anchor = f"{LAST}:{chain.block_hash(LAST)}"
-        ran = program("verify", f"29:{LAST}", *HASHES, "--anchor", anchor, "--jsonl", url=url)
-    assert f"; anchored: block {LAST} is {chain.block_hash(LAST)}; the rows with findings are not proved;" in ran.err
-    (found,) = (one for one in map(json.loads, ran.rows) if one["check"] == "hash")
-    assert found["expected"].endswith(" (computed from the block)")
-    assert found["found"] == f"block_hash={chain.block_hash(30)}"
 
 
 def test_an_export_is_verified_against_one_hash_without_a_network(
@@ -278,37 +182,6 @@ def test_a_file_of_any_format_is_verified(
     file.write_text(text.replace(weight, f"{weight}0"), "utf-8")
     ran = program("verify", str(file), *HASHES, "--anchor", anchor, "--jsonl")
     assert {(30, command, "hash"), (LAST, command, "anchor")} <= set(findings(ran.rows))
-
-
-@pytest.mark.parametrize(
-    ("command", "extension", "columns"),
-    some(
-        [
-            ("blocks", "csv", "height,block_hash,previous_hash"),
-            ("blocks", "jsonl", "height,timestamp"),
-            ("full-blocks", "jsonl", "header.metadata.height,block_hash,previous_hash"),
-            ("full-blocks", "tsv", "header.metadata.height,block_hash,previous_hash,transactions"),
-        ],
-        ("blocks", "csv", "height,block_hash,previous_hash"),
-        ("full-blocks", "tsv", "header.metadata.height,block_hash,previous_hash,transactions"),
-        several=True,
-    ),
-)
-def test_a_file_without_all_columns_has_no_hashes(
-    command: str, extension: str, columns: str, program: Program, url: str, tmp_path: Path
-) -> None:
-    """It is refused, and no block in it is called wrong."""
-    file = tmp_path / f"rows.{extension}"
-    assert program(command, "0:5", "--columns", columns, "-o", str(file), url=url).code == 0
-    ran = program("verify", str(file), "--commands", command, *HASHES)
-    assert f"block hashes need all columns of {command}" in one_line(ran, 2)
-
-
-def test_a_file_without_blocks_has_no_hashes(program: Program, url: str, tmp_path: Path) -> None:
-    """Records do not hold what a block hash is made of."""
-    file = tmp_path / "records.csv"
-    assert program("records", "0:5", "-o", str(file), url=url).code == 0
-    assert "needs the rows of blocks or of full-blocks" in one_line(program("verify", str(file), "--hashes"), 2)
 
 
 def test_transactions_of_a_sealed_chain_are_found_by_their_ids(program: Program, url: str) -> None:
