@@ -20,7 +20,7 @@ from harness.belief import besides_belief
 from harness.jobs import ADDRESSES, FIRST, Job, assassin, recording, said
 from harness.program import Program, finish
 from harness.search import some
-from harness.services import Moving, serving
+from harness.services import Moving, Serve, serving
 from harness.truth import Truth, difference
 
 KILLS = int(os.environ.get("CHAINQ_KILLS", "63"))
@@ -170,48 +170,47 @@ def test_killed_between_rows_and_their_position(words: tuple[str, ...], chainq: 
 
 
 @pytest.mark.search
-def test_killed_at_each_step(chainq: Program) -> None:
+def test_killed_at_each_step(chainq: Program, serve: Serve) -> None:
     """Killed before each step on the file system in turn, and in the middle of each write: the bytes are the same."""
     service, deadly = Moving(FIRST + 40), assassin(chainq)
-    with serving(service) as url:
-        service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
-        job = Job(chainq, url, "records", "--csv", "--start", str(FIRST))
-        for step in range(1, 20):
-            assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
-        service.hook = lambda _: None
-        said(job(), 0)
-        whole = Job(chainq, url, "records", "--csv", "--start", str(FIRST), place="undisturbed")
-        said(whole(), 0)
+    url = serve(service)
+    service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+    job = Job(chainq, url, "records", "--csv", "--start", str(FIRST))
+    for step in range(1, 20):
+        assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
+    service.hook = lambda _: None
+    said(job(), 0)
+    whole = Job(chainq, url, "records", "--csv", "--start", str(FIRST), place="undisturbed")
+    said(whole(), 0)
     assert job.out.read_bytes() == whole.out.read_bytes()
 
 
-def test_killed_runs_leave_no_litter(chainq: Program) -> None:
+def test_killed_runs_leave_no_litter(chainq: Program, serve: Serve) -> None:
     """What a killed run leaves beside the checkpoint is gone after the next run: a thousand kills fill no folder."""
     service, deadly = Moving(FIRST), assassin(chainq)
-    with serving(service) as url:
-        service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
-        job = Job(chainq, url, "blocks", "--start", str(FIRST))
-        for step in range(4, 12):
-            assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
-        service.hook = lambda _: None
-        said(job(), 0)
+    url = serve(service)
+    service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+    job = Job(chainq, url, "blocks", "--start", str(FIRST))
+    for step in range(4, 12):
+        assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
+    service.hook = lambda _: None
+    said(job(), 0)
     assert sorted(path.name for path in job.folder.iterdir()) == ["kept", "kept.lock", "out"]
 
 
 @pytest.mark.search
-def test_stdout_loses_nothing(chainq: Program, truth: Truth) -> None:
+def test_stdout_loses_nothing(chainq: Program, truth: Truth, serve: Serve) -> None:
     """On stdout a killed run's rows come again only where the checkpoint did not move past them; none is lost."""
     service, deadly = Moving(FIRST + 3), assassin(chainq)
     service.hook = lambda method: setattr(service, "tip", service.tip + 2 * (method == "latest/block"))
-    with serving(service) as url:
-        job, at, moved = Job(chainq, url, "blocks", "--start", str(FIRST)), FIRST, 0
-        for step in [*range(5, 15), 0]:
-            ran = job(*(("--follow", "--interval", "0.01") if step else ()), out="", env=deadly(step))
-            assert ran.code == (-signal.SIGKILL if step else 0), ran.err
-            came = ran.out.split(b"\n")[:-1]
-            assert came == truth.rows("blocks", at, at + len(came))
-            after = job.next if job.kept.exists() else FIRST
-            assert after - at <= len(came)
-            at, moved = after, moved + (after > at)
+    job, at, moved = Job(chainq, serve(service), "blocks", "--start", str(FIRST)), FIRST, 0
+    for step in [*range(5, 15), 0]:
+        ran = job(*(("--follow", "--interval", "0.01") if step else ()), out="", env=deadly(step))
+        assert ran.code == (-signal.SIGKILL if step else 0), ran.err
+        came = ran.out.split(b"\n")[:-1]
+        assert came == truth.rows("blocks", at, at + len(came))
+        after = job.next if job.kept.exists() else FIRST
+        assert after - at <= len(came)
+        at, moved = after, moved + (after > at)
     assert moved > 3
     assert at == service.tip + 1
