@@ -5,8 +5,10 @@ import os
 import signal
 import socket
 import sys
+import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,12 +19,14 @@ from hypothesis import HealthCheck, settings
 # processes load it, too, and need no pytest.
 pytest.register_assert_rewrite("harness")
 
+from chainq.demo.service import Service  # noqa: E402
 from harness.exports import Exports, shared_folder  # noqa: E402
-from harness.program import Program, Servers  # noqa: E402
+from harness.program import Program, Servers, serving  # noqa: E402
 from harness.truth import Truth  # noqa: E402
 
 if TYPE_CHECKING:
     from harness.lake import Lake
+    from harness.services import Serve
 
 # No test fails for being slow: other people use the machine too. Each run tries other examples.
 settings.register_profile(
@@ -120,6 +124,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 def chainq(tmp_path: Path) -> Program:
     """Runs the installed program: `chainq("block", "5", url=...)`."""
     return Program(tmp_path)
+
+
+@pytest.fixture
+def serve() -> "Iterator[Serve]":
+    """The URL of a service, which answers until the end of the test: `serve(Moving(5))`."""
+    urls: dict[Service, str] = {}
+    with ExitStack() as stack:
+
+        def url(service: Service, *released: threading.Event) -> str:
+            if service not in urls:
+                urls[service] = stack.enter_context(serving(service, *released))
+            return urls[service]
+
+        yield url
 
 
 @pytest.fixture

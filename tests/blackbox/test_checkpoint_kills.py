@@ -10,9 +10,6 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +17,10 @@ from harness.belief import besides_belief
 from harness.jobs import ADDRESSES, FIRST, Job, assassin, recording, said
 from harness.program import Program, finish
 from harness.search import some
-from harness.services import Moving, serving
+from harness.services import Moving, Serve
 from harness.truth import Truth, difference
 
 KILLS = int(os.environ.get("CHAINQ_KILLS", "63"))
-Kill = Callable[[Job, Moving, random.Random, dict[str, str]], bool]
 
 
 KILLED = [
@@ -71,31 +67,21 @@ def killed_somewhere(job: Job, service: Moving, dice: random.Random, often: dict
     service.hook = lambda _: None
     assert ran.code in (0, -signal.SIGKILL), ran.err
     if job.kept.exists():
-        assert recorded(job) <= job.out.stat().st_size
+        assert json.loads(job.kept.read_bytes())["positions"][-1]["length"] <= job.out.stat().st_size
     return ran.code != 0
 
 
 @pytest.mark.parametrize("words", some(KILLED, *KILLED[2:6:3], KILLED[6]), ids=lambda words: " ".join(words)[:28])
-def test_killed_at_random_moments(words: tuple[str, ...], chainq: Program, truth: Truth) -> None:
+def test_killed_at_random_moments(words: tuple[str, ...], chainq: Program, truth: Truth, serve: Serve) -> None:
     """Runs on a growing chain, killed at any moment, end in the very bytes of an undisturbed run."""
-    check_killed(words, chainq, truth, killed_somewhere, "most runs ended before they could be killed")
-
-
-def check_killed(words: tuple[str, ...], chainq: Program, truth: Truth, kill: Kill, few: str) -> None:
-    """Kill runs of a command on a growing chain, as often as is due, and check the output of the one that ends.
-
-    `kill`: starts a run and returns whether it was killed where it should be; `few`: what is wrong if most were not.
-    """
     dice, wanted = random.Random(" ".join(words)), -(-KILLS // len(KILLED))  # noqa: S311  # seeded on purpose
-    service = Moving(FIRST)
-    often = recording(chainq)
-    with serving(service) as url:
-        job = Job(chainq, url, *words, "--start", str(FIRST), "-j", "2")
-        killed = runs = 0
-        while killed < wanted:
-            killed, runs = killed + kill(job, service, dice, often), runs + 1
-            assert runs < 3 * wanted + 10, few
-        check_whole(job, service, truth)
+    service, often = Moving(FIRST), recording(chainq)
+    job = Job(chainq, serve(service), *words, "--start", str(FIRST), "-j", "2")
+    killed = runs = 0
+    while killed < wanted:
+        killed, runs = killed + killed_somewhere(job, service, dice, often), runs + 1
+        assert runs < 3 * wanted + 10, "most runs ended before they could be killed"
+    check_whole(job, service, truth)
 
 
 def check_whole(job: Job, service: Moving, truth: Truth) -> None:
@@ -116,102 +102,48 @@ def check_whole(job: Job, service: Moving, truth: Truth) -> None:
         assert difference(came.split(b"\n")[:-1], groups) == ""
 
 
-def recorded(job: Job) -> int:
-    """The bytes of the output at the last position of the checkpoint, 0 if there is none."""
-    with suppress(FileNotFoundError):
-        length: int = json.loads(job.kept.read_bytes())["positions"][-1]["length"]
-        return length
-    return 0
-
-
-def stopped(process: int) -> bool:
-    """Stop a process; return whether it is still there once no thread of it runs."""
-    with suppress(ProcessLookupError, FileNotFoundError):
-        os.kill(process, signal.SIGSTOP)
-        while (state := Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0]) in "RSD":
-            time.sleep(0.0005)
-        return state == "T"
-    return False
-
-
-def killed_unrecorded(job: Job, service: Moving, dice: random.Random, often: dict[str, str]) -> bool:
-    """Start a run, and kill it where rows are written that no position covers; False where it was not met there.
-
-    The run is stopped, which leaves time to look at both files, and goes on unless they are at that point.
-    """
-    wanted = (job.out.stat().st_size if job.out.exists() else 0) + int(2 ** dice.uniform(0, 13))
-    service.hook = lambda method: setattr(
-        service, "tip", service.tip + (method == "latest/block") * dice.choice((3, 9))
-    )
-    process = job.start("--follow", "--interval", "0.01", env=often)
-    looks, there = 2_000_000, False
-    try:
-        while process.poll() is None and not there and looks:
-            looks -= 1
-            if job.out.exists() and job.out.stat().st_size >= wanted and job.out.stat().st_size > recorded(job):
-                there = stopped(process.pid) and job.out.stat().st_size > recorded(job)
-                if not there:
-                    with suppress(ProcessLookupError):
-                        os.kill(process.pid, signal.SIGCONT)
-    finally:
-        process.kill()
-        ran = finish(process)
-    service.hook = lambda _: None
-    assert ran.code == -signal.SIGKILL, ran.err
-    return there
-
-
 @pytest.mark.search
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("words", KILLED, ids=lambda words: " ".join(words)[:28])
-def test_killed_between_rows_and_their_position(words: tuple[str, ...], chainq: Program, truth: Truth) -> None:
-    """Runs killed after a row is in the file and before its position is recorded end in the bytes of one run."""
-    check_killed(words, chainq, truth, killed_unrecorded, "most runs were not met between a row and its position")
-
-
-@pytest.mark.search
-def test_killed_at_each_step(chainq: Program) -> None:
+def test_killed_at_each_step(chainq: Program, serve: Serve) -> None:
     """Killed before each step on the file system in turn, and in the middle of each write: the bytes are the same."""
     service, deadly = Moving(FIRST + 40), assassin(chainq)
-    with serving(service) as url:
-        service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
-        job = Job(chainq, url, "records", "--csv", "--start", str(FIRST))
-        for step in range(1, 20):
-            assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
-        service.hook = lambda _: None
-        said(job(), 0)
-        whole = Job(chainq, url, "records", "--csv", "--start", str(FIRST), place="undisturbed")
-        said(whole(), 0)
+    url = serve(service)
+    service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+    job = Job(chainq, url, "records", "--csv", "--start", str(FIRST))
+    for step in range(1, 20):
+        assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
+    service.hook = lambda _: None
+    said(job(), 0)
+    whole = Job(chainq, url, "records", "--csv", "--start", str(FIRST), place="undisturbed")
+    said(whole(), 0)
     assert job.out.read_bytes() == whole.out.read_bytes()
 
 
-def test_killed_runs_leave_no_litter(chainq: Program) -> None:
+def test_killed_runs_leave_no_litter(chainq: Program, serve: Serve) -> None:
     """What a killed run leaves beside the checkpoint is gone after the next run: a thousand kills fill no folder."""
     service, deadly = Moving(FIRST), assassin(chainq)
-    with serving(service) as url:
-        service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
-        job = Job(chainq, url, "blocks", "--start", str(FIRST))
-        for step in range(4, 12):
-            assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
-        service.hook = lambda _: None
-        said(job(), 0)
+    url = serve(service)
+    service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
+    job = Job(chainq, url, "blocks", "--start", str(FIRST))
+    for step in range(4, 12):
+        assert job("--follow", "--interval", "0.01", env=deadly(step)).code == -signal.SIGKILL
+    service.hook = lambda _: None
+    said(job(), 0)
     assert sorted(path.name for path in job.folder.iterdir()) == ["kept", "kept.lock", "out"]
 
 
 @pytest.mark.search
-def test_stdout_loses_nothing(chainq: Program, truth: Truth) -> None:
+def test_stdout_loses_nothing(chainq: Program, truth: Truth, serve: Serve) -> None:
     """On stdout a killed run's rows come again only where the checkpoint did not move past them; none is lost."""
     service, deadly = Moving(FIRST + 3), assassin(chainq)
     service.hook = lambda method: setattr(service, "tip", service.tip + 2 * (method == "latest/block"))
-    with serving(service) as url:
-        job, at, moved = Job(chainq, url, "blocks", "--start", str(FIRST)), FIRST, 0
-        for step in [*range(5, 15), 0]:
-            ran = job(*(("--follow", "--interval", "0.01") if step else ()), out="", env=deadly(step))
-            assert ran.code == (-signal.SIGKILL if step else 0), ran.err
-            came = ran.out.split(b"\n")[:-1]
-            assert came == truth.rows("blocks", at, at + len(came))
-            after = job.next if job.kept.exists() else FIRST
-            assert after - at <= len(came)
-            at, moved = after, moved + (after > at)
+    job, at, moved = Job(chainq, serve(service), "blocks", "--start", str(FIRST)), FIRST, 0
+    for step in [*range(5, 15), 0]:
+        ran = job(*(("--follow", "--interval", "0.01") if step else ()), out="", env=deadly(step))
+        assert ran.code == (-signal.SIGKILL if step else 0), ran.err
+        came = ran.out.split(b"\n")[:-1]
+        assert came == truth.rows("blocks", at, at + len(came))
+        after = job.next if job.kept.exists() else FIRST
+        assert after - at <= len(came)
+        at, moved = after, moved + (after > at)
     assert moved > 3
     assert at == service.tip + 1

@@ -2,7 +2,6 @@
 
 import json
 import signal
-from functools import partial
 from typing import Any
 
 import pytest
@@ -11,80 +10,68 @@ from chainq.resume.checkpoint import VERSION
 from harness.belief import besides_belief
 from harness.jobs import FIRST, Job, recording, said
 from harness.program import Program, finish
-from harness.services import Moving, serving
+from harness.services import Moving, Serve
 from harness.truth import Truth, difference
 
 
-def test_the_checkpoint_holds_no_secrets(chainq: Program) -> None:
+def test_the_checkpoint_holds_no_secrets(chainq: Program, serve: Serve) -> None:
     """User, password, query values and headers of the call are in no file beside the output; another key may follow."""
     service = Moving(20)
-    with serving(service) as url:
-        place = url.removeprefix("http://")
-        job = Job(chainq, f"http://anna:geheim1@{place}?key=geheim2", "blocks", "--header", "X-Token: geheim3")
-        said(job(), 0)
-        text = job.kept.read_text()
-        content: dict[str, Any] = json.loads(text)
-        for path in job.folder.iterdir():
-            assert not any(secret in path.read_text() for secret in ("geheim", "anna"))
-        assert content["query"]["command"] == "blocks"
-        assert content["positions"][-1] == {
-            "next": 21,
-            "hash": service.chain.block_hash(20),
-            "length": job.out.stat().st_size,
-            "rows": 21,
-        }
-        assert len(text) < 4096
-        assert text.count("\n") > 10
-        service.tip = 22
-        renewed = Job(chainq, f"http://bert:geheim4@{place}?key=geheim5", "blocks")
-        said(renewed(), 0)
-        assert renewed.next == 23
+    place = serve(service).removeprefix("http://")
+    job = Job(chainq, f"http://anna:geheim1@{place}?key=geheim2", "blocks", "--header", "X-Token: geheim3")
+    said(job(), 0)
+    text = job.kept.read_text()
+    content: dict[str, Any] = json.loads(text)
+    for path in job.folder.iterdir():
+        assert not any(secret in path.read_text() for secret in ("geheim", "anna"))
+    assert content["query"]["command"] == "blocks"
+    assert content["positions"][-1] == {
+        "next": 21,
+        "hash": service.chain.block_hash(20),
+        "length": job.out.stat().st_size,
+        "rows": 21,
+    }
+    assert len(text) < 4096
+    assert text.count("\n") > 10
+    service.tip = 22
+    renewed = Job(chainq, f"http://bert:geheim4@{place}?key=geheim5", "blocks")
+    said(renewed(), 0)
+    assert renewed.next == 23
 
 
-def test_a_first_run_without_a_range_says_where_it_starts(chainq: Program) -> None:
-    """At height 0, while other commands begin near the tip: one note, only if that makes a difference, and once."""
-    note = "chainq: starts at height 0: {} heights; --start -10 begins near the tip\n"
+def test_a_first_run_without_a_range_says_where_it_starts(chainq: Program, serve: Serve) -> None:
+    """Also one of verify, which counts the blocks up to the tip."""
     service = Moving(1100)
 
     def refuse(method: str) -> None:
         if method == "getChainBlocks":  # the full blocks of so many heights take seconds
             raise ConnectionError
 
-    with serving(service) as url:
-        blocks = partial(chainq, "blocks", "--url", url)
-        ran = blocks("--checkpoint", "a", "-o", "a.jsonl")
-        assert (ran.code, ran.err) == (0, note.format("1,091"))
-        for words in (("a",), ("b", "--start", "0"), ("c", "--end", "5"), ("d", "0:"), ("e", "-q"), ("f", "-10:")):
-            ran = blocks("-o", f"{words[0]}.jsonl", "--checkpoint", *words)
-            assert (ran.code, ran.err) == (0, ""), words
-        few = ("--commands", "transactions", "--sample", "1")
-        service.hook = refuse
-        assert note.format("1,101") in chainq("verify", "--url", url, *few, "--checkpoint", "g", "--retries", "0").err
-        service.hook = lambda _: None
-        service.tip = 999
-        assert blocks("--checkpoint", "h", "-o", "h.jsonl").err == ""
+    service.hook = refuse
+    words = ("--commands", "transactions", "--sample", "1", "--checkpoint", "g", "--retries", "0")
+    ran = chainq("verify", *words, url=serve(service))
+    assert "chainq: starts at height 0: 1,101 heights; --start -10 begins near the tip\n" in ran.err
 
 
-def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) -> None:
+def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program, serve: Serve) -> None:
     """At every call but the first the checkpoint is whole JSON, records no more than the file holds, and moves on.
 
     In a run of less than a few seconds it does so at the end alone.
     """
     service, seen = Moving(FIRST + 400), []
-    with serving(service) as url:
-        job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")
+    job = Job(chainq, serve(service), "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")
 
-        def look(_: str) -> None:
-            if len(service.calls) > 1:  # before the service has answered, nothing is recorded
-                seen.append((job.kept.read_bytes(), job.out.stat().st_size))
+    def look(_: str) -> None:
+        if len(service.calls) > 1:  # before the service has answered, nothing is recorded
+            seen.append((job.kept.read_bytes(), job.out.stat().st_size))
 
-        service.hook = look
-        process = job.start(env=recording(chainq))
-        read = []
-        while process.poll() is None:
-            if job.kept.exists():
-                read.append(job.kept.read_bytes())
-        said(finish(process), 0)
+    service.hook = look
+    process = job.start(env=recording(chainq))
+    read = []
+    while process.poll() is None:
+        if job.kept.exists():
+            read.append(job.kept.read_bytes())
+    said(finish(process), 0)
     assert len(seen) == len(service.calls) - 1
     positions = [(json.loads(text)["positions"][-1], size) for text, size in seen]
     heights = [position["next"] for position, _ in positions]
@@ -94,16 +81,16 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program) 
     assert [text for text in read if json.loads(text)["chainq"] != VERSION] == []
 
 
-def test_positions_cost_hardly_a_call(chainq: Program) -> None:
+def test_positions_cost_hardly_a_call(chainq: Program, serve: Serve) -> None:
     """Beside the rows, a run asks for the tip, for hashes beside the first rows, and for its last block at the end."""
     service = Moving(FIRST + 1200)
     words = ("records", "--start", str(FIRST), "--end", str(FIRST + 1000), "--page-size", "100")
-    with serving(service) as url:
-        assert chainq(*words, "-o", "plain", url=url).code == 0
-        assert len(service.calls) > 15
-        service.calls.clear()
-        job = Job(chainq, url, *words)
-        said(job(env=recording(chainq, 1e9)), 0)
+    url = serve(service)
+    assert chainq(*words, "-o", "plain", url=url).code == 0
+    assert len(service.calls) > 15
+    service.calls.clear()
+    job = Job(chainq, url, *words)
+    said(job(env=recording(chainq, 1e9)), 0)
     assert job.out.read_bytes() == (chainq.home / "plain").read_bytes()
     others = [method for method in service.calls if method not in ("records/all", "getChainBlocks")]
     assert others.count("latest/block") == 1
@@ -113,68 +100,33 @@ def test_positions_cost_hardly_a_call(chainq: Program) -> None:
 @pytest.mark.parametrize(
     ("command", "most"), [("records", 4), ("transitions", 4), ("blocks", 3), ("full-blocks", 3), ("ownership", 6)]
 )
-def test_a_new_block_takes_few_calls(command: str, most: int, chainq: Program, truth: Truth) -> None:
+def test_a_new_block_takes_few_calls(command: str, most: int, chainq: Program, truth: Truth, serve: Serve) -> None:
     """A run that finds one new block asks for the tip, for rows, for who else names them, and for the block again."""
     service = Moving(FIRST + 50)
-    with serving(service) as url:
-        job = Job(chainq, url, command, "--start", str(FIRST))
-        job()
-        for _ in range(3):
-            service.tip += 1
-            service.calls.clear()
-            ran = job()
-            said(besides_belief(ran, command, due=bool(ran.err)), 0)
-            assert len(service.calls) <= most + 6 * bool(ran.err), service.calls
-            service.calls.clear()
-            said(job(), 0)
-            assert service.calls == ["latest/block"]
+    job = Job(chainq, serve(service), command, "--start", str(FIRST))
+    job()
+    for _ in range(3):
+        service.tip += 1
+        service.calls.clear()
+        ran = job()
+        said(besides_belief(ran, command, due=bool(ran.err)), 0)
+        assert len(service.calls) <= most + 6 * bool(ran.err), service.calls
+        service.calls.clear()
+        said(job(), 0)
+        assert service.calls == ["latest/block"]
     assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups(command, FIRST, FIRST + 54)) == ""
 
 
-@pytest.mark.parametrize("command", ["blocks", "records", "ownership"])
-def test_a_second_run_of_several_chunks(command: str, chainq: Program, truth: Truth) -> None:
-    """Positions are recorded now and then, and blocks link to the ones before them all the same."""
-    service = Moving(4000)
-    with serving(service) as url:
-        job = Job(chainq, url, command, "--start", "3500")
-        for service.tip in (4000, 6500, 6540):
-            said(job(), 0)
-    assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups(command, 3500, 6541)) == ""
-
-
-def test_long_lives_keep_the_checkpoint_small(chainq: Program) -> None:
+def test_long_lives_keep_the_checkpoint_small(chainq: Program, serve: Serve) -> None:
     """After a hundred chunks the checkpoint is still a small file."""
     service = Moving(0)
     service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
-    with serving(service) as url:
-        job = Job(chainq, url, "blocks", "--columns", "height")
-        process = job.start("--follow", "--interval", "0.01", out="")
-        assert process.stdout is not None
-        for _ in range(120):
-            assert process.stdout.readline()
-        process.send_signal(signal.SIGTERM)
-        assert finish(process).code == -signal.SIGTERM
+    job = Job(chainq, serve(service), "blocks", "--columns", "height")
+    process = job.start("--follow", "--interval", "0.01", out="")
+    assert process.stdout is not None
+    for _ in range(120):
+        assert process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    assert finish(process).code == -signal.SIGTERM
     assert job.next >= 119
     assert job.kept.stat().st_size < 8192
-
-
-def test_2_options_that_contradict_a_checkpoint(chainq: Program) -> None:
-    """Options that do not go with --checkpoint are exit 2 and named, before any call and any file."""
-    wrong = ["--reverse", "--last 5", "--since 2h", "--until 2h", "--limit 5", "--json", "--table", "--format parquet"]
-    wrong += ["--max-age soon", "--lag -1", "--rewind 0"]
-    service = Moving(5)
-    with serving(service) as url:
-        job = Job(chainq, url, "blocks")
-        for words in wrong:
-            ran = job(*words.split())
-            flag, *value = words.split()
-            name = value[-1] if flag in ("--format", "--max-age") else flag.removeprefix("--")
-            said(ran, 2, "chainq blocks", name)
-    assert (service.calls, job.files()) == ([], {})
-
-
-def test_2_options_that_need_a_checkpoint(chainq: Program, nowhere: str) -> None:
-    """--rewind without --checkpoint, --lag and --max-age without it or --follow: exit 2."""
-    lone = (("--rewind", "5"), ("--lag", "5"), ("--max-age", "5m"))
-    for words in lone:
-        said(chainq("blocks", *words, url=nowhere), 2, words[0], "--checkpoint")

@@ -97,33 +97,20 @@ def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, t
 
 
 @pytest.mark.parametrize("stop", ["deadline", "signal"])
-def test_a_position_whose_hashes_were_there(stop: str, hanging: tuple[Hanging, str], chainq: Program) -> None:
-    """A run that is ended records it without another request, so that short runs come to the end as well."""
-    service, url = hanging
-    first = "from chainq import tuning\ntuning.FIRST_RECORD_SECONDS, tuning.RECORD_SECONDS = 0, 1e9\n"
-    job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "500", "-j", "2")
-    service.most = 20
-    process = job.start(*(["--deadline", "1s"] if stop == "deadline" else []), env=starting(chainq, "first", first))
-    if stop == "signal":
-        assert service.hung.wait(LONGEST)
-        process.send_signal(signal.SIGTERM)
-    ran = finish(process)
-    assert f"the next run resumes at height {job.next}" in ran.err
-    assert job.next > FIRST
-
-
-@pytest.mark.parametrize("stop", ["deadline", "signal"])
+@pytest.mark.parametrize("recorded", [True, False], ids=["hashes there", "nothing recorded"])
 def test_a_run_that_is_ended_records_what_is_whole(
-    stop: str, hanging: tuple[Hanging, str], chainq: Program, truth: Truth
+    recorded: bool, stop: str, hanging: tuple[Hanging, str], chainq: Program, truth: Truth
 ) -> None:
-    """It requests the hashes of what it wrote, past requests for rows that hang; the file has these rows only."""
+    """A position whose hashes were there needs no request; else the hashes of what is written are requested, past
+    requests for rows that hang. So short runs come to the end as well."""
     service, url = hanging
-    never = "from chainq import tuning\ntuning.FIRST_RECORD_SECONDS = 1e9\n"
+    seconds = "0, 1e9" if recorded else "1e9, 1e9"
+    late = f"from chainq import tuning\ntuning.FIRST_RECORD_SECONDS, tuning.RECORD_SECONDS = {seconds}\n"
     job = Job(chainq, url, "records", "--start", str(FIRST), "--page-size", "500", "-j", "2")
-    service.most = 13
+    service.most = 20 if recorded else 13
     hook = service.hook
-    service.hook = lambda method: hook(method) if method == "records/all" else None
-    process = job.start(*(["--deadline", "2s"] if stop == "deadline" else []), env=starting(chainq, "never", never))
+    service.hook = lambda method: hook(method) if recorded or method == "records/all" else None
+    process = job.start(*(["--deadline", "2s"] if stop == "deadline" else []), env=starting(chainq, "late", late))
     assert service.hung.wait(LONGEST)
     if stop == "signal":
         process.send_signal(signal.SIGTERM)
@@ -142,10 +129,3 @@ def test_the_first_timeout_is_a_warning(server: Servers, chainq: Program) -> Non
     assert len(warnings) == 1
     assert "warning: block height 5: " in warnings[0]
     assert "no complete response within 0.2 s" in warnings[0]
-
-
-def test_2_a_deadline_is_an_age(chainq: Program, nowhere: str) -> None:
-    """A number needs a unit, as in --max-age."""
-    ran = chainq("block", "5", "--deadline", "10", url=nowhere)
-    assert ran.code == 2
-    assert "invalid --deadline '10': expected a number with a unit (s, min, m, h, d, w, mo, y), such as" in ran.err

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 from harness.jobs import capped
 from harness.program import DIALECT, LONGEST, Program, Ran, Servers, finish, one_line
 from harness.search import some
-from harness.services import witnessed
+from harness.services import Moving, Serve, held, witnessed
 from harness.truth import Groups, Truth, difference
 
 
@@ -45,6 +44,7 @@ RUNS = {
     "blocks, newest first": Run(("blocks",), 0, 12_000, reverse=True),
     "full blocks": Run(("full-blocks",), 600, 700),
     "records": Run(("records",), 800, 6_000),
+    "records, many of one height": Run(("records",), 777, 6_000),  # first 25,000 rows
     "records, newest first": Run(("records",), 800, 6_000, reverse=True),
     "ownership": Run(("ownership",), 5_000, 10_000),
     "transitions": Run(("transitions",), 2_400, 4_000),
@@ -59,30 +59,22 @@ def begun(process: subprocess.Popen[bytes]) -> bytes:
     return line
 
 
-def resumed(run: Run, ran: Ran, first: bytes, truth: Truth) -> tuple[str, ...]:
-    """Check that the rows of a broken run are a whole prefix as its resume line has it; give what follows."""
-    said = re.search(r"resume with --start (\d+) --end (\d+)( --reverse)?", ran.err)
+def rest_is_whole(run: Run, ran: Ran, first: bytes, program: Program, url: str, truth: Truth) -> None:
+    """Check that the rows of a broken run are a whole prefix as its resume line has it, and that this, followed to the
+    letter, gives exactly the rest."""
+    said = re.search(r"resume with --start (\d+) --end (\d+)( --reverse)?\n", ran.err)
     assert said, ran.err
     assert ran.err.count("\n") == 1, ran.err
-    start, end, turned = int(said[1]), int(said[2]), said[3] is not None
-    assert turned == run.reverse
-    if run.reverse:
-        assert start == run.start
-        done = run.end - end
-    else:
-        assert end == run.end
-        done = start - run.start
+    start, end = int(said[1]), int(said[2])
+    assert (said[3] is not None) == run.reverse
+    assert run.start == start if run.reverse else run.end == end
+    done = run.end - end if run.reverse else start - run.start
     rows = Ran(ran.code, first + ran.out, "").rows
     assert 0 < done < run.end - run.start
     assert difference(rows, run.due(truth)[:done]) == ""
-    return (*run.words, *said[0].removeprefix("resume with ").split())
-
-
-def rest_is_whole(run: Run, words: Sequence[str], first: Ran, program: Program, url: str, truth: Truth) -> None:
-    """Check that the resume line, followed to the letter, gives exactly the rest."""
-    rest = program(*words, url=url)
+    rest = program(*run.words, *said[0].removeprefix("resume with ").split(), url=url)
     assert (rest.code, rest.err) == (0, "")
-    assert difference([*first.rows, *rest.rows], run.due(truth)) == ""
+    assert difference([*rows, *rest.rows], run.due(truth)) == ""
 
 
 @pytest.mark.parametrize(
@@ -97,6 +89,7 @@ def rest_is_whole(run: Run, words: Sequence[str], first: Ran, program: Program, 
         ("blocks", signal.SIGINT),
         ("ownership", signal.SIGINT),
         ("blocks", signal.SIGTERM),
+        ("records, many of one height", signal.SIGINT),
         ("records, newest first", signal.SIGHUP),
         several=True,
     ),
@@ -111,9 +104,8 @@ def test_a_signal_leaves_a_whole_prefix(
     process.send_signal(number)
     ran = finish(process)
     assert ran.code == -number
-    assert "Traceback" not in ran.err
-    words = resumed(run, ran, first, truth)
-    rest_is_whole(run, words, Ran(0, first + ran.out, ""), chainq, server(), truth)
+    assert "perhaps inside" not in ran.err
+    rest_is_whole(run, ran, first, chainq, server(), truth)
 
 
 def test_130_a_signal_in_csv_keeps_rows_whole(chainq: Program, server: Servers) -> None:
@@ -205,69 +197,15 @@ def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, 
         served.wait()
         ran = finish(process)
     assert ran.code == 4, ran.err
-    words = resumed(run, ran, first, truth)
-    rest_is_whole(run, words, Ran(0, first + ran.out, ""), chainq, server(), truth)
+    rest_is_whole(run, ran, first, chainq, server(), truth)
 
 
-@pytest.mark.parametrize("words", [("--csv",), ("--format", "tsv"), ("--csv", "--no-header")])
-def test_the_rest_of_csv_has_no_second_header(words: tuple[str, ...], chainq: Program, server: Servers) -> None:
-    """What is written and the rest, appended to it, are the whole output."""
-    command = ("blocks", "--start", "2600", "--end", "2900", *words)
-    first = chainq(*command, url=server("--fault", "missing-height:2777"))
-    assert first.code == 6
-    resume = first.err.rpartition("; resume with ")[2].split()
-    assert resume.count("--no-header") == 1 - words.count("--no-header")
-    rest = chainq("blocks", *words, *resume, url=server())
-    assert (rest.code, rest.err) == (0, "")
-    assert first.out + rest.out == chainq(*command, url=server()).out
-
-
-@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
-@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
-def test_6_a_missing_height(command: str, reverse: bool, chainq: Program, server: Servers, truth: Truth) -> None:
-    """A height that the service leaves out is exit 6 and named; before it stands a whole prefix."""
-    run = Run((command,), 2_600, 2_900, reverse)
-    ran = chainq(*run.args, url=server("--fault", "missing-height:2777"))
-    assert ran.code == 6
-    assert "2777" in ran.err
-    resume = re.search(r"resume with --start (\d+) --end (\d+)", ran.err)
-    assert resume
-    done = 2_900 - int(resume[2]) if reverse else int(resume[1]) - 2_600
-    assert done <= (2_900 - 2_778 if reverse else 2_777 - 2_600)
-    assert difference(ran.rows, run.due(truth)[:done]) == ""
-
-
-@pytest.mark.parametrize("command", ["blocks", "full-blocks"])
-@pytest.mark.parametrize("height", ["3000", "3001"])
-def test_6_a_broken_link(command: str, height: str, chainq: Program, server: Servers, truth: Truth) -> None:
+@pytest.mark.parametrize(("command", "start"), [("blocks", 2_000), ("full-blocks", 2_980)])
+def test_6_a_broken_link(command: str, start: int, chainq: Program, server: Servers) -> None:
     """A block that does not name the hash of the one before is exit 6 and named, also across the edge of two calls."""
-    run = Run((command,), 2_990, 3_010)
-    url = server("--fault", f"link:{height}")
-    for reverse in ((), ("--reverse",)):
-        ran = chainq(*run.args, *reverse, url=url)
-        assert ran.code == 6
-        assert height in ran.err
-        assert ran.err.count("\n") == 1
-    edge = Run((command,), 2_000, 3_002) if command == "blocks" else Run((command,), 2_980, 3_002)
-    assert chainq(*edge.args, url=url).code == 6
-    ran = chainq(*run.args, "--no-verify", url=url)
-    assert ran.code == 0
-    assert len(ran.rows) == 20
-    assert difference(ran.rows[:10], truth.groups(command, 2_990, 3_000)) == ""
-
-
-def test_6_no_verify_reads_on_past_a_missing_height(chainq: Program, server: Servers, truth: Truth) -> None:
-    """--no-verify prints what the service has, without the block that it lacks."""
-    ran = chainq("blocks", "--start", "600", "--end", "900", "--no-verify", url=server("--fault", "missing-height:777"))
-    due = [*truth.groups("blocks", 600, 777), *truth.groups("blocks", 778, 900)]
-    assert (ran.code, difference(ran.rows, due)) == (0, "")
-
-
-def test_6_a_missing_height_at_the_tip_check_is_not_taken_for_the_end(chainq: Program, server: Servers) -> None:
-    """A height that is missing below the newest block is told although it is the last of the range."""
-    ran = chainq("blocks", "--start", "2999990", "--end", "3000050", url=server("--fault", "missing-height:2999999"))
-    assert ran.code == 6
-    assert "2999999" in ran.err
+    for height in ("3000", "3001"):
+        ran = chainq(command, f"{start}:3002", url=server("--fault", f"link:{height}"))
+        assert f"block {height} names " in one_line(ran, 6)
 
 
 def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -279,37 +217,6 @@ def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers,
     done = int(said[1]) if said else 900
     assert (ran.code == 3) == (done <= heavy)
     assert difference(ran.rows, truth.groups("records", 800, done)) == ""
-
-
-@pytest.mark.parametrize("size", [(), ("--page-size", "5")])
-def test_3_a_height_that_is_too_heavy_suggests_smaller_pages(
-    size: tuple[str, ...], chainq: Program, server: Servers
-) -> None:
-    """The smallest page that failed is named, never one larger than the user's; one that fits brings the height."""
-    words, url = ("records", "12001", *size), server("--fault", "heavy-rows:4")
-    said = one_line(chainq(*words, url=url), 3)
-    assert f"a page of {(size or ('', '50'))[-1]} rows was too heavy: try a smaller --page-size" in said
-    assert "query; a page" in said  # one mark between two sentences
-    assert chainq("records", "12001", "--page-size", "4", url=url).code == 0
-
-
-def test_a_reader_that_goes_on_gets_the_height_whole(chainq: Program, server: Servers, truth: Truth) -> None:
-    """A reader that goes on reading after the signal gets all rows of the height being written."""
-    run = Run(("records",), 777, 800)  # 25,000 rows of one height
-    process = chainq.start(*run.args, url=server())
-    first = begun(process)
-    process.send_signal(signal.SIGTERM)
-    assert process.stdout is not None
-    pieces = [first]
-    while piece := process.stdout.read(64 << 10):
-        pieces.append(piece)
-    ran = finish(process)
-    assert ran.code == -signal.SIGTERM
-    assert "perhaps inside" not in ran.err
-    rows = b"".join(pieces).splitlines()
-    done = int(re.search(r"--start (\d+)", ran.err)[1]) - run.start  # type: ignore[index]  # None fails as well
-    assert done > 0
-    assert difference(rows, run.due(truth)[:done]) == ""
 
 
 @pytest.mark.parametrize(
@@ -351,18 +258,22 @@ def test_no_resume_line_for_what_has_no_parts(name: str, chainq: Program, server
     assert "resume" not in ran.err
 
 
-def test_what_killed_runs_leave_is_removed(chainq: Program, server: Servers) -> None:
+def test_what_killed_runs_leave_is_removed(chainq: Program, server: Servers, serve: Serve) -> None:
     """The next run with the same output removes the temporary files of runs that were killed, and no others."""
     folder = chainq.home / "outputs"
     folder.mkdir()
     (folder / ".out.mine").write_text("mine")
-    slow = server("--fault", "latency:0.2")
-    words = ("records", "--start", "0", "--end", "3000", "--page-size", "200", "-j", "1", "-o", str(folder / "out"))
-    living = chainq.start(*words, url=slow)
+
+    def start() -> subprocess.Popen[bytes]:
+        service = Moving(5_000)
+        begun, go = held(service, lambda _: True)
+        process = chainq.start("records", "0:3000", "-o", str(folder / "out"), url=serve(service, go))
+        assert begun.wait(LONGEST)  # it has a file of its own
+        return process
+
+    living = start()
     for number in (signal.SIGKILL, signal.SIGQUIT, signal.SIGUSR1):
-        process = chainq.start(*words, url=slow)
-        while len([*folder.glob(".out.*.chainq")]) < 2:
-            assert process.poll() is None
+        process = start()
         process.send_signal(number)
         assert finish(process).code == -number
     assert len([*folder.glob(".out.*.chainq")]) == 2  # each removed what the one before had left

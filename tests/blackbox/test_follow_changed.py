@@ -11,7 +11,7 @@ import pytest
 
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program, finish
-from harness.services import Moving, serving
+from harness.services import Moving, Serve, serving
 from harness.truth import Truth
 
 HELD = (FIRST, FIRST + 11)  # heights that are written before the file is changed
@@ -24,21 +24,18 @@ class Following(Job):
     def __init__(self, program: Program, url: str, service: Moving) -> None:
         super().__init__(program, url, "blocks", "--start", str(FIRST))
         self.service = service
-        self.said = ""
-        self.process = self.start("--follow", "--interval", "0.02", "-v")
-        self.wait()
-
-    def wait(self) -> None:
-        """Wait until the run has come up to the tip."""
-        assert self.process.stderr is not None
-        while not (self.kept.exists() and self.next == self.service.tip + 1):
-            line = self.process.stderr.readline()
-            assert line
-            self.said += line.decode()
+        self.process = self.follow(HELD[1])
 
     def grow(self) -> None:
         """Add blocks."""
         self.service.tip += GROWN
+
+    def told(self) -> str:
+        """Add blocks, let the run write them, and end it; return what it said."""
+        self.grow()
+        told = self.wait(self.process, HELD[1] + GROWN)
+        self.process.send_signal(signal.SIGTERM)
+        return told + finish(self.process).err
 
 
 @contextmanager
@@ -101,11 +98,7 @@ def test_a_file_that_was_moved(place: str, create: bool, chainq: Program, truth:
         job.out.rename(other)
         if create:
             job.out.touch()
-        job.grow()
-        job.wait()
-        job.process.send_signal(signal.SIGTERM)
-        told = job.said + finish(job.process).err
-        assert told.count(f"{job.out} gets the rows from height {HELD[1]} on") == 1
+        assert job.told().count(f"{job.out} gets the rows from height {HELD[1]} on") == 1
         said(job(), 0)
     assert other.read_bytes() == lines(truth.rows("blocks", *HELD))
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[1], HELD[1] + GROWN))
@@ -116,27 +109,24 @@ def test_a_copy_that_takes_the_place(chainq: Program, truth: Truth) -> None:
     with following(chainq) as job:
         shutil.copy(job.out, job.folder / "copy")
         (job.folder / "copy").rename(job.out)
-        job.grow()
-        job.wait()
-        job.process.send_signal(signal.SIGTERM)
-        assert "gets the rows" not in job.said + finish(job.process).err
+        assert "gets the rows" not in job.told()
         said(job(), 0)
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[0], HELD[1] + GROWN))
 
 
-def test_6_without_a_checkpoint(chainq: Program) -> None:
+def test_6_without_a_checkpoint(chainq: Program, serve: Serve) -> None:
     """The run itself knows what it wrote."""
     service = Moving(FIRST + 10)
     out = chainq.home / "out"
-    with serving(service) as url:
-        words = ("blocks", "--start", str(FIRST), "--follow", "--interval", "0.02", "--lag", "0", "-v", "-o", str(out))
-        process = chainq.start(*words, url=url)
-        assert process.stderr is not None
-        while not out.exists() or out.read_bytes().count(b"\n") < HELD[1] - HELD[0]:
-            assert process.stderr.readline()
-        edit(out)
-        service.tip += GROWN
-        ran = finish(process)
+    url = serve(service)
+    words = ("blocks", "--start", str(FIRST), "--follow", "--interval", "0.02", "--lag", "0", "-v", "-o", str(out))
+    process = chainq.start(*words, url=url)
+    assert process.stderr is not None
+    while not out.exists() or out.read_bytes().count(b"\n") < HELD[1] - HELD[0]:
+        assert process.stderr.readline()
+    edit(out)
+    service.tip += GROWN
+    ran = finish(process)
     assert ran.code == 6
     assert "are recorded, and it has" in ran.err
     assert "the checkpoint" not in ran.err
@@ -154,10 +144,7 @@ def test_emptied_in_the_middle_of_a_round(chainq: Program, truth: Truth) -> None
                 job.service.hook = lambda _: None
 
         job.service.hook = rotate
-        job.grow()
-        job.wait()
-        job.process.send_signal(signal.SIGTERM)
-        finish(job.process)
+        job.told()
         said(job(), 0)
         assert json.loads(job.kept.read_bytes())["positions"][-1]["length"] == job.out.stat().st_size
     assert (job.folder / "out.1").read_bytes() == lines(truth.rows("blocks", *HELD))

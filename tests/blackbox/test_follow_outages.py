@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -20,10 +19,10 @@ from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply, page
 from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
-from harness.jobs import FIRST, Job, lines, recording, said, starting
+from harness.jobs import FIRST, Following, Job, lines, recording, said, starting
 from harness.program import LONGEST, Program, finish
 from harness.search import some
-from harness.services import Moving, fork_truth, serving
+from harness.services import Moving, Serve, fork_truth, serving
 from harness.truth import Truth, difference
 
 SOON = ("--follow", "--interval", "0.01", "--retries", "0", "--lag", "0")
@@ -79,80 +78,71 @@ OUTAGES = {
 }
 
 
-def read(process: subprocess.Popen[bytes], due: list[bytes]) -> None:
-    """Check the next rows of a run."""
-    assert process.stdout is not None
-    for row in due:
-        assert process.stdout.readline() == row + b"\n", finish(process)
+@pytest.fixture
+def follow(chainq: Program, serve: Serve) -> Callable[..., Following]:
+    """Starts to follow the records of a service."""
+
+    def start(service: Moving, start: int, *more: str) -> Following:
+        process = chainq.start("records", "--start", str(start), *SOON, *more, url=serve(service))
+        return Following(process, service, "records", start)
+
+    return start
 
 
 @pytest.mark.parametrize("kind", OUTAGES)
-def test_it_outlives_a_deploy(kind: str, chainq: Program, truth: Truth) -> None:
+def test_it_outlives_a_deploy(kind: str, follow: Callable[..., Following]) -> None:
     """Errors that a service gives for a while cost two warnings, one at each end, and no row."""
-    service, enough = Deployed(FIRST), threading.Event()
+    service, enough, polled = Deployed(FIRST), threading.Event(), threading.Event()
     service.hook = lambda _: enough.set() if service.failed > 4 else None
-    with serving(service) as url:
-        process = chainq.start("records", "--start", str(FIRST - 3), *SOON, url=url)
-        read(process, list(truth.rows("records", FIRST - 3, FIRST + 1)))
-        service.instead = OUTAGES[kind]
-        assert enough.wait(LONGEST)
-        service.tip, service.instead = FIRST + 4, None
-        read(process, list(truth.rows("records", FIRST + 1, FIRST + 5)))
-        polled = threading.Event()
-        service.hook = lambda method: polled.set() if method == "latest/block" else None
-        assert polled.wait(LONGEST)
-        process.send_signal(signal.SIGINT)
-        ran = finish(process)
-    assert (ran.code, ran.out) == (-signal.SIGINT, b"")
-    first, second, last = ran.err.splitlines()
+    run = follow(service, FIRST - 3)
+    run.up_to(FIRST)
+    service.instead = OUTAGES[kind]
+    assert enough.wait(LONGEST)
+    service.instead = None
+    run.up_to(FIRST + 4)
+    service.hook = lambda method: polled.set() if method == "latest/block" else None
+    assert polled.wait(LONGEST)
+    first, second, _ = run.stopped("resume with --start 2405 --follow", lines=3).splitlines()
     assert "warning: " in first
     assert first.endswith(" trying again every 0.01 s")
     assert "?;" not in first
     assert "warning: the service responds again, after" in second
-    assert "resume with --start 2405 --follow" in last
 
 
-def test_3_it_does_not_ask_for_ever(chainq: Program, truth: Truth) -> None:
+def test_3_it_does_not_ask_for_ever(follow: Callable[..., Following]) -> None:
     """A service that answers with errors for good ends it after 60 polls in a row, with the error and the way on."""
     service = Deployed(FIRST)
-    with serving(service) as url:
-        process = chainq.start("records", "--start", str(FIRST), *SOON, url=url)
-        read(process, list(truth.rows("records", FIRST, FIRST + 1)))
-        service.instead = OUTAGES["HTTP 404"]
-        ran = finish(process)
-    assert ran.code == 3
-    assert service.failed == 61
+    run = follow(service, FIRST)
+    run.up_to(FIRST)
+    service.instead = OUTAGES["HTTP 404"]
+    ran = finish(run.process)
+    assert (ran.code, service.failed) == (3, 61)
     warning, ended = ran.err.splitlines()
     assert "trying again" in warning
     assert "404" in ended
     assert f"resume with --start {FIRST + 1} --follow" in ended
 
 
-def test_refusals_count_only_in_a_row(chainq: Program, truth: Truth) -> None:
+def test_refusals_count_only_in_a_row(follow: Callable[..., Following]) -> None:
     """Many short outages do not add up: only polls without any result in between do."""
     service = Deployed(FIRST)
     turns = iter(range(10**6))
     service.hook = lambda method: setattr(
         service, "instead", OUTAGES["HTTP 404"] if method == "latest/block" and next(turns) % 4 else None
     )
-    with serving(service) as url:
-        process = chainq.start("records", "--start", str(FIRST), *SOON, "-q", url=url)
-        for height in range(FIRST, FIRST + 40):
-            service.tip = height
-            read(process, list(truth.rows("records", height, height + 1)))
-        process.send_signal(signal.SIGINT)
-        ran = finish(process)
+    run = follow(service, FIRST, "-q")
+    for height in range(FIRST, FIRST + 40):
+        run.up_to(height)
+    run.stopped()
     assert service.failed > 61
-    assert (ran.code, ran.out) == (-signal.SIGINT, b"")
 
 
 @pytest.mark.parametrize("words", [(), ("--checkpoint", "kept")], ids=["alone", "checkpoint"])
-def test_3_a_service_that_never_worked_is_not_waited_for(words: tuple[str, ...], chainq: Program) -> None:
+def test_3_a_service_that_never_worked_is_not_waited_for(words: tuple[str, ...], chainq: Program, serve: Serve) -> None:
     """A wrong URL ends it at once: that is no outage."""
     service = Deployed(FIRST)
     service.instead = OUTAGES["HTTP 404"]
-    with serving(service) as url:
-        ran = chainq("records", "--start", str(FIRST), *words, *SOON, url=url)
+    ran = chainq("records", "--start", str(FIRST), *words, *SOON, url=serve(service))
     said(ran, 3, "404")
     assert service.failed == 1
     assert not (chainq.home / "kept").exists()
@@ -185,7 +175,7 @@ def test_a_line_now_and_then_says_that_it_still_waits(chainq: Program, nowhere: 
     assert f"no new rows for 0 seconds, 1 failed poll: latest/block: {nowhere}: could not reach" in ran.err
 
 
-def test_the_checkpoint_shows_each_change_at_once(chainq: Program) -> None:
+def test_the_checkpoint_shows_each_change_at_once(chainq: Program, serve: Serve) -> None:
     """Monitoring need not wait for the next record for the first success, for an outage, or for its end."""
     service = Deployed(FIRST)
 
@@ -195,34 +185,33 @@ def test_the_checkpoint_shows_each_change_at_once(chainq: Program) -> None:
             assert time.monotonic() < until
             time.sleep(0.02)
 
-    with serving(service) as url:
-        words = ("blocks", "--start", str(FIRST - 3), *SOON, "--checkpoint", "kept", "-o", "out", "-q")
-        process = chainq.start(*words, url=url, env=recording(chainq, 1e9))
-        wait(lambda kept: kept["state"].get("success", 0) > 0)
-        assert ", a run is in progress, " in chainq("status", "kept").out.decode()
-        service.instead = error("", "down", 503)
-        wait(lambda kept: kept["state"].get("failure", 0) > kept["state"].get("success", 0))
-        service.instead = None
-        wait(lambda kept: kept["state"].get("success", 0) > kept["state"].get("failure", 0))
-        process.terminate()
-        assert finish(process).code == -signal.SIGTERM
-        status = chainq("status", "kept").out.decode()
-        assert re.search(r"\nstopped by SIGTERM, [0-9-]+ [0-9:]+Z\n$", status)
-        assert "in progress" not in status
+    url = serve(service)
+    words = ("blocks", "--start", str(FIRST - 3), *SOON, "--checkpoint", "kept", "-o", "out", "-q")
+    process = chainq.start(*words, url=url, env=recording(chainq, 1e9))
+    wait(lambda kept: kept["state"].get("success", 0) > 0)
+    assert ", a run is in progress, " in chainq("status", "kept").out.decode()
+    service.instead = error("", "down", 503)
+    wait(lambda kept: kept["state"].get("failure", 0) > kept["state"].get("success", 0))
+    service.instead = None
+    wait(lambda kept: kept["state"].get("success", 0) > kept["state"].get("failure", 0))
+    process.terminate()
+    assert finish(process).code == -signal.SIGTERM
+    status = chainq("status", "kept").out.decode()
+    assert re.search(r"\nstopped by SIGTERM, [0-9-]+ [0-9:]+Z\n$", status)
+    assert "in progress" not in status
 
 
-def test_6_a_reorg_during_an_outage(chainq: Program, truth: Truth) -> None:
+def test_6_a_reorg_during_an_outage(follow: Callable[..., Following]) -> None:
     """Without a checkpoint, too, --follow notices that the last block is another one when the service comes back."""
     service, enough = Deployed(FIRST), threading.Event()
     service.hook = lambda _: enough.set() if service.failed > 2 else None
-    with serving(service) as url:
-        process = chainq.start("records", "--start", str(FIRST - 3), *SOON, "-q", url=url)
-        read(process, list(truth.rows("records", FIRST - 3, FIRST + 1)))
-        service.instead = OUTAGES["HTTP 404"]
-        assert enough.wait(LONGEST)
-        service.swap(Fork(Chain(), FIRST - 1))
-        service.tip, service.instead = FIRST + 5, None
-        ran = finish(process)
+    run = follow(service, FIRST - 3, "-q")
+    run.up_to(FIRST)
+    service.instead = OUTAGES["HTTP 404"]
+    assert enough.wait(LONGEST)
+    service.swap(Fork(Chain(), FIRST - 1))
+    service.tip, service.instead = FIRST + 5, None
+    ran = finish(run.process)
     said(ran, 9, f"reorg: block {FIRST} is", "resume with --start 2397 --follow")
     assert ran.out == b""
 
@@ -235,39 +224,39 @@ MOMENTS = sorted({2 + 38 * moment // REORGS for moment in range(REORGS)})
 
 @pytest.mark.parametrize("after", some(MOMENTS, *MOMENTS[1::3]))
 @pytest.mark.parametrize("at", [FIRST - 5, FIRST + 20])
-def test_what_is_recorded_is_of_one_chain(at: int, after: int, chainq: Program) -> None:
+def test_what_is_recorded_is_of_one_chain(at: int, after: int, chainq: Program, serve: Serve) -> None:
     """A reorg after any number of calls ends its run or the next one with 6; --rewind then mends all of the file."""
     start, tip = FIRST - 40, FIRST + 60
     groups = fork_truth(at, tip).groups("records", start, tip + 1)
     service = Moving(FIRST - 5, faults=Faults(f"reorg-at:{at}", f"reorg-after:{after}"))
-    with serving(service) as url:
-        job = Job(chainq, url, "records", "--start", str(start), "--page-size", "60")
-        code = 0
-        for service.tip in [*range(FIRST, tip, 25), *[tip] * 6]:
-            code = job(*(("--rewind", "30") if code else ())).code
-            assert code in (0, 6, 9)
+    job = Job(chainq, serve(service), "records", "--start", str(start), "--page-size", "60")
+    code = 0
+    for service.tip in [*range(FIRST, tip, 25), *[tip] * 6]:
+        code = job(*(("--rewind", "30") if code else ())).code
+        assert code in (0, 6, 9)
     assert code == 0
     assert job.next == tip + 1
     assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == ""
 
 
 @pytest.mark.parametrize("time", ['"never"', "null", "1" + "0" * 400])
-def test_8_max_age_needs_a_readable_time(time: str, chainq: Program) -> None:
+def test_8_max_age_needs_a_readable_time(time: str, chainq: Program, serve: Serve) -> None:
     """--max-age promises an alarm: a tip without a time that can be read ends the run with 8, after the rows."""
-    service = Moving(9)
-    real = service.respond
+    service = Timeless(9)
+    service.time = time
+    job = Job(chainq, serve(service), "blocks")
+    said(job("--max-age", "1h"), 8, "block 9 has no readable time", "--max-age 1h", "resumes at height 10")
+    assert job.out.read_bytes() == lines(Truth(9).rows("blocks", 0, 10))
 
-    def respond(body: bytes) -> Reply:
-        reply = real(body)
+
+class Timeless(Moving):
+    """A service whose tip has a time of the test's own, as JSON."""
+
+    time = ""
+
+    def respond(self, body: bytes) -> Reply:
+        """As the service does, with that time."""
+        found = super().respond(body)
         if json.loads(body)["method"] != "latest/block":
-            return reply
-        block = json.loads(reply.body)
-        block["result"] = block["result"][0] if isinstance(block["result"], list) else block["result"]
-        text = json.dumps({**block, "result": {**block["result"], "timestamp": "TIME"}})
-        return reply._replace(body=text.replace('"TIME"', time).encode())
-
-    service.respond = respond  # type: ignore[method-assign]
-    with serving(service) as url:
-        job = Job(chainq, url, "blocks")
-        said(job("--max-age", "1h"), 8, "block 9 has no readable time", "--max-age 1h", "resumes at height 10")
-        assert job.out.read_bytes() == lines(Truth(9).rows("blocks", 0, 10))
+            return found
+        return found._replace(body=re.sub(rb'"timestamp":"[0-9]+"', b'"timestamp":' + self.time.encode(), found.body))

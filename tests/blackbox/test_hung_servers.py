@@ -7,7 +7,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
-from harness.program import Program, one_line
+from harness.program import Program
 from harness.sockets import server as raw_server
 
 
@@ -51,11 +51,3 @@ def test_a_server_that_stops_answering(chainq: Program) -> None:
     assert heights == list(range(3000)), [request.partition(b"\r\n\r\n")[2] for request in seen]
     assert len(seen) - answered <= 16
     assert "resume with" in ran.err
-
-
-def test_a_block_that_does_not_come(chainq: Program) -> None:
-    """A single request is retried as --retries says, and nothing else is tried."""
-    with raw_server(hang) as (url, requests):
-        ran = chainq("block", "5", "--timeout", "0.2", "--retries", "1", "-q", url=url)
-    assert "block height 5" in one_line(ran, 4)
-    assert len(requests) == 2

@@ -8,7 +8,7 @@ import pytest
 from chainq.demo.planted import SENDER, Planted
 from harness.account import fresh_records
 from harness.program import Program
-from harness.services import serving
+from harness.services import Serve, serving
 from harness.wallet import Holding, fresh_key, key_file
 
 pytest.importorskip("aleo")
@@ -50,7 +50,7 @@ def test_an_altered_record_is_a_finding(chainq: Program, version: int) -> None:
 
 
 @pytest.mark.parametrize("kept", [(), ("--checkpoint", "kept")])
-def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tuple[str, ...]) -> None:
+def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tuple[str, ...], serve: Serve) -> None:
     """A new file has mode 0600, also without plaintexts, as has its checkpoint; a file that exists keeps its mode.
 
     A warning says if others can read that.
@@ -58,23 +58,23 @@ def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tupl
     key, home = fresh_key(), chainq.home
     base = ("owned", "--start", "0", "--end", "20", *kept, "--view-key-file", key_file(home, key), "-o")
     (home / "old.jsonl").touch(0o644)
-    with serving(Holding(fresh_records(key.address, 2), 30, first=0)) as url:
+    url = serve(Holding(fresh_records(key.address, 2), 30, first=0))
 
-        def mode(file: str, *words: str) -> int:
-            (home / "kept").unlink(missing_ok=True)
-            ran = chainq(*base, file, *words, url=url)
-            assert ran.code == 0, ran.err
-            assert (home / file).read_bytes()
-            return (home / file).stat().st_mode & 0o777
+    def mode(file: str, *words: str) -> int:
+        (home / "kept").unlink(missing_ok=True)
+        ran = chainq(*base, file, *words, url=url)
+        assert ran.code == 0, ran.err
+        assert (home / file).read_bytes()
+        return (home / file).stat().st_mode & 0o777
 
-        assert mode("plain.jsonl") == mode("records.jsonl", "--records") == 0o600
-        assert mode("columns.jsonl", "--columns", "height,plaintext") == 0o600
-        assert mode("new.jsonl", "--decrypt") == 0o600
-        assert not kept or (home / "kept").stat().st_mode & 0o077 == 0
-        if not kept:
-            assert mode("old.jsonl", "--decrypt") == 0o644
-            ran = chainq(*base, "old.jsonl", url=url)
-            assert "chainq: warning: other users can read 'old.jsonl'; chmod 600 old.jsonl" in ran.err
+    assert mode("plain.jsonl") == mode("records.jsonl", "--records") == 0o600
+    assert mode("columns.jsonl", "--columns", "height,plaintext") == 0o600
+    assert mode("new.jsonl", "--decrypt") == 0o600
+    assert not kept or (home / "kept").stat().st_mode & 0o077 == 0
+    if not kept:
+        assert mode("old.jsonl", "--decrypt") == 0o644
+        ran = chainq(*base, "old.jsonl", url=url)
+        assert "chainq: warning: other users can read 'old.jsonl'; chmod 600 old.jsonl" in ran.err
 
 
 def test_a_sender_that_is_no_address_is_a_finding(chainq: Program) -> None:

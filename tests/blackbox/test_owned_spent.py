@@ -8,10 +8,9 @@ import pytest
 
 from chainq.demo.bodies import Bodies
 from harness.account import fresh_records
-from harness.program import Program, Servers, one_line
-from harness.search import some
-from harness.services import serving
-from harness.wallet import PUBLISHED, VARIABLE, Holding, Key, fresh_key, key_file, tagged
+from harness.program import Program, one_line
+from harness.services import Serve, serving
+from harness.wallet import Holding, Key, fresh_key, key_file, tagged
 
 pytest.importorskip("aleo")
 
@@ -83,41 +82,39 @@ def test_reverse_and_limit(chainq: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    some(["owned --unspent", "owned --spent", "owned --spent --unspent", "balance"], "owned --spent --unspent"),
+    ("command", "reader", "ways"),
+    [
+        ("owned --spent --unspent", "--unspent with --spent", "--as-of"),
+        ("balance 0:", "chainq balance", "with --checkpoint FILE a stopped run resumes, --end"),
+    ],
 )
-def test_many_full_blocks_are_announced(chainq: Program, command: str) -> None:
+def test_many_full_blocks_are_announced(chainq: Program, command: str, reader: str, ways: str, serve: Serve) -> None:
     """Before the first call, a line says which heights and how many calls, and what reads fewer, but not with -q."""
     key = fresh_key()
     service = holding(key, ())
     service.tip = service.chain.tip = 10_300
-    first = service.planted(0, 80)[0][0]
 
     def refuse(method: str) -> None:
         if method == "getChainBlocks":
             raise ConnectionError
 
     service.hook = refuse
-    name, *options = command.split()
-    words = (name, *options, "--dialect", "chain", "--retries", "0", "--view-key-file", key_file(chainq.home, key))
-    range_ = RANGE if name == "owned" else ()
-    with serving(service) as url:
-        ran = chainq(*words, *range_, url=url)
-        quiet = chainq(*words, *range_, "-q", url=url) if name == "owned" else None  # a balance reads for seconds
-    told = ran.err.splitlines()[0]
-    reader = "chainq balance" if name == "balance" else " with ".join(sorted(options, reverse=True))
-    ways = "with --checkpoint FILE a stopped run resumes, --end" if name == "balance" else "--as-of"
-    heights = rf"heights ({first if name == 'owned' else '[0-9]+'})-10300"
+    words = [*command.split(), "--dialect", "chain", "--retries", "0", "--view-key-file", key_file(chainq.home, key)]
+    first = "[0-9]+"
+    if command.startswith("owned"):
+        words += RANGE
+        first = str(service.planted(0, 80)[0][0])
+        assert "reads the full blocks" not in chainq(*words, "-q", url=serve(service)).err
+    told = chainq(*words, url=serve(service)).err.splitlines()[0]
     assert re.fullmatch(
-        rf"chainq: warning: {reader} reads the full blocks of {heights}, up to [0-9,]+ calls; "
+        rf"chainq: warning: {reader} reads the full blocks of heights {first}-10300, up to [0-9,]+ calls; "
         rf"{ways} HEIGHT reads fewer, --lake DEST requests fewer",
         told,
     ), told
-    assert quiet is None or "reads the full blocks" not in quiet.err
 
 
-def test_spends_as_of_a_block(chainq: Program) -> None:
-    """--as-of reads no block above it: what is spent later is unspent. It must hold the range, and be in the chain."""
+def test_spends_as_of_a_block(chainq: Program, serve: Serve) -> None:
+    """--as-of reads no block above it: what is spent later is unspent. It must be in the chain."""
     key = fresh_key()
     service = holding(key, (1, 5))
     *_, (top, _, _) = service.planted(0, 80)
@@ -135,61 +132,41 @@ def test_spends_as_of_a_block(chainq: Program) -> None:
     assert ten == [one for height, one, _ in service.planted(top - 9, top + 1)] and others == [ten]
     below = rows(chainq, service, key, "--spent", "--unspent", "--as-of", "-46", range_=("--start", "0"))
     assert [row["transition_id"] for row in below] == [one for height, one, _ in service.planted(0, 61)]
-    words = ("owned", *RANGE, "-w", "1", "--view-key-file", key_file(chainq.home, key))
-    for options, said in (
-        (
-            ("--unspent", "--as-of", "75"),
-            "--as-of 75 is below the end of the range, height 79; end the range before height 76",
-        ),
-        (("--unspent", "--as-of", "106"), "--as-of 106 is above the tip, 105"),
-        (("--as-of", "100"), "--as-of needs --spent or --unspent"),
-        (("--spent", "--as-of", "x"), "invalid height 'x'"),
-    ):
-        called: list[str] = []
-        service.hook = called.append
-        with serving(service) as url:
-            ran = chainq(*words, *options, "--csv", url=url)
-            assert (said in one_line(ran, 2), ran.out) == (True, b"")
-        assert not {"records/isOwner", "getChainBlocks"}.intersection(called)  # before anything is read
+    called: list[str] = []
+    service.hook = called.append
+    words = ("owned", *RANGE, "--view-key-file", key_file(chainq.home, key), "--unspent", "--as-of")
+    for block in ("75", "106"):
+        assert f"--as-of {block} is " in one_line(chainq(*words, block, url=serve(service)), 2)
+    assert not {"records/isOwner", "getChainBlocks"}.intersection(called)  # before anything is read
 
 
-def test_reading_ends_when_all_is_spent(chainq: Program) -> None:
+def test_reading_ends_when_all_is_spent(chainq: Program, serve: Serve) -> None:
     """A record is spent once: after the block that spends the last of them, none is requested."""
     key = fresh_key()
     service = holding(key, tuple(range(6)))
     service.tip = service.chain.tip = 20_000
     words = ("owned", *RANGE, "--dialect", "chain", "-j", "1", "-w", "1", "--view-key-file", key_file(chainq.home, key))
-    with serving(service) as url:
-        ran = chainq(*words, "--spent", "-q", url=url)
-        assert (ran.code, len(ran.rows)) == (0, 6)
-        assert chainq(*words, "--unspent", "-q", url=url).out == b""
+    url = serve(service)
+    ran = chainq(*words, "--spent", "-q", url=url)
+    assert (ran.code, len(ran.rows)) == (0, 6)
+    assert chainq(*words, "--unspent", "-q", url=url).out == b""
     starts = [json.loads(body)["params"]["start"] for body in service.received if b"getChainBlocks" in body]
     assert max(starts) < 2_000
 
 
-def test_nothing_owned_reads_no_block(chainq: Program) -> None:
+def test_nothing_owned_reads_no_block(chainq: Program, serve: Serve) -> None:
     """A wallet without records needs no tags; the address of its key is named."""
     key = fresh_key()
     service = Holding([], TIP)
     words = ("--unspent", "--dialect", "chain", "-w", "1", "--view-key-file", key_file(chainq.home, key))
-    with serving(service) as url:
-        ran = chainq("owned", *RANGE, *words, url=url)
+    ran = chainq("owned", *RANGE, *words, url=serve(service))
     assert (ran.code, ran.out) == (0, b"")
     assert f": none is of {key.address}; check that this is" in ran.err
     assert len(ran.err.splitlines()) == 1
     assert not any(b"ChainBlocks" in body and b'"end":%d' % (TIP + 1) in body for body in service.received)
 
 
-@pytest.mark.parametrize("name", ["--spent", "--unspent"])
-@pytest.mark.parametrize("other", [("--checkpoint", "kept"), ("--follow",)], ids=["checkpoint", "follow"])
-def test_rows_that_would_change_are_not_kept(chainq: Program, name: str, other: tuple[str, ...]) -> None:
-    """A row that is written cannot become spent; the message names the command that can."""
-    message = one_line(chainq("owned", *RANGE, name, *other, url="demo:"), 2)
-    assert f"{name} cannot be combined with --checkpoint or --follow" in message
-    assert "chainq balance" in message
-
-
-def test_an_owned_record_that_no_block_has_is_a_contradiction(chainq: Program) -> None:
+def test_an_owned_record_that_no_block_has_is_a_contradiction(chainq: Program, serve: Serve) -> None:
     """Its ownership row is there, its output is not: a block that was replaced meanwhile, or a server that is wrong."""
     key = fresh_key()
     service = holding(key, ())
@@ -205,16 +182,5 @@ def test_an_owned_record_that_no_block_has_is_a_contradiction(chainq: Program) -
         return found
 
     service.chain.ownership_rows = moved  # type: ignore[method-assign]
-    with serving(service) as url:
-        ran = chainq("owned", *RANGE, "--unspent", "--view-key-file", key_file(chainq.home, key), url=url)
+    ran = chainq("owned", *RANGE, "--unspent", "--view-key-file", key_file(chainq.home, key), url=serve(service))
     assert ran.code == 6
-
-
-@pytest.mark.parametrize("options", some([("--spent",), ("--unspent", "--reverse")], ("--spent",)))
-def test_a_record_without_an_ownership_row(chainq: Program, server: Servers, options: tuple[str, ...]) -> None:
-    """The full blocks of the range show it, as they do for a balance; blocks above the range are not compared."""
-    url, env = server("--tip", "140", "--fault", "lost-ownership:116"), {VARIABLE: PUBLISHED.text}
-    ran = chainq("owned", ":117", "-w", "1", *options, url=url, env=env)
-    assert ran.code == 6
-    assert "records/isOwner height 116: the service lists fewer records than the full block has; owned rows" in ran.err
-    assert chainq("owned", ":30", "-w", "1", *options, url=url, env=env).code == 0

@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import StringIO
 from itertools import product
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from chainq.demo.planted import VIEW_KEY
 from harness.program import DIALECT, LONGEST, Program, Servers
 from harness.screen import screen
 from harness.search import some
-from harness.services import Moving, serving
+from harness.services import Moving, Serve, held
 
 pexpect = pytest.importorskip("pexpect", reason="pseudo-terminals need pexpect")
 
@@ -45,6 +45,10 @@ class Case(NamedTuple):
 
 CASES = {
     "range": Case("records 0:200K -o x.jsonl", 40, rf"{SOME}/200,000 heights.*rows"),
+    "before the first response": Case("records --last 100 -o x.jsonl", 0, r"0 heights .*nothing new for [0-9]+ s"),
+    "after which request it waits": Case(
+        "records 0:200K --page-size 100 -o x.jsonl", 8, r"nothing new for [0-9]+ s after \S+ heights [0-9]+-[0-9]+"
+    ),
     "lookups": Case("transactions 0:2000 -o x.jsonl", 200, rf"{SOME}/2,000 heights"),
     "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 40, rf"{SOME} rows .*MB"),
     "checkpoint": Case("records 0:200K --checkpoint c -o x.jsonl", 40, rf"{SOME}/200,000 heights"),
@@ -73,39 +77,31 @@ CASES = {
 
 
 class Holding(NamedTuple):
-    """A service that falls silent after some calls, its URL, and the event of that."""
+    """A service that falls silent after some calls, its URL, the event of that, and the one that ends it."""
 
     url: str
     silent: threading.Event
+    released: threading.Event
 
 
 @pytest.fixture
-def holding() -> Iterator[Callable[[int], Holding]]:
+def holding(serve: Serve) -> Callable[[int], Holding]:
     """Returns such a service."""
-    service, released, silent = Moving(DEFAULT_TIP), threading.Event(), threading.Event()
 
     def after(calls: int) -> Holding:
-        def hold(_: str) -> None:
-            if len(service.calls) > calls:
-                silent.set()
-                released.wait(LONGEST)
+        service = Moving(DEFAULT_TIP)
+        service.chain  # noqa: B018  # made before the first call
+        silent, released = held(service, lambda _: len(service.calls) > calls)
+        return Holding(serve(service, released), silent, released)
 
-        service.hook = hold
-        return Holding(url, silent)
-
-    service.chain  # noqa: B018  # made before the first call
-    with serving(service) as url:
-        try:
-            yield after
-        finally:
-            released.set()
+    return after
 
 
 def started(
-    chainq: Program, words: str, url: str, *, shell: str = "", columns: int = COLUMNS, program: str = AT_ONCE
+    chainq: Program, words: str, url: str, *, rest: str = "", columns: int = COLUMNS, program: str = AT_ONCE
 ) -> Any:
-    """A run of a program on a terminal of that width; `shell` is added to the line as a shell has it."""
-    line = f'{"" if "|" in shell else "exec "}"$0" -c "$1" {words} --url {url} --dialect {DIALECT} {shell}'
+    """A run of a program on a terminal of that width; `rest` is added to the line as a shell has it."""
+    line = f'{"" if "|" in rest else "exec "}"$0" -c "$1" {words} --url {url} --dialect {DIALECT} {rest}'
     child = pexpect.spawn(
         "/bin/sh",
         ["-c", line, sys.executable, program],
@@ -139,7 +135,14 @@ def case(request: pytest.FixtureRequest) -> Case:
     return found
 
 
-@pytest.mark.parametrize("case", some(CASES, "range", "list", "follow", "owned", "export"), indirect=True)
+@pytest.mark.parametrize(
+    "case",
+    some(
+        CASES,
+        *("range", "before the first response", "after which request it waits", "list", "follow", "owned", "export"),
+    ),
+    indirect=True,
+)
 def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """It says how far the run has come; after Ctrl-C the terminal shows the messages and nothing else, not even ^C."""
     child = started(chainq, case.words, holding(case.calls).url)
@@ -148,7 +151,7 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
     assert lines[-1].startswith(f"chainq {case.words.split()[0]}: stopped by SIGINT")
     assert all(line.startswith(("chainq", "owner", "aleo1")) for line in lines), (
         lines,
-        repr(child.logfile_read.getvalue()),
+        repr(child.logfile_read.getvalue()[-900:]),
     )
 
 
@@ -165,7 +168,7 @@ def test_a_bar_moves_and_leaves_nothing(case: Case, chainq: Program, holding: Ca
 def test_no_bar(how: str, case: Case, chainq: Program, holding: Callable[[int], Holding]) -> None:
     """-q, and an stderr that is no terminal, get none of it, however long the run waits."""
     service = holding(min(case.calls, 8))
-    child = started(chainq, case.words, service.url, shell=how)
+    child = started(chainq, case.words, service.url, rest=how)
     assert service.silent.wait(LONGEST)
     child.sendintr()
     child.expect(pexpect.EOF)
@@ -209,66 +212,37 @@ def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
         assert all(line.startswith("chainq") for line in interrupted(child))
 
 
-def test_a_bar_says_after_which_request_it_waits(chainq: Program, holding: Callable[[int], Holding]) -> None:
-    """A server that needs minutes for a wide range looks hung: the bar has the last request that ended."""
-    child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", holding(8).url, columns=120)
-    child.expect(r"nothing new for [0-9]+ s after \S+ heights [0-9]+-[0-9]+")
-    child.close(force=True)
-
-
-def test_a_bar_before_the_first_response(chainq: Program, holding: Callable[[int], Holding]) -> None:
-    """A run that waits for the tip shows that it waits."""
-    child = started(chainq, "records --last 100 -o x.jsonl", holding(0).url)
-    child.expect(r"0 heights .*nothing new for [0-9]+ s")
-    assert all(line.startswith("chainq") for line in interrupted(child))
-
-
 def test_verify_of_an_export_counts_up_to_its_total(chainq: Program, server: Servers) -> None:
     """The heights of each table are compared, so the total is that of all tables."""
     pytest.importorskip("pyarrow")
     ran = chainq("export", "blocks", "records", "0:200", "--partition", "50", "--to", "lake", "-w", "1", url=server())
     assert ran.code == 0, ran.err
     child = started(chainq, "verify lake --full -w 1", server())
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
+    ended(child)
     drawn = re.findall(r"([0-9,]+)/([0-9,]+) heights of tables", child.logfile_read.getvalue())
     assert {total for _, total in drawn} == {"400"}
     assert all(0 <= int(done.replace(",", "")) <= 400 for done, _ in drawn)
 
 
-def test_totals_follow_a_run_that_has_ended(chainq: Program) -> None:
+def test_totals_follow_a_run_that_has_ended(chainq: Program, holding: Callable[[int], Holding]) -> None:
     """One line in the place of the bar: heights, rows, time, rate, bytes."""
-    service, released = Moving(DEFAULT_TIP), threading.Event()
-
-    def hold(_: str) -> None:
-        if len(service.calls) > 3:
-            released.wait(LONGEST)
-
-    service.hook = hold
-    with serving(service) as url:
-        child = started(chainq, "blocks 0:5000 -o x.jsonl", url)
-        child.expect("/5,000 heights")
-        released.set()
-        child.expect(pexpect.EOF)
-        child.close()
-    assert child.exitstatus == 0
-    line = screen(child.logfile_read.getvalue(), COLUMNS)[-1]
+    service = holding(3)
+    child = started(chainq, "blocks 0:5000 -o x.jsonl", service.url)
+    child.expect("/5,000 heights")
+    service.released.set()
+    line = ended(child)[-1]
     assert re.fullmatch(r"chainq: 5,000 heights, 5,000 rows in [0-9.]+ s \([0-9,]+ rows/s\), [0-9.]+ MB", line)
 
 
 def test_rows_on_the_terminal_are_whole(chainq: Program, server: Servers) -> None:
     """Where rows go to the same terminal, the bar goes out of their way, and no totals follow."""
-    child = started(chainq, "blocks 0:3000 --json --columns height -j 1", server())
-    child.expect(pexpect.EOF)
-    child.close()
-    text = "\n".join(screen(child.logfile_read.getvalue(), COLUMNS))
+    text = "\n".join(ended(started(chainq, "blocks 0:3000 --json --columns height -j 1", server())))
     assert [int(row["height"]) for row in json.loads(text)] == list(range(3000))
 
 
-def test_rows_behind_a_pipe_are_whole(chainq: Program) -> None:
+def test_rows_behind_a_pipe_are_whole(chainq: Program, serve: Serve) -> None:
     """Nobody knows whether they end on the terminal after all, so the bar goes out of their way."""
-    service, first, second, pipe = Moving(DEFAULT_TIP), threading.Event(), threading.Event(), "| cat"
+    service, first, second = Moving(DEFAULT_TIP), threading.Event(), threading.Event()
     gates = iter([first, second])
 
     def hold(_: str) -> None:
@@ -276,15 +250,12 @@ def test_rows_behind_a_pipe_are_whole(chainq: Program) -> None:
             gate.wait(LONGEST)
 
     service.hook = hold
-    with serving(service) as url:
-        child = started(chainq, "blocks 0:3000 --dialect chain --columns height -j 1", url, shell=pipe)
-        child.expect("━")
-        first.set()
-        child.expect('"999"')
-        second.set()
-        child.expect(pexpect.EOF)
-        child.close()
-    shown = [line for line in screen(child.logfile_read.getvalue(), COLUMNS) if not line.startswith("chainq: ")]
+    child = started(chainq, "blocks 0:3000 --dialect chain --columns height -j 1", serve(service), rest="| cat")
+    child.expect("━")
+    first.set()
+    child.expect('"999"')
+    second.set()
+    shown = [line for line in ended(child) if not line.startswith("chainq: ")]
     assert [int(json.loads(line)["height"]) for line in shown] == list(range(3000))
 
 
@@ -292,15 +263,11 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     """The bar is gone before the balance is there, and no totals follow; elsewhere they count the rows compared."""
     pytest.importorskip("aleo")
     child = started(chainq, "balance --end 50 --workers 1", server())
-    child.expect(pexpect.EOF)
-    child.close()
-    text = child.logfile_read.getvalue()
-    lines = screen(text, COLUMNS)
-    assert "━" in text
+    lines = ended(child)
+    assert "━" in child.logfile_read.getvalue()
     assert lines[0].startswith("program") and lines[-1].startswith("as of block"), lines
     assert not any(line.startswith("chainq: ") for line in lines), lines
-    elsewhere = "> balance"
-    child = started(chainq, "balance --end 50 --workers 1", server(), shell=elsewhere)
+    child = started(chainq, "balance --end 50 --workers 1", server(), rest="> balance")
     child.expect(rf"50 full blocks, {SOME} rows in ")
     child.close(force=True)
 
@@ -314,9 +281,7 @@ def test_files_are_counted_by_rows(name: str, chainq: Program) -> None:
     child = started(chainq, f"verify {name}", "demo:")
     child.expect(rf"[0-9,]+/{SOME} rows")
     child.expect("no findings")
-    child.expect(pexpect.EOF)
-    child.close()
-    assert child.exitstatus == 0
+    ended(child)
 
 
 @pytest.mark.parametrize("name", some(["lake", "rows.jsonl"], "rows.jsonl"))
@@ -332,6 +297,12 @@ def test_block_hashes_are_counted(name: str, chainq: Program, server: Servers) -
     while child.expect([rf"({SOME})/{blocks} block hashes", "no findings"]) == 0:
         shares.add(child.match.group(1))
     assert len(shares) > 1, child.before
+    ended(child)
+
+
+def ended(child: Any) -> list[str]:
+    """The lines on the terminal after the end of a run that succeeds."""
     child.expect(pexpect.EOF)
     child.close()
     assert child.exitstatus == 0
+    return screen(child.logfile_read.getvalue(), COLUMNS)

@@ -1,11 +1,13 @@
 """Runs with a checkpoint and an output file, and runs on disks that fill up or that are killed at a given step."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from typing import IO
 
 from harness.program import Program, Ran, finish
+from harness.services import Moving
 from harness.truth import Truth
 
 ADDRESSES = Truth().chain.addresses
@@ -38,6 +40,22 @@ class Job:
         """Start a run."""
         return self.program.start(*self.line(*more, out=out), env=env)
 
+    def follow(self, until: int) -> subprocess.Popen[bytes]:
+        """Start a run that follows the tip, and wait until its checkpoint has come to a height."""
+        process = self.start("--follow", "--interval", "0.02", "-v")
+        self.wait(process, until)
+        return process
+
+    def wait(self, process: subprocess.Popen[bytes], until: int) -> str:
+        """Wait until the checkpoint of a run with -v has come to a height; return what it said meanwhile."""
+        assert process.stderr is not None
+        said = ""
+        while not (self.kept.exists() and self.next == until):
+            line = process.stderr.readline().decode()
+            assert line, said
+            said += line
+        return said
+
     def __call__(self, *more: str, out: str | None = None, env: dict[str, str] | None = None) -> Ran:
         """Run to the end."""
         return self.program(*self.line(*more, out=out), env=env)
@@ -60,6 +78,29 @@ class Job:
             del kept["state"]
             found[self.kept.name] = json.dumps(kept).encode()
         return found
+
+
+class Following:
+    """A run that follows the tip of a service to a pipe: its rows are compared with those of the chain as they come."""
+
+    def __init__(self, process: subprocess.Popen[bytes], service: Moving, command: str, start: int) -> None:
+        self.process, self.service, self.command, self.next = process, service, command, start
+
+    def up_to(self, tip: int, lag: int = 0) -> None:
+        """Move the tip, and wait for all rows that are due then."""
+        self.service.tip = tip
+        assert self.process.stdout is not None
+        for row in Truth(tip).rows(self.command, self.next, tip + 1 - lag):
+            assert self.process.stdout.readline() == row + b"\n", finish(self.process)
+        self.next = tip + 1 - lag
+
+    def stopped(self, *words: str, number: signal.Signals = signal.SIGINT, lines: int = 1) -> str:
+        """Stop the run, which has nothing left to say: it dies by the signal, and the last line has the words."""
+        self.process.send_signal(number)
+        ran = finish(self.process)
+        assert (ran.code, ran.out, ran.err.count("\n")) == (-number, b"", lines), ran.err
+        assert all(word in ran.err.splitlines()[-1] for word in ("stopped", *words)), ran.err
+        return ran.err
 
 
 def capped(program: Program, size: int, *words: str, stdout: int | IO[bytes] = subprocess.PIPE) -> Ran:

@@ -21,14 +21,6 @@ class Bench:
         """The id of the process."""
         return os.getpid()
 
-    def reveal(self, _: object) -> str:
-        """What the process was given."""
-        return self.secret
-
-    def variable(self, name: str) -> str | None:
-        """A variable of its environment."""
-        return os.environ.get(name)
-
     def count(self, number: int) -> int:
         """Say each number up to one, print what nobody wants to read, and return it."""
         for one in range(number):

@@ -17,6 +17,8 @@ from harness.program import DIALECT, LONGEST, running
 from harness.program import serving as serving
 from harness.truth import Truth
 
+Serve = Callable[..., str]
+"""The fixture `serve`: the URL of a service, which answers until the end of the test."""
 FULL_BLOCKS = ("getChainBlocks", "getAleoBlocks")  # by dialect: they name the rows that other methods must show
 
 

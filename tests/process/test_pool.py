@@ -149,18 +149,6 @@ def test_the_others_are_told_while_they_work() -> None:
         assert pool.wait()[1] is True
 
 
-def test_secrets_travel_by_the_pipe_alone(monkeypatch: pytest.MonkeyPatch, alive: Alive) -> None:
-    """Not by arguments, and not by the environment, in which a variable can be left out."""
-    monkeypatch.setenv("SECRET", SECRET)
-    with Workers(partial(pooled.make, SECRET), without="SECRET") as workers:
-        assert workers.call(Bench.reveal, None) == SECRET
-        assert workers.call(Bench.variable, "SECRET") is None
-        assert workers.call(Bench.variable, "PATH") == os.environ["PATH"]
-        for process in alive():
-            for name in ("cmdline", "environ"):
-                assert SECRET.encode() not in Path(f"/proc/{process}/{name}").read_bytes()
-
-
 def test_closing_ends_calls_under_way(workers: Workers[Bench], tmp_path: Path, alive: Alive) -> None:
     """The thread that waits for one gets an error, and no process is left, not even as a zombie."""
     with closing(Pool[str](1)) as pool:

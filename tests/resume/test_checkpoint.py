@@ -1,7 +1,6 @@
 """Checkpoint by itself: what is kept, what is refused, where a rewind leads, who holds the lock."""
 
 import json
-import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from chainq.errors import BusyError, ChainqError, OutputError, UsageError
+from chainq.errors import UsageError
 from chainq.process.signals import Interrupted
 from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position
 from chainq.resume.journal import POSITIONS, Journal
@@ -43,23 +42,6 @@ def reopened(kept: Path) -> list[Position]:
     return positions
 
 
-def test_a_first_run_has_no_position_and_writes_nothing(kept: Path) -> None:
-    """Opening a checkpoint that is not there makes no file but the lock."""
-    with Checkpoint(kept, QUERY) as checkpoint:
-        assert not checkpoint.content.positions
-        assert checkpoint.content.output == ""
-    assert [path.name for path in kept.parent.iterdir()] == ["kept.lock"]
-
-
-def test_a_position_comes_back(kept: Path) -> None:
-    """What was recorded is what the next run finds: height, hash, length, output."""
-    positions = [Position(0), Position(5, "ab1x", 100), Position(9, "ab1y", 250)]
-    saved(kept, *positions, output="out")
-    with Checkpoint(kept, QUERY) as checkpoint:
-        assert checkpoint.content.positions == positions
-        assert checkpoint.content.output == "out"
-
-
 def test_positions_are_thinned_to_the_first_and_the_last_ones(kept: Path) -> None:
     """However many positions are recorded, a bounded number is kept: the first, the newest, in order."""
     saved(kept, *(Position(height, "h", height * 10) for height in range(500)))
@@ -76,14 +58,6 @@ def test_a_position_that_goes_back_replaces_those_after_it(kept: Path) -> None:
     assert [position.next for position in reopened(kept)] == [0, 5, 7]
 
 
-def test_another_output_drops_the_old_positions(kept: Path) -> None:
-    """Lengths of one file say nothing of another, which has no rows yet."""
-    saved(kept, Position(0), Position(5, "a", 50, 7), output="one")
-    for journal in opened(kept, "two"):
-        journal.begin(lambda: 0, 0, lambda *_: cast("Any", None), lambda _: None)
-    assert reopened(kept) == [Position(5, "a")]
-
-
 @pytest.mark.parametrize(
     ("blocks", "expected"), [(1, 20), (9, 20), (10, 20), (11, 10), (20, 10), (21, 0), (30, 0), (1000, 0)]
 )
@@ -93,25 +67,6 @@ def test_rewind_goes_to_the_nearest_position(blocks: int, expected: int, kept: P
     for journal in opened(kept):
         journal.go_back_to(journal.position.next - blocks)
     assert reopened(kept)[-1].next == expected
-
-
-def test_one_holder_at_a_time(kept: Path) -> None:
-    """A second holder is refused, also in the same process, and only until the first one is gone."""
-    with Checkpoint(kept, QUERY), pytest.raises(BusyError, match="another run"):
-        Checkpoint(kept, QUERY)
-    saved(kept, Position(1))
-    assert reopened(kept) == [Position(1)]
-
-
-def test_a_refused_checkpoint_gives_its_lock_back(kept: Path) -> None:
-    """After a checkpoint was refused as damaged, a repaired one can be opened in the same process."""
-    saved(kept, Position(1))
-    whole = kept.read_bytes()
-    kept.write_bytes(b"{")
-    with pytest.raises(UsageError):
-        Checkpoint(kept, QUERY)
-    kept.write_bytes(whole)
-    assert reopened(kept) == [Position(1)]
 
 
 def test_cut_at_any_byte_it_is_refused(kept: Path) -> None:
@@ -188,32 +143,6 @@ def test_the_unchanged_one_is_taken(kept: Path) -> None:
     """The checkpoint that the strange ones were made of is itself fine."""
     kept.write_bytes(changed(("output",), "o"))
     assert reopened(kept) == [Position(3, "a", 5)]
-
-
-def test_a_save_that_fails_leaves_the_old_one(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the new checkpoint cannot be synced, the old one stands, nothing lies beside it, and the error names it."""
-    saved(kept, Position(1))
-    before = kept.read_bytes()
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    for journal in opened(kept):
-        monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(OutputError, match=r"kept.*No space left"):
-            journal.record(Position(2))
-    assert kept.read_bytes() == before
-    assert sorted(path.name for path in kept.parent.iterdir()) == ["kept", "kept.lock"]
-
-
-@pytest.mark.parametrize("name", ["folder", "file/kept", "nowhere/kept"])
-def test_a_checkpoint_that_cannot_be(name: str, tmp_path: Path) -> None:
-    """A folder, a path below a file or in a folder that is not there: an error that names it, no traceback."""
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
-    with pytest.raises(ChainqError, match=name) as caught:
-        Checkpoint(tmp_path / name, QUERY)
-    assert isinstance(caught.value, UsageError | OutputError)
 
 
 def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:

@@ -60,33 +60,3 @@ def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> 
             sink.finish()
         other.write(b"row\n")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"row\nrow\n")]
-
-
-def test_append_can_go_back(tmp_path: Path) -> None:
-    """`truncate` removes what a failed write left, and what is written next follows there."""
-    file = tmp_path / "out"
-    with AppendFileSink(file) as sink:
-        sink.write(b"row\nhalf a r")
-        sink.truncate(4)
-        sink.write(b"row\n")
-        assert sink.length == 8
-    assert file.read_bytes() == b"row\nrow\n"
-
-
-def test_append_keeps_rows_after_a_failure(tmp_path: Path) -> None:
-    """Unlike an atomic file, what was written stays when the run fails; and it is closed."""
-    file = tmp_path / "out"
-    with pytest.raises(KeyError), AppendFileSink(file) as sink:
-        sink.write(b"row\n")
-        raise KeyError
-    assert file.read_bytes() == b"row\n"
-    with pytest.raises(OutputError):
-        sink.sync()
-
-
-@pytest.mark.parametrize("name", ["", "file/out", "nowhere/out"])
-def test_append_to_a_path_that_cannot_be_written(name: str, tmp_path: Path) -> None:
-    """A folder, a path below a file, or one in no folder: OutputError with the name."""
-    (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=(name or tmp_path.name)):
-        AppendFileSink(tmp_path / name)

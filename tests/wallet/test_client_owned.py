@@ -1,14 +1,9 @@
 """`Client.owned`: what the command prints, as Python values."""
 
-import logging
-import re
-from collections.abc import Callable
-
 import msgspec
 import pytest
 
-from chainq import Client, IncompleteError, UnreachableError, UsageError
-from chainq.process.progress import Bar
+from chainq import Client, IncompleteError, UsageError
 from chainq.wallet.owned import Wallet, Wanted
 from chainq.wallet.shown import Style, shown_plaintext
 from harness.account import fresh_records
@@ -71,45 +66,6 @@ def test_an_error_names_the_first_malformed_rows_only() -> None:
     named = ", ".join(f"output {number} of transition au1{number}" for number in range(5))
     with pytest.raises(IncompleteError, match=rf"7 malformed rows, .* \({named} and 2 more\)"):
         wallet.check()
-
-
-@pytest.mark.parametrize(
-    ("reader", "fewer", "read"),
-    [
-        ("--unspent", "--as-of", lambda client, key: list(client.owned(key, 0, 120, unspent=True, workers=1))),
-        ("chainq balance", "--end", lambda client, key: client.balance(key, workers=1)),
-    ],
-)
-def test_many_full_blocks_are_announced(
-    reader: str,
-    fewer: str,
-    read: Callable[[Client, str], object],
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Before the first call, by a warning; a bar counts the blocks."""
-    key, begun = fresh_key(), list[str]()
-    monkeypatch.setattr(Bar, "begin", lambda _bar, _total, unit="heights": begun.append(unit))
-    service = Holding(fresh_records(key.address, 1), 10_300, first=0)
-
-    def refuse(method: str) -> None:
-        if method == "getChainBlocks":
-            raise ConnectionError
-
-    service.hook = refuse
-    with (
-        serving(service) as url,
-        Client(url, dialect="chain", retries=0, progress=True) as client,
-        pytest.raises(UnreachableError),
-    ):
-        read(client, key.text)
-    (warning,) = (record.getMessage() for record in caplog.records if record.levelno == logging.WARNING)
-    assert re.fullmatch(
-        rf"{re.escape(reader)} reads the full blocks of heights [0-9]+-10300, up to [0-9,]+ calls; "
-        rf"{fewer} HEIGHT reads fewer, --lake DEST requests fewer",
-        warning,
-    )
-    assert begun[-1] == "full blocks"
 
 
 @pytest.mark.parametrize("view_key", ["AViewKey1x", b"AViewKey1", None, 5, [], ["APrivateKey1x"], [PUBLISHED.text, 5]])
