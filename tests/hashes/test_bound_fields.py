@@ -1,4 +1,4 @@
-"""Each field of a sealed block changed alone, and parts taken out or put in: found, or on the list of docs/hashes.md."""
+"""Fields of a sealed block changed alone, and parts taken out or put in: found, or on the list of docs/hashes.md."""
 
 import copy
 import json

@@ -224,7 +224,7 @@ def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["page 0 skipped", "start excluded"])
-@pytest.mark.parametrize("seed", some((27, 98, 192, 193, 238, 39, 147, 201), 98, 201))
+@pytest.mark.parametrize("seed", some((8, 27, 39, 98, 147, 192, 201, 238), 8, 39))
 def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int) -> None:
     """By the full blocks up to the first row shown, or of some heights if no row is; and these outrank `records`."""
     assert attempt(seed, kind, rows=ROWS)[0] in ENDS
