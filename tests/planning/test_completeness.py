@@ -8,6 +8,7 @@ import json
 import os
 from itertools import pairwise, product
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,8 +18,8 @@ from msgspec import Raw
 from chainq.errors import ChainqError, IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, Grade, RowsRequest
-from harness.attempts import attempt, crowded, drive, verdict
-from harness.model import CROWDED, KINDS, NARROW, Faults, Server, chain, served
+from harness.attempts import Outcome, attempt, crowded, drive, verdict
+from harness.model import CROWDED, KINDS, NARROW, Chain, Faults, Server, chain, served
 from harness.promises import LOOKS_SOUND
 from harness.search import some
 from harness.strategies import COMMANDS, chains, faults, servers
@@ -147,18 +148,29 @@ def test_heights_that_fill_responses_lose_nothing_without_heights(kind: str, see
     assert crowded(seed, kind)[0] in ENDS
 
 
+def counted(*counts: int, command: str = "records") -> Chain:
+    """A chain with so many rows at each height, of one transition each."""
+    made = chain(Random(1), 0, 1.0, command=command)  # noqa: S311  # not drawn from
+    for height, count in enumerate(counts):
+        row = b'{"id":%d,"transition_id":"t%d","output_index":%d'
+        shown = b',"height":%d' % height if command == "records" else b""
+        made.rows.append([row % (n, height, n) + shown + b"}" for n in range(count)])
+    return made
+
+
+def driven(made: Chain, faults: Faults, start: int, end: int, size: int, **more: Any) -> Outcome:
+    """How a run over some heights ends, of a server of a chain."""
+    server = Server(made, faults, Random(1))  # noqa: S311  # the same
+    return drive(server, start, end, command=made.command, page_size=size, tip=made.tip, **more)
+
+
 @pytest.mark.parametrize("command", ["records", "ownership"])
 def test_a_row_more_than_a_response_holds(command: str) -> None:
     """That its rows come again, perhaps by chance, and a row further on by itself, does not prove a height whole."""
     for seed in range(100):
         rng = Random(seed)  # noqa: S311  # as above
         cap = rng.choice([1, 2, 3, 5])
-        made = chain(rng, 0, 1.0, command=command, bursts=False)
-        for height in range(rng.choice([1, 3, 6])):
-            count = cap + rng.choice([0, 1, 1, 2])
-            row = b'{"transition_id":"t%d","output_index":%d%b}'
-            shown = b',"height":%d' % height if command == "records" else b""
-            made.rows.append([row % (height, n, shown) for n in range(count)])
+        made = counted(*(cap + rng.choice([0, 1, 1, 2]) for _ in range(rng.choice([1, 3, 6]))), command=command)
         server = Server(made, served(f"row-cap:{cap}", "offset-by-asked"), rng)
         outcome = drive(server, 0, len(made.rows), command=command, page_size=1000, tip=rng.choice([None, made.tip]))
         assert verdict(outcome, made, HeightRange(0, len(made.rows))) == "truth", seed
@@ -170,12 +182,8 @@ def test_pages_of_a_height_without_a_witness_are_counted(fault: str) -> None:
 
     Without a fault of its own, the server gives fewer rows than it steps on by from page to page.
     """
-    made = chain(Random(1), 2, 0.0)  # noqa: S311  # not drawn from
-    row = b'{"id":%d,"transition_id":"t%d","output_index":0,"height":2}'
-    made.rows.append([row % (n, n) for n in range(300)])
-    faults_of = served("row-cap:70", "offset-by-asked", fault, stable=True, no_blocks=True)
-    server = Server(made, faults_of, Random(1))  # noqa: S311  # the same
-    outcome = drive(server, 2, 3, page_size=100, tip=2)
+    made = counted(0, 0, 300)
+    outcome = driven(made, served("row-cap:70", "offset-by-asked", fault, stable=True, no_blocks=True), 2, 3, 100)
     if fault:
         assert isinstance(outcome.error, IncompleteError)
         assert not outcome.rows
@@ -186,21 +194,16 @@ def test_pages_of_a_height_without_a_witness_are_counted(fault: str) -> None:
 
 def test_few_full_blocks_show_where_the_last_ownership_rows_end() -> None:
     """Those of the last rows, from the tip downwards, also if blocks without rows are above the range."""
-    made = chain(Random(1), 0, 1.0, command="ownership")  # noqa: S311  # not drawn from
-    row = b'{"transition_id":"t%d","output_index":%d}'
-    made.rows += [[row % (height, n) for n in range(5)] for height in range(2000)] + [[]] * 2
-    outcome = drive(Server(made, Faults(), Random(1)), 0, 2000, command="ownership", page_size=9000, tip=2001)  # noqa: S311
+    made = counted(*[5] * 2000, 0, 0, command="ownership")
+    outcome = driven(made, Faults(), 0, 2000, 9000)
     assert (outcome.error, sorted(outcome.rows)) == (None, sorted(made.due(0, 2000)))
     assert outcome.calls < 15
 
 
 def test_a_height_by_itself_is_requested_by_itself_when_a_wider_range_lacks_its_rows() -> None:
     """Its full block names the rows that the overlap with the next heights costs."""
-    made = chain(Random(1), 0, 1.0)  # noqa: S311  # not drawn from
-    row = b'{"transition_id":"t%d","output_index":%d,"height":%d}'
-    made.rows += [[row % (height, n, height) for n in range(5)] for height in range(40)]
-    server = Server(made, served("height-cap:2"), Random(1))  # noqa: S311  # the same
-    outcome = drive(server, 7, 8, page_size=100, tip=39)
+    made = counted(*[5] * 40)
+    outcome = driven(made, served("height-cap:2"), 7, 8, 100)
     assert verdict(outcome, made, HeightRange(7, 8)) == "truth"
     assert outcome.calls < 8
 
@@ -245,7 +248,7 @@ def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["page 0 skipped", "start excluded"])
-@pytest.mark.parametrize("seed", some((27, 98, 192, 193, 238, 39, 147, 201), 98, 201))
+@pytest.mark.parametrize("seed", some((8, 27, 39, 98, 147, 192, 201, 238), 8, 39))
 def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int) -> None:
     """By the full blocks up to the first row shown, or of some heights if no row is; and these outrank `records`."""
     assert attempt(seed, kind, rows=ROWS)[0] in ENDS
@@ -254,11 +257,8 @@ def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int)
 @pytest.mark.parametrize(("start", "reverse"), [*product((0, 4), (False, True))])
 def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int, *, reverse: bool) -> None:
     """The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved."""
-    made = chain(Random(1), 0, 1.0)  # noqa: S311  # not drawn from
-    row = b'{"id":%d,"transition_id":"t%d","output_index":%d,"height":%d}'
-    made.rows += [[row % (n, height, n, height) for n in (1, 2, 3)] for height in range(24)]
-    server = Server(made, served("height-cap:2"), Random(1))  # noqa: S311  # the same
-    outcome = drive(server, start, 24, page_size=48, tip=23, reverse=reverse)
+    made = counted(*[3] * 24)
+    outcome = driven(made, served("height-cap:2"), start, 24, 48, reverse=reverse)
     assert verdict(outcome, made, HeightRange(start, 24), kept=False) == "error"
 
 
@@ -271,19 +271,14 @@ def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int,
 )
 def test_a_height_whose_rows_seem_to_be_limited_is_compared(fault: str, counts: list[int]) -> None:
     """In a short run below the tip, too, with one request more; most honest servers have no such heights."""
-    made = chain(Random(1), 0, 1.0)  # noqa: S311  # not drawn from
-    row = b'{"id":%d,"transition_id":"t%d","output_index":%d,"height":%d}'
-    for height, rows in enumerate([*counts, 1, 1]):
-        made.rows.append([row % (n, height, n, height) for n in range(rows)])
-    server = Server(made, served(fault), Random(1))  # noqa: S311  # the same
-    outcome = drive(server, 0, 60, page_size=90, tip=made.tip)
+    made = counted(*counts, 1, 1)
+    outcome = driven(made, served(fault), 0, 60, 90)
     assert verdict(outcome, made, HeightRange(0, 60)) == "error"
 
 
-@pytest.mark.parametrize("seed", [9, 17])
-def test_the_end_of_a_response_that_seems_to_be_cut_is_compared(seed: int) -> None:
+def test_the_end_of_a_response_that_seems_to_be_cut_is_compared() -> None:
     """Where shards have no more rows; one of them had them left."""
-    assert attempt(seed, "shards", rows=ROWS)[0] == "error"
+    assert attempt(17, "shards", rows=ROWS)[0] == "error"
 
 
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
