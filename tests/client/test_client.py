@@ -22,7 +22,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.client.row_types import BlocksRow
 from chainq.client.rows import Rows, decode, decoder
 from chainq.demo.faults import Faults
-from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UnreachableError, UsageError
+from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.process.progress import Bar
 from chainq.query import Batch
 from harness.program import LONGEST, Program
@@ -339,28 +339,29 @@ def test_any_method_can_be_called() -> None:
             client.call("no/such/method", {})
 
 
-def test_the_environment_and_profiles_name_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("profile", "variables", "url"),
+    [
+        (None, {}, "http://near/"),
+        ("far", {}, "http://far/"),
+        (None, {"CHAINQ_PROFILE": "far"}, "http://far/"),
+        (None, {"CHAINQ_PROFILE": "far", "CHAINQ_URL": "demo:"}, "demo:"),
+    ],
+)
+def test_the_environment_and_profiles_name_the_service(
+    profile: str | None, variables: dict[str, str], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a URL: CHAINQ_URL, then a profile by argument, CHAINQ_PROFILE or as the default; else an error."""
-    for name in ("CHAINQ_URL", "CHAINQ_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    monkeypatch.setattr("chainq.config.profiles.config_file", lambda: tmp_path / "config.toml")
     with pytest.raises(UsageError, match="no service URL"):
         Client()
-    (tmp_path / "config.toml").write_text(
-        'default-profile = "near"\n[profiles.near]\nurl = "demo:"\n'
-        '[profiles.far]\nurl = "http://127.0.0.1:9/"\nrate = 5\n'
-    )
-    with Client() as client:
-        assert client.block(5)["height"] == "5"
-    with Client(profile="far", retries=0) as client, pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9"):
-        client.block(5)
-    monkeypatch.setenv("CHAINQ_PROFILE", "far")
-    with Client(retries=0) as client, pytest.raises(UnreachableError, match=r"127\.0\.0\.1:9"):
-        client.block(5)
-    monkeypatch.setenv("CHAINQ_URL", "demo:")
-    with Client() as client:
-        assert client.block(5)["height"] == "5"
+    (tmp_path / "chainq").mkdir()
+    profiles = "".join(f'[profiles.{name}]\nurl = "http://{name}/"\n' for name in ("near", "far"))
+    (tmp_path / "chainq" / "config.toml").write_text(f'default-profile = "near"\n{profiles}')
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with Client(profile=profile) as client:
+        assert repr(client) == f"<Client of {url}>"
     with pytest.raises(UsageError, match="'nowhere'"):
         Client(profile="nowhere")
 

@@ -4,10 +4,11 @@ A file of `written/` has paragraphs. `# ` says what is promised, and `$ FORMAT C
 `columns=A,B` is `--columns`, `width=60` the terminal's, and a word alone a field of `OutputSpec` that is true, or with
 `no-` before it false. Each line after `< ` is a row, `< 5:30` stands for rows of the sample chain, and `<` alone ends a
 batch. Below stand the lines of the output after `| `, with escapes for what cannot be printed, then warnings and the
-error after `! `.
+error after `! `. Of a Parquet file, the lines are the columns with their types, and what is not null of each row.
 """
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from chainq.formats.protocol import OutputSpec
 from chainq.verify.findings import FINDINGS
 from harness.truth import Truth
 
+parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
 FILES = sorted((Path(__file__).parent / "written").glob("*.txt"))
 
 
@@ -58,11 +60,22 @@ def _outcome(given: list[str], truth: Truth) -> list[str]:
         writer.close()
     except ChainqError as error:
         said.append(f"{type(error).__name__}: {error}")
-    text = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in out.getvalue().decode())
+    sent = _read(out.getvalue()) if name == "parquet" else out.getvalue().decode()
+    text = "".join(one if one.isprintable() or one == "\n" else ascii(one)[1:-1] for one in sent)
     lines = text.removesuffix("\n").split("\n") if text else []
     if text[-1:] not in ("", "\n"):
         said.insert(0, "(no newline)")
     return [*(f"| {line}".rstrip() for line in lines), *(f"! {line}" for line in said)]
+
+
+def _read(data: bytes) -> str:
+    """The columns of a Parquet file with their types, and of each row what is not null; empty without a footer."""
+    if not data.endswith(b"PAR1"):
+        return ""
+    table = parquet.read_table(io.BytesIO(data))
+    types = [f"{field.name} {'nested' if field.type.num_fields else field.type}" for field in table.schema]
+    rows = [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+    return "".join(f"{line}\n" for line in [", ".join(types), *(json.dumps(row, default=str) for row in rows)])
 
 
 def _spec(command: str, settings: list[str]) -> OutputSpec:
