@@ -67,7 +67,7 @@ class OutputSettings(NamedTuple):
         if self.named:
             from chainq.formats.absent import NotingAbsent
 
-            writer = NotingAbsent(writer, self.named, reporter.warn)
+            writer = NotingAbsent(writer, [column.path for column in self.named], reporter.warn)
         if not self.source:
             return writer
         from chainq.formats.derived import WithProgramId
