@@ -124,7 +124,7 @@ def test_invalid_times_are_shown_as_sent(time: str) -> None:
         (86_400 * 12, "12 d"),
         (86_400 * 160, "5 mo"),
         (86_400 * 884, "2y 5mo"),
-        (86_400 * 370, "1y"),
+        (86_400 * 370, "1 y"),
     ],
 )
 def test_ages(seconds: int, words: str) -> None:
