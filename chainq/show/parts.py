@@ -7,7 +7,7 @@ they look like is in `screens`.
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Raw
 
@@ -22,9 +22,6 @@ from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import integer_of, object_of, text_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import abridged
-
-if TYPE_CHECKING:
-    from chainq.catalog.dialects import Value
 
 T = TypeVar("T")
 
@@ -194,9 +191,9 @@ def _transaction(service: Service, transaction_id: str) -> TransactionParts:
 
 
 def _address(service: Service, address: str, last: int) -> AddressParts:
-    method, arguments = BY_COMMAND["address-transactions"], {Role.ADDRESS: address}
-    heights = _newest_heights(service, last)
-    query = Query(method, arguments, reverse=True, limit=2 * NEWEST)  # a transaction comes once for each of its inputs
+    method, heights = BY_COMMAND["address-transactions"], _newest_heights(service, last)
+    # A transaction comes once for each of its inputs.
+    query = Query(method, {Role.ADDRESS: address}, reverse=True, limit=2 * NEWEST)
     found: dict[str, None] = {}
     for batch in service.fetch_range(query, heights):
         found |= dict.fromkeys(text_of(_value(row, "transaction_id")) for row in batch.rows)
@@ -297,8 +294,8 @@ def _look_at_more(service: Service, heights: HeightRange) -> str:
 
 def _function(service: Service, called: str, last: int) -> FunctionParts:
     program, _, function = called.partition("/")
-    arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
-    query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
+    method = BY_COMMAND["program-transactions"]
+    query = Query(method, {Role.PROGRAM: program, Role.FUNCTION: function}, newest=True, limit=NEWEST)
     start, more = service.blocks.first, ""
     if start and not service.is_export:  # others serve it, and its list would begin at height 0
         from chainq.stored.lookups import calls_in
