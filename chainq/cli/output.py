@@ -68,7 +68,7 @@ class OutputSettings(NamedTuple):
         if self.named:
             from chainq.formats.absent import NotingAbsent
 
-            writer = NotingAbsent(writer, self.named, reporter.warn)
+            writer = NotingAbsent(writer, [column.path for column in self.named], reporter.warn)
         if self.source:
             from chainq.formats.derived import WithProgramId
 

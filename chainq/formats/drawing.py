@@ -1,7 +1,7 @@
 """Draws text for a terminal: values in columns (`Lane`), names with their values and what is nested in them (`Node`).
 
-What comes here is sanitized. Rejected: rich, whose tables take five times as long for each row, and load for a tenth of
-a second before the first one.
+What comes here is sanitized. Rejected: rich, whose tables take a hundred times as long for each row, and load for a
+tenth of a second before the first one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

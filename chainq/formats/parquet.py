@@ -7,7 +7,7 @@ a file has exactly those columns, and a value that does not fit is an error: the
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -28,6 +28,37 @@ _UNFIT = (
 )
 
 
+class RowGroups:
+    """Collects record batches, and writes them as a row group when there are enough rows or bytes.
+
+    `write`: writes a table as one row group.
+    """
+
+    def __init__(self, schema: Any, write: Callable[[Any], object], rows: int, size: int) -> None:
+        self._schema, self._write = schema, write
+        self._most_rows, self._most_bytes = rows, size
+        self._batches: list[Any] = []
+        self._rows = self._bytes = 0
+
+    def add(self, batch: Any) -> None:
+        """Add a batch."""
+        self._batches.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= self._most_rows or self._bytes >= self._most_bytes:
+            self.end()
+
+    def end(self) -> None:
+        """Write the row group in progress, if there is one."""
+        from pyarrow import Table
+
+        if self._batches:
+            table = Table.from_batches(self._batches, self._schema)
+            self._batches.clear()
+            self._rows = self._bytes = 0
+            self._write(table)
+
+
 class Parquet:
     """Writes rows in row groups, compressed with zstd; memory holds no more than about one group.
 
@@ -43,7 +74,6 @@ class Parquet:
             import pyarrow
             from pyarrow.parquet import ParquetWriter
         self._out, self._spec = out, spec
-        self._arrow = pyarrow
         paths = [column.path for column in spec.columns]
         direct = all(type(path) is str and path.isidentifier() for path in paths)
         self._flatten = Flattener(paths) if spec.selected and not direct else None
@@ -55,24 +85,17 @@ class Parquet:
         # and half a file in a pipe would then look like a complete one.
         self._buffer = io.BytesIO()
         self._file = ParquetWriter(self._buffer, self._schema, compression="zstd")
-        self._group: list[Any] = []
-        self._rows = self._bytes = 0
+        self._groups = RowGroups(self._schema, self._write_group, GROUP_ROWS, GROUP_BYTES)
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Add rows to the row group in progress, and write it when it is full."""
         for start in range(0, len(rows), _READ_AT_ONCE):
-            some = rows[start : start + _READ_AT_ONCE]
-            for batch in self._batches(some):
-                self._group.append(batch)
-                self._rows += batch.num_rows
-                self._bytes += batch.nbytes
-                if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
-                    self._end_group()
+            for batch in self._batches(rows[start : start + _READ_AT_ONCE]):
+                self._groups.add(batch)
 
     def close(self) -> None:
         """Write the last group and the footer, with the height range in it: lost rows leave no other trace."""
-        if self._rows:
-            self._end_group()
+        self._groups.end()
         if (heights := self._spec.heights()) is not None:
             self._file.add_key_value_metadata({HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
         self._file.add_key_value_metadata(UNSEALED)
@@ -85,10 +108,8 @@ class Parquet:
         except MisfitError as misfit:
             raise self._refusal(misfit, rows) from None
 
-    def _end_group(self) -> None:
-        self._file.write_table(self._arrow.Table.from_batches(self._group, self._schema), row_group_size=self._rows)
-        self._group.clear()
-        self._rows = self._bytes = 0
+    def _write_group(self, table: Any) -> None:
+        self._file.write_table(table, row_group_size=table.num_rows)
         self._out.write(self._buffer.getvalue())
         self._buffer.seek(0)
         self._buffer.truncate()

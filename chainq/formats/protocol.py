@@ -108,26 +108,20 @@ def capabilities(format_: Format) -> Capabilities:
 
 
 def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] | None:
-    """Return what warns, once for each, of the first few fields that no column of the format `name` shows.
+    """Return what warns of the first few fields that no column of the format `name` shows; call it once for each.
 
     None if columns were selected: who did so knows that the others are left out. Of a field that the catalogue has as
     unlisted it is a remark: help says that csv lacks it, and a job that runs every night need not hear it.
     """
-    warn = few(spec.warn, f"more unknown fields are left out of {name}")
-    unlisted = unlisted_of(spec)
-    warned: set[str] = set()
+    warn, unlisted = few(spec.warn, f"more unknown fields are left out of {name}"), unlisted_of(spec)
 
-    def warn_once(path: str) -> None:
-        if path not in warned and len(warned) <= MAX_UNKNOWN:
-            warned.add(path)
-            if path in unlisted:
-                spec.remark(f"the field {path} is left out of {name}, unless --columns names it")
-            else:
-                warn(
-                    f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check"
-                )
+    def warn_of(path: str) -> None:
+        if path in unlisted:
+            spec.remark(f"the field {path} is left out of {name}, unless --columns names it")
+        else:
+            warn(f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check")
 
-    return None if spec.selected else warn_once
+    return None if spec.selected else warn_of
 
 
 def unlisted_of(spec: OutputSpec) -> set[str]:

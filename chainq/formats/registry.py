@@ -18,7 +18,7 @@ BUILT_IN = {
     "jsonl": "chainq.formats.jsonl:Jsonl",
     "json": "chainq.formats.json:Json",
     "csv": "chainq.formats.csv:Csv",
-    "text": "chainq.formats.text:Text",
+    "text": "chainq.formats.csv:Text",
     "tsv": "chainq.formats.csv:Tsv",
     "parquet": "chainq.formats.parquet:Parquet",
 }

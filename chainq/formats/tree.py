@@ -124,9 +124,8 @@ class Trees:
             return self._transaction(members)
         if "program" in members:
             return self._call(members) if "function" in members else self._deployment(name, members, style)
-        calls = array_of(members.get("transitions")) or [
-            one for one in [members.get("transition")] if one is not None and object_of(one)
-        ]
+        one = members.get("transition")
+        calls = array_of(members.get("transitions")) or ([one] if one and object_of(one) else [])
         if calls:
             total = cells.fee_cell(fee_of(value)) or plain(counted(len(calls), "transition"))
             nodes = [self.node(str(at), call, 1) for at, call in enumerate(calls)]

@@ -10,6 +10,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import OutputError, needed
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.parquet import RowGroups
 from chainq.lake.content import ContentHash
 from chainq.stored.receipt import METADATA_KEY, Receipt
 
@@ -69,8 +70,7 @@ class PartitionFile:
         pyarrow = _pyarrow()
         from pyarrow import parquet
 
-        self._arrow, self._file, self._label = pyarrow, file, label
-        self._most = LOOKED_UP.get(method.command, GROUP_BYTES)
+        self._file, self._label = file, label
         expected = {column.path for column in method.unlisted}
         self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
         height = self._rows.schema.get_field_index(method.height) if method.height else -1
@@ -83,8 +83,8 @@ class PartitionFile:
         )
         self._hash = hashlib.sha256()
         self._content = ContentHash(pyarrow)
-        self._group: list[Any] = []
-        self._group_rows = self._group_bytes = 0
+        most = LOOKED_UP.get(method.command, GROUP_BYTES)
+        self._groups = RowGroups(self._rows.schema, self._write_group, GROUP_ROWS, most)
         self.rows = 0
 
     @property
@@ -105,16 +105,11 @@ class PartitionFile:
         self.rows += len(rows)
         for batch in self._rows.batches(rows):
             self._content.update(batch)
-            self._group.append(batch)
-            self._group_rows += batch.num_rows
-            self._group_bytes += batch.nbytes
-            if self._group_rows >= GROUP_ROWS or self._group_bytes >= self._most:
-                self._end_group()
+            self._groups.add(batch)
 
     def finish(self, receipt: Receipt) -> str:
         """Write the last row group, and the receipt into the metadata; return the SHA-256 of the whole file."""
-        if self._group:
-            self._end_group()
+        self._groups.end()
         self._writer.add_key_value_metadata({METADATA_KEY: receipt.encode()})
         self._guarded(self._writer.close)
         self._guarded(lambda: self._file.seek(0))
@@ -125,10 +120,7 @@ class PartitionFile:
         with suppress(Exception):
             self._writer.close()
 
-    def _end_group(self) -> None:
-        table = self._arrow.Table.from_batches(self._group, self._rows.schema)
-        self._group.clear()
-        self._group_rows = self._group_bytes = 0
+    def _write_group(self, table: Any) -> None:
         self._guarded(lambda: self._writer.write_table(table, row_group_size=max(table.num_rows, 1)))
 
     def _guarded(self, action: Callable[[], _T]) -> _T:

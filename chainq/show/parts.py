@@ -7,7 +7,7 @@ they look like is in `screens`.
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Raw
 
@@ -19,11 +19,9 @@ from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
-from chainq.rows.fields import Picker, integer_of, object_of, text_of
+from chainq.rows.fields import integer_of, object_of, text_of
+from chainq.text.humanize import counted
 from chainq.text.sanitize import abridged
-
-if TYPE_CHECKING:
-    from chainq.catalog.dialects import Value
 
 T = TypeVar("T")
 
@@ -116,20 +114,10 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
         return _block(service, None if text == LATEST else parse_height(text))
     if kind is TextKind.TRANSACTION:
         return _transaction(service, text)
-    if kind is TextKind.ADDRESS:
-        return _address(service, text, ADDRESS_BLOCKS if last is None else last)
-    if kind is TextKind.PROGRAM:
-        return _program(service, text, PROGRAM_BLOCKS if last is None else last)
-    if kind is TextKind.TRANSITION:
-        return _transition(service, text, PROGRAM_BLOCKS if last is None else last)
-    if kind is TextKind.RECORD:
-        return _record(service, text, RECORD_BLOCKS if last is None else last)
     if kind is TextKind.FIELD:
         return _spent(service, text)
-    if kind is TextKind.BLOCK_HASH:
-        return _hashed(service, text, RECORD_BLOCKS if last is None else last)
-    program, _, function = text.partition("/")
-    return _function(service, program, function, PROGRAM_BLOCKS if last is None else last)
+    find, usual = _SEARCHED[kind or TextKind.FUNCTION]
+    return find(service, text, usual if last is None else last)
 
 
 def _newest_heights(service: Service, last: int | None) -> HeightRange:
@@ -181,8 +169,7 @@ def _block(service: Service, height: int | None) -> BlockParts:
     )
     if not summaries or not blocks:
         raise NotFoundError(f"block {at} not found")
-    pick = Picker(["block_hash"])
-    hashes = {text_of(pick(row)[0]) for row in (*summaries, *blocks, *(records or ()))} - {""}
+    hashes = {text_of(_value(row, "block_hash")) for row in (*summaries, *blocks, *(records or ()))} - {""}
     if len(hashes) > 1:
         raise IncompleteError(
             f"block {at}: its summary, its content and its records have different hashes",
@@ -191,23 +178,25 @@ def _block(service: Service, height: int | None) -> BlockParts:
     return BlockParts(at, summaries[0], blocks[0], records)
 
 
+def _value(row: Raw, name: str) -> Raw | None:
+    return object_of(row).get(name)
+
+
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
-    listed = None
+    height = None
     if service.has_index("transactions"):
-        what = f"transaction {transaction_id}"
-        listed = _found(service, "transactions", "transaction_id", transaction_id, what)
+        height = _found(service, "transactions", "transaction_id", transaction_id, f"transaction {transaction_id}")[0]
     (row,) = _lookup(service, "transaction", transaction_id)()
-    return TransactionParts(transaction_id, row, integer_of(object_of(listed or b"{}").get("height")))
+    return TransactionParts(transaction_id, row, height)
 
 
 def _address(service: Service, address: str, last: int) -> AddressParts:
-    method, arguments = BY_COMMAND["address-transactions"], {Role.ADDRESS: address}
-    heights = _newest_heights(service, last)
-    query = Query(method, arguments, reverse=True, limit=2 * NEWEST)  # a transaction comes once for each of its inputs
+    method, heights = BY_COMMAND["address-transactions"], _newest_heights(service, last)
+    # A transaction comes once for each of its inputs.
+    query = Query(method, {Role.ADDRESS: address}, reverse=True, limit=2 * NEWEST)
     found: dict[str, None] = {}
-    pick = Picker(["transaction_id"])
     for batch in service.fetch_range(query, heights):
-        found |= dict.fromkeys(text_of(pick(row)[0]) for row in batch.rows)
+        found |= dict.fromkeys(text_of(_value(row, "transaction_id")) for row in batch.rows)
         if len(found) >= NEWEST:
             break
     ids = [text for text in found if kind_of(text) is TextKind.TRANSACTION]  # what is none, no service could look up
@@ -230,55 +219,54 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
     """Return what lists have of a transition; its transaction, if they have none and a data set knows better."""
-    condition = f"transition_id = '{transition_id}'"
-    if service.has_index("calls"):
-        row = _found(service, "calls", "transition_id", transition_id, f"transition {transition_id}")
-        height, transaction_id = Picker(["height", "transaction_id"])(row)
-        heights = HeightRange(integer_of(height) or 0, (integer_of(height) or 0) + 1)
-        records = _if_there(partial(_newest, service, "records", condition, heights)) or []
-        transitions = _if_there(partial(_newest, service, "transitions", condition, heights)) or []
-        if not records and not transitions:
-            return _transaction(service, text_of(transaction_id))
-    else:
+    what, condition = f"transition {transition_id}", f"transition_id = '{transition_id}'"
+    if not service.has_index("calls"):
         heights = _newest_heights(service, last)
         records = _newest(service, "records", condition, heights)
         transitions = [] if records else _newest(service, "transitions", condition, heights)
+        if not records and not transitions:
+            where = "no records of it, and no transitions without record inputs have its ID"
+            raise _unseen(service, what, heights, where)
+        return TransitionParts(transition_id, records, transitions)
+    height, transaction_id = _found(service, "calls", "transition_id", transition_id, what)
+    heights = HeightRange(height or 0, (height or 0) + 1)
+    records, transitions = (
+        _if_there(partial(_newest, service, command, condition, heights)) or []
+        for command in ("records", "transitions")
+    )
     if records or transitions:
         return TransitionParts(transition_id, records, transitions)
-    where = f"no records of it, and {_OPEN} have its ID"
-    raise _unseen(service, f"transition {transition_id}", heights, where)
+    return _transaction(service, transaction_id)
 
 
 def _spent(service: Service, tag: str) -> TransactionParts:
     """Return the transaction that spends the record with a tag."""
     if not service.is_export:
         raise _no_screen(tag, TextKind.FIELD)
-    spent = _found(service, "inputs", "tag", tag, f"tag {tag}")
-    return _transaction(service, text_of(Picker(["transaction_id"])(spent)[0]))
+    return _transaction(service, _found(service, "inputs", "tag", tag, f"tag {tag}")[1])
 
 
 def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
     """Return the block with a hash. Raises NotFoundError."""
-    heights, condition = _newest_heights(service, last), f"block_hash = '{block_hash}'"
-    if found := _newest(service, "blocks", condition, heights):
-        return _block(service, integer_of(Picker(["height"])(found[0])[0]))
+    heights = _newest_heights(service, last)
+    for row in _newest(service, "blocks", f"block_hash = '{block_hash}'", heights):
+        return _block(service, integer_of(_value(row, "height")))
     raise _unseen(service, f"block {block_hash}", heights)
-
-
-def _found(service: Service, table: str, column: str, text: str, what: str) -> Raw:
-    """Return a row of a data set. Raises NotFoundError."""
-    row = service.find(table, column, text)
-    if row is None:
-        raise _unseen(service, what, _newest_heights(service, None))
-    return row
 
 
 def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
     heights = _newest_heights(service, last)
-    found = _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights)
-    if not found:
-        raise _unseen(service, f"record {abridged(ciphertext, 40)}", heights)
-    return RecordParts(ciphertext, found[0])
+    for row in _newest(service, "records", f"record_ciphertext = '{ciphertext}'", heights):
+        return RecordParts(ciphertext, row)
+    raise _unseen(service, f"record {abridged(ciphertext, 40)}", heights)
+
+
+def _found(service: Service, table: str, column: str, text: str, what: str) -> tuple[int | None, str]:
+    """Return the height and the transaction ID of a row of a data set. Raises NotFoundError."""
+    row = service.find(table, column, text)
+    if row is None:
+        raise _unseen(service, what, _newest_heights(service, None))
+    return integer_of(_value(row, "height")), text_of(_value(row, "transaction_id"))
 
 
 def _newest(service: Service, command: str, condition: str, heights: HeightRange) -> list[Raw]:
@@ -291,41 +279,23 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
     return next((batch.rows for batch in found if batch.rows), [])
 
 
-_CODED = {
-    TextKind.TRANSACTION: "transaction ID",
-    TextKind.ADDRESS: "address",
-    TextKind.TRANSITION: "transition ID",
-    TextKind.RECORD: "ciphertext of a record",
-    TextKind.BLOCK_HASH: "block hash",
-}
-"""What has a checksum, by its name in messages."""
-_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
-_OPEN = "no transitions without record inputs"
-
-
 def _unseen(service: Service, what: str, heights: HeightRange, where: str = "") -> NotFoundError:
     """Return the error for what is not in the newest blocks. `where`: what these have none of."""
-    from chainq.text.humanize import counted
-
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
     said = f"{what} not found in the newest {looked}{f': {where}' if where else ''}"
     return NotFoundError(said, _look_at_more(service, heights))
 
 
-def wider(heights: HeightRange, first: int) -> int:
-    """Return how many of the newest blocks to look at after these, 0 if there are no others from the first height."""
-    most = heights.end - first
-    return min(10 * len(heights), most) if most > len(heights) else 0
-
-
 def _look_at_more(service: Service, heights: HeightRange) -> str:
-    last = wider(heights, service.blocks.first)
-    return f"look at more blocks with --last {last}" if last else ""
+    """Return the hint to look at more of the newest blocks; empty if there are no others."""
+    most = heights.end - service.blocks.first
+    return f"look at more blocks with --last {min(10 * len(heights), most)}" if most > len(heights) else ""
 
 
-def _function(service: Service, program: str, function: str, last: int) -> FunctionParts:
-    arguments: dict[Role, Value] = {Role.PROGRAM: program, Role.FUNCTION: function}
-    query = Query(BY_COMMAND["program-transactions"], arguments, newest=True, limit=NEWEST)
+def _function(service: Service, called: str, last: int) -> FunctionParts:
+    program, _, function = called.partition("/")
+    method = BY_COMMAND["program-transactions"]
+    query = Query(method, {Role.PROGRAM: program, Role.FUNCTION: function}, newest=True, limit=NEWEST)
     start, more = service.blocks.first, ""
     if start and not service.is_export:  # others serve it, and its list would begin at height 0
         from chainq.stored.lookups import calls_in
@@ -338,8 +308,22 @@ def _function(service: Service, program: str, function: str, last: int) -> Funct
     transactions = _all(limited(found, NEWEST))
     if not transactions:
         since = f" from height {start}" if start else ""
-        raise NotFoundError(f"no transaction{since} calls {program}/{function}", more)
+        raise NotFoundError(f"no transaction{since} calls {called}", more)
     return FunctionParts(program, function, start, transactions)
+
+
+_SEARCHED: dict[TextKind, tuple[Callable[[Service, str, int], Parts], int]] = {
+    TextKind.ADDRESS: (_address, ADDRESS_BLOCKS),
+    TextKind.PROGRAM: (_program, PROGRAM_BLOCKS),
+    TextKind.FUNCTION: (_function, PROGRAM_BLOCKS),
+    TextKind.TRANSITION: (_transition, PROGRAM_BLOCKS),
+    TextKind.RECORD: (_record, RECORD_BLOCKS),
+    TextKind.BLOCK_HASH: (_hashed, RECORD_BLOCKS),
+}
+"""What finds an object, and in how many of the newest blocks."""
+_CODED = {TextKind.TRANSACTION, *_SEARCHED} - {TextKind.PROGRAM, TextKind.FUNCTION}
+"""What has a checksum."""
+_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
 
 
 def check(text: str) -> str:
@@ -349,8 +333,8 @@ def check(text: str) -> str:
     kind = kind_of(text)
     if text == LATEST or kind is TextKind.HEIGHT:
         return text
-    if kind in _CODED:
-        return identifiers.coded(text, _CODED[kind])
+    if kind is not None and kind in _CODED:
+        return identifiers.coded(text, kind.value.partition(" ")[2])  # without the article
     if kind in WITH_SCREEN or kind is TextKind.FIELD:
         return identifiers.sendable(text)
     if kind is not None:

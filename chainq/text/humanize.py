@@ -31,34 +31,35 @@ def utc(seconds: float) -> str:
         return f"{seconds:.0f}"
 
 
-def age(seconds: int) -> str:
+_MONTH = 2_629_746  # seconds; a twelfth of a year
+_SPANS = {
+    12 * _MONTH: ("year", "y"),
+    _MONTH: ("month", "mo"),
+    86_400: ("day", "d"),
+    3600: ("hour", "h"),
+    60: ("minute", "min"),
+    1: ("second", "s"),
+}
+"""Units by their seconds: the word and the sign of each."""
+
+
+def _spans(seconds: float) -> list[tuple[int, str, str]]:
+    """Return a duration in the largest unit that it fills, with the unit's word and sign; years with their months."""
+    whole = max(int(seconds), 0)
+    size = next((size for size in _SPANS if whole >= size), 1)
+    months = whole % size // _MONTH if size > _MONTH else 0
+    return [(whole // size, *_SPANS[size]), *([(months, *_SPANS[_MONTH])] if months else [])]
+
+
+def age(seconds: float) -> str:
     """Return an age in at most eight characters: `45 s`, `3 min`, `7 h`, `12 d`, `5 mo`, `2y 5mo`."""
-    if seconds < 60:
-        return f"{max(seconds, 0)} s"
-    if seconds < 3600:
-        return f"{seconds // 60} min"
-    days, months = seconds // 86_400, seconds * 12 // 31_556_952
-    if not days:
-        return f"{seconds // 3600} h"
-    if not months:
-        return f"{days} d"
-    years, months = divmod(months, 12)
-    if not years:
-        return f"{months} mo"
-    return f"{years}y {months}mo" if months else f"{years}y"
+    spans = _spans(seconds)
+    return " ".join(f"{count}{' ' * (len(spans) == 1)}{sign}" for count, _, sign in spans)
 
 
 def duration(seconds: float) -> str:
     """Return a duration in words: `45 seconds`, `3 minutes`, `7 hours`, `12 days`, `2 years 6 months`."""
-    whole = max(int(seconds), 0)
-    for unit, size in (("second", 1), ("minute", 60), ("hour", 3600)):
-        if whole < size * (24 if unit == "hour" else 60):
-            return counted(whole // size, unit)
-    months = whole * 12 // 31_556_952
-    if not months:
-        return counted(whole // 86_400, "day")
-    years, months = divmod(months, 12)
-    return " ".join(counted(count, unit) for count, unit in ((years, "year"), (months, "month")) if count)
+    return " ".join(counted(count, word) for count, word, _ in _spans(seconds))
 
 
 def in_credits(microcredits: int) -> str:
