@@ -1,7 +1,7 @@
 """The rounds of an incremental run: each writes the rows that are new, up to some blocks below the tip.
 
-A round compares the last recorded block with the service's, looks up the last block of the round, writes the rows, and
-looks that block up again: if it is the same, all rows between are of one chain. Rows that are blocks show that by their
+A round looks up its last block, compares the last recorded block with the service's, writes the rows, and looks its
+last block up again: if it is the same, all that came between is of one chain. Rows that are blocks show that by their
 links. While rows are written, a position is recorded every few seconds in the same way. Rows after the last position of
 a file are removed if a run fails (docs/completeness.md, "Following the tip").
 """
@@ -108,9 +108,10 @@ class Rounds:
             self.progress.begin(len(heights) if self.query.limit is None else None)
         self.end, self.seen = heights.end, ""
         if not self._linked:
+            # The last block before the known one: if it is the same after the rows, the known one was of its chain.
+            self.seen = self._hash_below(self.end, self.service.blocks.hash_of)
             if self.known.hash:
                 self._check_known(self._hash_below(self.known.next, self.service.blocks.hash_of))
-            self.seen = self._hash_below(self.end, self.service.blocks.hash_of)
         query = self.query._replace(limit=self.left)
         batches = self.service.fetch_range(query, heights, Asked(compared=self._compared()))
         whole = False

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
@@ -190,6 +190,9 @@ ROWS = st.dictionaries(st.integers(0, 60), st.lists(st.sampled_from([b"a", b"b",
     late=st.sampled_from([0, 0, 2, 4]),
     fuses=st.lists(st.integers(0, 40), max_size=12),
     appends=st.booleans(),
+)
+@example(  # a reorg between the lookups of the last block and of the recorded one
+    rows={21: [b"c"]}, moves=[*[(0, 0, 0)] * 67, *[(1, 0, 0)] * 2], fork_at=10, late=0, fuses=[], appends=True
 )
 @pytest.mark.parametrize("kills", [False, True])
 def test_every_row_once(
