@@ -35,6 +35,7 @@ COMMANDS = (
     "serve --help",
     "show --help",
     "block 5 --jsonl",
+    "block 5 --jsonl --url demo:",
     "blocks --start 0 --end 5 --jsonl",
     "records --start 0 --end 5 --csv",
     "records --start 0 --end 5 --json",
@@ -42,11 +43,13 @@ COMMANDS = (
     "records --start 0 --end 5 --jsonl --dry-run",
     "program-transactions a.aleo b --limit 1 --jsonl",
     "show 5 --json",
+    "export blocks 0:5 --to lake -w 1 -q",  # its workers load pyarrow; the coordinator decides by names of files
+    "export blocks 0:5 --to lake -w 1 -q",
 )
 
 HEAVY = {
-    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "httpx", "json", "msgspec", "obstore", "orjson"),
-    *("pandas", "plotille", "pyarrow", "pydantic", "pygments", "rich", "tomllib"),
+    *("aleo", "asyncio", "deltalake", "distributed", "duckdb", "httpx", "json", "msgspec", "numpy"),
+    *("obstore", "orjson", "pandas", "plotille", "pyarrow", "pydantic", "pygments", "rich", "tomllib"),
 }
 """Packages that take their time. pydantic comes with typer 0.29."""
 
@@ -82,7 +85,7 @@ def test_a_command_loads_no_more_than_it_needs(
     """The record has the modules of chainq by their folders, and the packages that take their time."""
     record = ""
     for line in COMMANDS:
-        modules = loaded(chainq, line, None if line.endswith(("--help", "--version")) else server())
+        modules = loaded(chainq, line, None if line.endswith(("--help", "--version", "demo:")) else server())
         folders = {"packages": sorted(modules & HEAVY)}
         for name in sorted(own(modules)):
             folder, _, module = name.rpartition(".")
@@ -104,23 +107,6 @@ def test_a_package_is_not_loaded_for_a_part_of_it(line: str, package: str, part:
     pytest.importorskip(package)
     modules = loaded(program, line.format(key=key_file(program.home, PUBLISHED)), "demo:")
     assert part in modules and package not in modules
-
-
-def test_the_sample_chain_is_loaded_only_where_it_is_asked_for(program: Program) -> None:
-    """`demo:` loads the chain, no server, and nothing of HTTP."""
-    modules = loaded(program, "block 5 --jsonl", "demo:")
-    assert "demo.chain" in own(modules)
-    assert not own(modules) & {"demo.http_server", "_docgen", "config.profiles", "transport.http"}
-    assert "httpx" not in modules
-
-
-def test_the_coordinator_of_an_export_loads_no_pyarrow(program: Program, server: Servers) -> None:
-    """It decides by names of files; workers write them."""
-    line, url = "export blocks 0:5 --to lake -w 1 -q", server()
-    for _ in range(2):
-        modules = loaded(program, line, url)
-        assert "lake.plan" in own(modules)
-        assert not modules & {"pyarrow", "numpy"}
 
 
 def test_chainq_as_a_package_loads_nothing_before_it_is_used() -> None:

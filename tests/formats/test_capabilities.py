@@ -7,7 +7,7 @@ import pytest
 
 import chainq
 from chainq.formats import registry
-from chainq.formats.protocol import Capabilities, Output, OutputSpec, Writer, capabilities
+from chainq.formats.protocol import Capabilities, capabilities
 from harness.program import Program
 
 DECLARED = {
@@ -28,26 +28,6 @@ PUBLIC = ("chainq.formats.protocol", "chainq.rows.fields", "chainq.text.", "chai
 def test_what_each_format_declares(name: str) -> None:
     """Each of chainq's formats declares exactly what it can do."""
     assert capabilities(registry.load(name)) == DECLARED[name]
-
-
-def test_what_is_not_declared_is_false() -> None:
-    """A bare function can do nothing special, and only True counts: not a method that has the name by chance."""
-
-    def bare(out: Output, spec: OutputSpec) -> Writer:
-        raise AssertionError(f"not to be called: {out}, {spec}")
-
-    class Odd:
-        binary = 1
-
-        def __init__(self, out: Output, spec: OutputSpec) -> None: ...
-
-        def append(self) -> None: ...
-
-        def write(self, rows: object) -> None: ...
-
-        def close(self) -> None: ...
-
-    assert capabilities(bare) == capabilities(Odd) == Capabilities()
 
 
 @pytest.mark.parametrize(

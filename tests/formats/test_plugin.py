@@ -24,7 +24,7 @@ def shown(language: str) -> str:
     return str(code)
 
 
-# A format with a header, which it writes only where there is none yet; and one that declares nothing.
+# A format with a header, which it writes only where there is none yet; and one that declares nothing: only True counts.
 HEADED = """
 class Headed:
     append = True
@@ -43,7 +43,10 @@ class Headed:
         pass
 
 class Bare(Headed):
-    append = needs_heights = None
+    needs_heights = 1
+
+    def append(self):
+        pass
 """
 
 
@@ -101,6 +104,11 @@ def test_a_format_of_another_package(environment: Environment, truth: Truth, tmp
     assert len(whole.rows) == len(truth.rows("records", 5, 6))
     ran = environment.run("block 5 --columns height --format psv -o heights.psv", tmp_path)
     assert (ran.code, ran.out, ran.err, (tmp_path / "heights.psv").read_bytes()) == (0, b"", "", b"5\n")
+
+
+def test_what_is_not_declared_is_false(environment: Environment, tmp_path: Path) -> None:
+    """Only True counts: not a method that has the name by chance, and no number."""
+    assert environment.run("ownership 5:6 --format bare", tmp_path).code == 0
 
 
 def test_the_example_is_ten_lines() -> None:
