@@ -218,3 +218,13 @@ def test_python_reads_files(made: Path, truth: Truth) -> None:
         assert client.tip_height() == END - 1
         assert list(client.records(2450, 2460)) == [json.loads(row) for row in truth.rows("records", 2450, 2460)]
         assert {batch.proof.grade.value for batch in client.batches("records", 2400, END)} <= {"order", "witness"}
+
+
+def test_doctor_names_what_an_export_lacks(chainq: Program, exports: Exports) -> None:
+    """The tables that it has not are no fault of a server."""
+    ran = chainq("doctor", "--json", url=str(exports("chain")))
+    assert ran.code == 0, ran.err
+    checks = {one["check"]: one for one in json.loads(ran.out)["checks"]}
+    lacking = [name for name, one in checks.items() if one["finding"] == "not in this export"]
+    assert lacking == ["records", "ownership", "transitions"]
+    assert "chainq export ownership 2400:2450 --to" in checks["ownership"]["meaning"]
