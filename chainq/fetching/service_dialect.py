@@ -33,6 +33,11 @@ class ServiceDialect:
         self._remembered = False
 
     @property
+    def stated(self) -> str:
+        """Return the name of the dialect that the user stated, empty if it is to be detected."""
+        return "" if self.name == AUTO else self.name
+
+    @property
     def published(self) -> Dialect:
         """The published interface, with the server's own names."""
         return DIALECTS["chain"].with_names(self.names)

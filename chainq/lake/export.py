@@ -272,7 +272,7 @@ class Export:
                 delta.update(self._store, command, gone=[one.spec for one in todo if one.spec.command == command])
             self._begin(made)
             begin(made)
-            dialect = self._dialect() or self._service.dialect.name
+            dialect = self._dialect() or self._service.dialect.stated or self._service.dialect.published.name
             tip = self._service.blocks.tip()
             job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
             totals: Counter[str] = Counter(kept=made.kept)

@@ -82,6 +82,15 @@ def test_a_data_set_says_what_it_is(chainq: Program, server: Servers, truth: Tru
     assert grown["partition"] == 1000
 
 
+def test_a_dialect_that_nobody_stated(chainq: Program, server: Servers, lake: Lake) -> None:
+    """Commands that are the same in all dialects need none to be detected; their partitions are as good."""
+    url, words = server(), ("export", "records", "20:60", "--partition", "20", "--to", "lake", "-w", "1")
+    assert chainq(*words, "--url", url).code == 0
+    assert {receipt["dialect"] for receipt in lake.receipts("records")} == {"chain"}
+    ran = chainq("verify", "lake")
+    assert (ran.code, ran.out) == (0, b""), ran.err
+
+
 @pytest.mark.parametrize(
     ("change", "words", "message"),
     [
