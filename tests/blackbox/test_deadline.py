@@ -110,7 +110,7 @@ def test_a_run_that_is_ended_records_what_is_whole(
     service.most = 20 if recorded else 13
     hook = service.hook
     service.hook = lambda method: hook(method) if recorded or method == "records/all" else None
-    process = job.start(*(["--deadline", "2s"] if stop == "deadline" else []), env=starting(chainq, "late", late))
+    process = job.start(*(["--deadline", "8s"] if stop == "deadline" else []), env=starting(chainq, "late", late))
     assert service.hung.wait(LONGEST)
     if stop == "signal":
         process.send_signal(signal.SIGTERM)

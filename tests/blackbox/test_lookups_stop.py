@@ -81,9 +81,9 @@ def test_4_a_deadline_in_the_middle(refusing: tuple[Refusing, str], chainq: Prog
     """The time of the run is over: the same."""
     service, url = refusing
     service.refused, service.hangs = 12_003, True
-    ran = chainq("transactions", "12000:12010", "-j", "1", "--deadline", "2s", url=url)
+    ran = chainq("transactions", "12000:12010", "-j", "1", "--deadline", "8s", url=url)
     assert ran.code == 4
-    assert ran.err.endswith("the run took longer than --deadline 2s allows; resume with 12003:12010\n")
+    assert ran.err.endswith("the run took longer than --deadline 8s allows; resume with 12003:12010\n")
 
 
 def test_3_ids_are_left_too(refusing: tuple[Refusing, str], chainq: Program) -> None:
