@@ -150,8 +150,9 @@ def _run(words: list[str], chainq: Program, server: Servers) -> tuple[Ran, list[
 def _printed(ran: Ran, seen: list[list[Any]], chainq: Program) -> str:
     """The lines of a record."""
     assert not SECRETS.search(f"{ran.out!r}{ran.err}")
-    if ran.code == 2:
-        one_line(ran._replace(err=ran.err.splitlines(keepends=True)[-1]), 2)  # warnings may stand before it
+    last = ran.err.splitlines(keepends=True)[-1:]  # warnings may stand before it
+    if ran.code == 2 and not last[0].startswith("{"):  # as --log-format json has it
+        one_line(ran._replace(err=last[0]), 2)
     said = _marked("| ", _text(ran.out), chainq) + _marked("! ", ran.err, chainq)
     said += "".join(f"@ {len(requests)}\n" for requests in seen)
     return said + (f"= {ran.code}\n" if ran.code else "")
