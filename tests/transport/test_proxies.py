@@ -180,14 +180,6 @@ def test_no_proxy_has_the_rules_of_curl(environment: pytest.MonkeyPatch, golden:
     golden(file, readings(file, read))
 
 
-def test_no_proxy_excepts_hosts(environment: pytest.MonkeyPatch, nowhere: str) -> None:
-    """A host that NO_PROXY names is asked directly."""
-    environment.setenv("http_proxy", nowhere)
-    environment.setenv("no_proxy", "example.org,127.0.0.1")
-    with server(answering(b"{}")) as (url, _):
-        assert exchange(url).status == 200
-
-
 @pytest.mark.parametrize(
     "proxy",
     [
