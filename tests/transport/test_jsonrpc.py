@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.errors import BrokenBodyError, ExitCode, ResponseError, ServiceError, TooHeavyError
+from chainq.errors import BrokenBodyError, ExitCode, ResponseError, ServiceError
 from chainq.transport import jsonrpc
 from harness.readings import readings
 
@@ -117,24 +117,6 @@ def test_lone_surrogates_pass() -> None:
     for space in ("", " "):
         assert list(map(bytes, decode_rows(enveloped(f'[{space}{{"a":"\\ud800"}}]'), 7))) == [b'{"a":"\\ud800"}']
         assert bytes(decode_result(enveloped(f'{{{space}"a":"\\udfff"}}'), 7)) == b'{"a":"\\udfff"}'
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("code", "text", "heavy"),
-    [
-        ("-32602", "-32602", False),
-        ("0", "0", False),
-        ('"22P02"', "22P02", False),
-        ('"57014"', "57014", True),
-        ("null", "no code", False),
-    ],
-)
-def test_an_error_is_told_with_its_code(decode: Decode, code: str, text: str, heavy: bool) -> None:
-    """Codes are numbers or strings; 57014 says that the query was too heavy."""
-    with pytest.raises(ServiceError, match=text) as caught:
-        decode(failure(code), 7)
-    assert isinstance(caught.value, TooHeavyError) == heavy
 
 
 @pytest.mark.parametrize(
