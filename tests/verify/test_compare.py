@@ -157,3 +157,18 @@ def test_a_chain_is_followed() -> None:
         assert list(chain.follow(height, summaries[height])) == []
     wrong = {**summaries[5], "previous_hash": "ab1", "timestamp": "1", "round": "1"}
     assert [found.check for found in chain.follow(5, wrong)] == ["link", "time", "round"]
+
+
+def test_rejected_transactions_made_no_records() -> None:
+    """What a rejected transaction wanted to do is not due; its fee is."""
+    height = next(
+        height
+        for height in RICH
+        for plan in CHAIN.layout.plan(height).transactions
+        if plan.kind == "rejected" and plan.fee and plan.fee.function.records
+    )
+    block = BODIES.block(height)
+    (rejected,) = (row for row in block["transactions"] if "rejected" in row)
+    due = facts_of(height).due["records"]
+    assert not {(transition["id"], "0") for transition in rejected["rejected"]["transitions"]} & due.keys()
+    assert (rejected["transaction"]["fee"]["transition"]["id"], "0") in due
