@@ -154,9 +154,3 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
         first = post(Service(Chain(tip=900)), method, **params)
         assert first == post(Service(Chain(tip=5_000)), method, **params)
         assert first != post(Service(Chain(seed=7, tip=900)), method, **params)
-
-
-def test_no_two_records_of_the_huge_block_are_alike() -> None:
-    rows = paged(QUIET, "records/all", 777, 778, 0, 30_000)
-    assert len({row["record_ciphertext"] for row in rows}) == len({row["id"] for row in rows}) == 25_000
-    assert len({(row["transition_id"], row["output_index"]) for row in rows}) == 25_000

@@ -2,10 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from contextlib import ExitStack
 from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +14,12 @@ from chainq.demo.faults import Faults
 from chainq.demo.fork import Fork
 from chainq.demo.registry import FAULTS, LISTS
 from chainq.demo.request_faults import STALE_BLOCKS
-from chainq.demo.row_faults import POOL, POOL_EMPTY
 from chainq.demo.service import Service
-from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
+from harness.sample import CHAIN, QUIET, ask, paged, post
 
 Rows = list[dict[str, Any]]
 METHODS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
 ADDRESS: dict[str, Any] = {"address": CHAIN.addresses[0], "transitionsPerRequest": 999}
-HELLO: dict[str, Any] = {"programId": "hello_hello.aleo", "functionName": "hello"}
 
 
 def faulty(*faults: str, chain: Chain = CHAIN, shuffle: bool = False) -> Service:
@@ -33,79 +30,18 @@ def records(service: Service, start: int, end: int, page: int = 0, size: int = 1
     return paged(service, "records/all", start, end, page, size)
 
 
-def hello(service: Service, page: int = 0, size: int = 999) -> Rows:
-    rows: Rows = ask(service, "chainTransactionsForProgram", **HELLO, page=page, maxTransactions=size)
-    return rows
-
-
 def heights(rows: Rows) -> list[int]:
     return [int(row["height"]) for row in rows]
-
-
-def tally(results: Callable[[], Any], calls: int = 200) -> Counter[Any]:
-    return Counter(json.dumps(results()) for _ in range(calls))
 
 
 def sizes(rows: Rows) -> list[int]:
     return [len(json.dumps(row, separators=(",", ":"))) for row in rows]
 
 
-WHOLE, CALLS = records(QUIET, 600, 700), hello(QUIET)
+WHOLE = records(QUIET, 600, 700)
 PER_HEIGHT = [[*rows] for _, rows in groupby(WHOLE, key=lambda row: row["height"])]
 TWENTY = 1 + sum(sizes(WHOLE[:20])) + 20 + 5
 """Bytes in which 20 rows fit, and no more."""
-LONGEST = max(sizes(CALLS))
-PLACE = sizes(CALLS).index(LONGEST)
-
-NOTHING = (9, 9)
-MOVED = [
-    ("clamp-heights:10", (600, 700), (600, 610)),
-    ("clamp-heights:10", (600, 605), (600, 605)),
-    ("empty-above:50", (600, 651), NOTHING),
-    ("empty-above:50", (600, 650), (600, 650)),
-    ("exclusive-start", (600, 700), (601, 700)),
-    ("inclusive-end", (600, 700), (600, 701)),
-    ("inclusive-end exclusive-start", (600, 700), (601, 701)),
-    ("shift-up", (600, 650), (601, 651)),
-    ("shift-down", (600, 650), (599, 649)),
-    ("shift-down", (0, 2), (0, 1)),
-    ("last-height", (600, 650), (600, 649)),
-    ("last-height", (640, 641), NOTHING),
-    ("next-range", (600, 610), (600, 620)),
-    ("next-range", (600, 610, 0, 9), (600, 610, 0, 9)),
-    ("neighbor-rows", (600, 650, 0, 10), (600, 650, 0, 10)),
-    ("first-block", NOTHING, NOTHING),
-    ("height-cap:2", (640, 641), (640, 641)),
-    ("range-empty:100", (600, 610), (600, 610)),
-    ("range-empty:100", (600, 700, 0, 5), NOTHING),
-    ("row-cap:50", (600, 700), (600, 700, 0, 50)),
-    ("row-cap:50", (600, 700, 1), (600, 700, 1, 50)),
-    ("row-cap:50", (600, 700, 1, 20), (600, 700, 1, 20)),
-    ("row-cap:50 offset-by-asked", (600, 700, 0, 80), (600, 700, 0, 50)),
-    ("row-cap:50 offset-by-asked", (600, 700, 1), NOTHING),
-    ("no-pages", (600, 700, 0, 50), (600, 700, 0, 50)),
-    ("no-pages", (600, 700, 1, 50), NOTHING),
-    ("repeat-pages", (600, 700, 7, 50), (600, 700, 0, 50)),
-    ("result-window:120", (600, 700, 1, 50), (600, 700, 1, 50)),
-    ("result-window:120", (600, 700, 2, 50), (600, 700, 5, 20)),
-    ("result-window:120", (600, 700, 3, 50), NOTHING),
-    ("result-window:120", (600, 602), (600, 602)),
-    ("page-0-skipped", (600, 700, 0, 50), (600, 700, 1, 50)),
-    ("page-0-skipped", (600, 700, 1, 50), (600, 700, 1, 50)),
-    ("page-0-empty", (600, 700, 0, 50), NOTHING),
-    ("page-0-empty", (600, 700, 1, 50), (600, 700, 1, 50)),
-    ("repeated-page:2", (600, 700, 1, 50), (600, 700, 1, 50)),
-    ("repeated-page:2", (600, 700, 2, 50), (600, 700, 1, 50)),
-    ("repeated-page:2", (600, 700, 3, 30), (600, 700, 3, 30)),
-    ("late-pages", (600, 700, 0, 50), (600, 700, 0, 50)),
-    ("long-row-hides:100000", (600, 700), (600, 700)),
-    ("byte-cap:536870912", (600, 700), (600, 700)),
-    ("byte-cap:10", (600, 700), (600, 700, 0, 1)),
-    ("long-row-ends:10", (600, 700), (600, 700, 0, 1)),
-    ("short-pages", (600, 700), (600, 700)),
-    ("page-gaps:10", (600, 700), (600, 700)),
-]
-"""Faults, the heights, page and page size of a call, and those of the call that a server without faults answers so."""
 
 PICKED = [
     ("first-block", (0, 10_000), PER_HEIGHT[0]),
@@ -126,24 +62,15 @@ PICKED = [
 ]
 """Faults, a page of the records of 600 to 700 and its size, and the rows that come."""
 
-OF_A_FUNCTION = [
-    ("page-0-empty", (0, 10), []),
-    ("page-0-empty", (1, 10), CALLS[10:20]),
-    ("late-pages", (0, 10), CALLS[:10]),
-    ("late-pages", (1, 10), CALLS[11:21]),
-    ("short-pages", (1, 20), CALLS[20:39]),
-    (f"long-row-ends:{LONGEST - 1}", (0, 999), CALLS[: PLACE + 1]),
-    (f"long-row-hides:{LONGEST - 1}", (0, 999), CALLS[:PLACE]),
-    (f"long-row-hides:{LONGEST - 1}", (PLACE, 1), []),
-    (f"long-row-hides:{LONGEST - 1}", (PLACE - 1, 1), CALLS[PLACE - 1 : PLACE]),
-]
-"""The same for the transactions of a function."""
 
-Call = tuple[int, int] | tuple[int, int, int] | tuple[int, int, int, int]
+MOVED = (Path(__file__).parent / "moved.txt").read_text().splitlines()
+"""Faults, the heights, page and page size of a call, and those of the call that a server without faults answers so."""
 
 
-@pytest.mark.parametrize(("faults", "call", "due"), MOVED)
-def test_a_call_is_answered_as_another_one(faults: str, call: Call, due: Call) -> None:
+@pytest.mark.parametrize("line", MOVED)
+def test_a_call_is_answered_as_another_one(line: str) -> None:
+    faults, _, calls = line.rpartition(": ")
+    call, due = ([*map(int, numbers.split())] for numbers in calls.split(" = "))
     for method in METHODS:
         answers = [
             paged(service, method, *asked, *(0, 10_000)[len(asked) - 2 :])
@@ -155,13 +82,6 @@ def test_a_call_is_answered_as_another_one(faults: str, call: Call, due: Call) -
 @pytest.mark.parametrize(("faults", "page", "due"), PICKED, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_page_has_other_rows(faults: str, page: tuple[int, int], due: Rows) -> None:
     assert records(faulty(*faults.split()), 600, 700, *page) == due
-
-
-@pytest.mark.parametrize(
-    ("fault", "page", "due"), OF_A_FUNCTION, ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_a_page_of_a_function_has_other_rows(fault: str, page: tuple[int, int], due: Rows) -> None:
-    assert hello(faulty(fault), *page) == due
 
 
 # --- ranges
@@ -183,117 +103,7 @@ def test_blocks_have_the_faults_of_ranges_too() -> None:
     assert ask(faulty("empty-above:50"), "block", block=5)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_row_of_the_next_height_can_leak_in(method: str) -> None:
-    due = paged(QUIET, method, 600, 650, 0, 10_000) + paged(QUIET, method, 650, 700, 0, 1)
-    assert paged(faulty("neighbor-rows"), method, 600, 650, 0, 10_000) == due
-
-
-def test_the_end_can_count_for_the_first_page_only() -> None:
-    service = faulty("end-ignored", chain=Chain(tip=640))
-    assert records(service, 600, 610, 0, 10) == WHOLE[:10]
-    assert records(service, 600, 610, 1, 100) == records(Service(Chain(tip=640), shuffle=False), 600, 641, 1, 100)
-    assert len(records(faulty("end-ignored"), 600, 601, 1, 100)) == 100
-
-
-# --- pages
-
-
-def test_a_cap_can_vary() -> None:
-    service = faulty("row-cap:50", "cap-varies")
-    lengths = Counter(len(records(service, 600, 700)) for _ in range(100))
-    assert set(lengths) == {50, 100}
-    assert 25 < lengths[50] < 75
-
-
-def test_a_server_may_not_read_the_page_size() -> None:
-    service = faulty("ignore-page-size")
-    assert len(records(service, 777, 778, 0, 5)) == 10_000
-    busy = {"address": CHAIN.addresses[0], "start": 0, "end": 50_000, "transitionsPerRequest": 1}
-    assert len(ask(service, "getPublicTransactionsForAddress", **busy)) > 10_000
-    assert ask(service, "getPublicTransactionsForAddress", **busy, page=1) == []
-
-
-def test_a_page_can_be_made_of_the_parts_of_shards() -> None:
-    """Two shards give half of the page size each, so rows of the fuller one are missing in between."""
-    sides = [[row for row in WHOLE if row["height"] % 2 == side] for side in (0, 1)]
-    for page in (0, 1):
-        part = slice(25 * page, 25 * page + 25)
-        due = sorted(sides[0][part] + sides[1][part], key=lambda row: row["id"])
-        assert records(faulty("shards:2"), 600, 700, page, 50) == due
-    assert records(faulty("shards:2"), 600, 700) == WHOLE
-    assert len(records(faulty("shards:8"), 600, 700, 0, 1)) == 8  # no shard can give less than a row
-
-
 # --- rows
-
-
-def test_heights_can_be_sorted_as_text() -> None:
-    rows = records(faulty("text-order"), 95, 105)
-    assert heights(rows) == sorted(heights(rows), key=str) != sorted(heights(rows))
-    assert sorted(rows, key=lambda row: row["id"]) == records(QUIET, 95, 105)
-    assert records(faulty("text-order"), 95, 105, 0, 5) == rows[:5]
-
-
-def test_a_transaction_can_be_listed_once() -> None:
-    found = [row["transaction_id"] for row in records(faulty("distinct"), 600, 700)]
-    assert found == [*dict.fromkeys(row["transaction_id"] for row in WHOLE)]
-    owned = paged(faulty("distinct"), "records/isOwner", 600, 700, 0, 999)
-    assert [row["transition_id"] for row in owned] == [*dict.fromkeys(row["transition_id"] for row in WHOLE)]
-    assert [row["transaction"]["id"] for row in hello(faulty("distinct"))] == [
-        *dict.fromkeys(row["transaction"]["id"] for row in hello(QUIET))
-    ]
-
-
-def test_heights_can_change_between_text_and_number() -> None:
-    rows = records(faulty("text-heights"), 600, 700)
-    assert [type(row["height"]) for row in rows[:4]] == [int, str, int, str]
-    assert [{**row, "height": int(row["height"])} for row in rows] == WHOLE
-    transitions = paged(faulty("text-heights"), METHODS[2], 600, 700, 0, 999)
-    assert [type(row["height"]) for row in transitions[:3]] == [str, int, str]
-
-
-def test_an_empty_list_can_be_null() -> None:
-    service = faulty("null-lists")
-    assert ask(service, "records/all", start=40_000, end=40_010) is None
-    assert ask(service, "block", block=60_000) is None
-    assert records(service, 600, 700) == WHOLE
-
-
-def test_other_faults_count_what_a_page_gives() -> None:
-    """Also of a list with faults of its own: heavy queries, caps, and rows in another order in each call."""
-    service = faulty("text-heights", "heavy-rows:50")
-    assert len(records(service, 600, 700, 0, 50)) == 50
-    assert refusal(service, "records/all", start=600, end=700) == 0
-    assert refusal(service, "getBlocks", start=600, end=700) == 0
-    shuffled = faulty("distinct", shuffle=True)
-    one, other = (records(shuffled, 600, 700) for _ in range(2))
-    assert one != other
-    assert heights(one) == heights(other)
-
-
-def test_results_of_ranges_can_be_empty_now_and_then() -> None:
-    service = faulty("empty-rate:0.3")
-    found = tally(lambda: records(service, 600, 605))
-    assert set(found) == {"[]", json.dumps(records(QUIET, 600, 605))}
-    assert 30 < found["[]"] < 90
-    assert all(ask(service, "block", block=5) for _ in range(50))
-
-
-def test_rows_can_come_twice() -> None:
-    rows = records(faulty("duplicate-rate:0.2"), 600, 700)
-    counts = Counter(row["id"] for row in rows)
-    assert set(counts) == {row["id"] for row in WHOLE}
-    assert set(counts.values()) == {1, 2}
-    assert 0.1 < sum(count == 2 for count in counts.values()) / len(WHOLE) < 0.3
-
-
-def test_rows_can_be_in_no_order_of_height() -> None:
-    service = faulty("shuffle-heights")
-    rows = records(service, 600, 700)
-    assert heights(rows) != sorted(heights(rows))
-    assert sorted(rows, key=lambda row: row["id"]) == WHOLE
-    assert records(service, 600, 700) != rows
 
 
 def test_a_block_can_be_missing_and_a_link_broken() -> None:
@@ -331,42 +141,6 @@ def test_a_block_that_is_stored_again_has_one_new_row_id(dialect: str) -> None:
     assert {row["block_id"] for row in found} == {block["id"]}
     assert len(found) == CHAIN.transactions.count(620)
     assert dialect == "chain" or ask(service, "transactions", blockId=CHAIN.block_row(620)) == []
-
-
-def test_ownership_rows_can_be_behind_records() -> None:
-    chain = Chain(tip=640)
-    service, quiet = faulty("ownership-behind:5", chain=chain), Service(chain, shuffle=False)
-    assert records(service, 600, 641) == records(quiet, 600, 641)
-    behind = paged(service, "records/isOwner", 600, 641, 0, 999)
-    assert behind == paged(quiet, "records/isOwner", 600, 636, 0, 999)
-
-
-def test_a_pool_of_connections_can_be_used_up() -> None:
-    """Pages with rows of a heavy block fail if they are large, or if there are too many calls at a time."""
-    service, size = faulty("busy-pool:40"), 40
-    at = next(at for at, row in enumerate(hello(QUIET)) if row["finalizedAt"] == str(CHAIN.timestamp(1_220)))
-    heavy = {**HELLO, "page": at // size, "maxTransactions": size}
-    error = json.loads(post(service, "chainTransactionsForProgram", **HELLO, page=0, maxTransactions=999))["error"]
-    assert error == {"code": 0, "message": POOL_EMPTY}
-    with ExitStack() as calls:
-        for _ in range(POOL):
-            calls.enter_context(service.under_way())
-        assert len(ask(service, "chainTransactionsForProgram", **heavy)) == size
-        calls.enter_context(service.under_way())
-        assert refusal(service, "chainTransactionsForProgram", **heavy) == 0
-        assert len(hello(service, 0, 5)) == 5  # no row of a heavy block
-    assert len(ask(service, "chainTransactionsForProgram", **heavy)) == size
-    assert len(records(service, 777, 778)) == 10_000
-
-
-def test_a_block_can_be_heavy() -> None:
-    """Pages with more than two of its rows fail."""
-    service = faulty("heavy-block:40")
-    at = next(at for at, row in enumerate(hello(QUIET)) if row["finalizedAt"] == str(CHAIN.timestamp(1_220)))
-    heavy = [{**HELLO, "page": -(-at // size), "maxTransactions": size} for size in (2, 3)]
-    assert len(ask(service, "chainTransactionsForProgram", **heavy[0])) == 2
-    assert refusal(service, "chainTransactionsForProgram", **heavy[1]) == 0
-    assert len(records(service, 777, 778)) == 10_000
 
 
 # --- tip and reorgs
@@ -432,19 +206,6 @@ def test_a_fork_from_the_first_block_on_is_another_chain() -> None:
     assert post(fork, "records/isOwner", start=0, end=9) != post(QUIET, "records/isOwner", start=0, end=9)
     transitions = ask(fork, "transitionsWithoutRecordInputs", start=5, end=9)
     assert len(transitions) == len(ask(QUIET, "transitionsWithoutRecordInputs", start=5, end=9))
-
-
-def test_rows_can_be_cached_across_a_reorg() -> None:
-    """The blocks are the new ones, and so are the rows of heights that nobody asked for before."""
-    chain = Chain(tip=640)
-    service = faulty("cached-rows", "reorg-at:620", "reorg-after:2", chain=chain)
-    old, new = Service(chain, shuffle=False), Service(Fork(chain, 620), shuffle=False)
-    assert records(service, 600, 630) == records(old, 600, 630)
-    ask(service, "latest/block")
-    assert records(service, 610, 641) == records(old, 610, 630) + records(new, 630, 641)
-    assert records(service, 619, 622) == records(old, 619, 622) != records(new, 619, 622)
-    assert paged(service, "records/isOwner", 619, 622, 0, 99) == paged(new, "records/isOwner", 619, 622, 0, 99)
-    assert ask(service, "block", block=625) == ask(new, "block", block=625) != ask(old, "block", block=625)
 
 
 # --- all of them

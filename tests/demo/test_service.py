@@ -1,6 +1,8 @@
 """The sample service pages, refuses and wraps results as deployed servers do."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.demo.wire import DIALECTS
+from harness.readings import readings
 from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
 
 
@@ -41,30 +44,9 @@ def test_pages_of_an_unshuffled_service_join_to_the_whole() -> None:
     assert second == rows[100:200]
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "code"),
-    [
-        ("getBlocks", {"start": 0, "end": 1_001}, -32602),
-        ("getChainBlocks", {"start": 0, "end": 1_001}, -32602),
-        ("getBlocks", {"start": 5, "end": 4}, -32602),
-        ("getBlocks", {"start": "5", "end": 9}, -32602),
-        ("getBlocks", {"start": 5.0, "end": 9}, -32602),
-        ("getBlocks", {"start": True, "end": 9}, -32602),
-        ("getBlocks", {"start": -1, "end": 9}, -32602),
-        ("getBlocks", {"start": 5}, -32602),
-        ("block", {}, -32602),
-        ("chainTransaction", {"id": 7}, -32602),
-        (
-            "chainTransactionsForProgram",
-            {"programId": "a", "functionName": "b", "page": 0, "maxTransactions": 1_000},
-            -32602,
-        ),
-        ("getPublicTransactionsForAddress", {"address": "x", "start": 0, "end": 50_001}, -32602),
-        ("blocks", {"start": 0, "end": 1}, -32601),
-    ],
-)
-def test_calls_beyond_the_limits_are_refused(method: str, params: dict[str, Any], code: int) -> None:
-    assert refusal(QUIET, method, **params) == code
+def test_calls_beyond_the_limits_are_refused(golden: Callable[[Path, str], None]) -> None:
+    file = Path(__file__).parent / "limits.txt"
+    golden(file, readings(file, lambda call: refusal(QUIET, call[0], **call[1])))
 
 
 def test_calls_at_the_limits_and_past_the_tip_succeed() -> None:

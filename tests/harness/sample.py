@@ -53,18 +53,6 @@ def calls(start: int, end: int) -> Iterator[tuple[int, dict[str, Any], dict[str,
                 yield block["header"]["metadata"]["height"], confirmed, transition
 
 
-def texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from texts(inner)
-    elif isinstance(value, str):
-        yield value
-
-
 def answered(service: Service) -> dialect_detection.Call:
     """Calls a sample service without a socket."""
 

@@ -7,6 +7,7 @@ many calls. `CHAINQ_EXAMPLES=20000 pytest tests/planning/test_completeness.py` t
 import json
 import os
 from itertools import pairwise, product
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -40,61 +41,9 @@ ENDS_EARLY = ("flaky", "newest first", "doubled", "neighbours", "other ranges", 
 
 
 FLOORS = {
-    "honest": (8, 280),
-    "row cap": (6, 480),
-    "byte cap": (6, 1000),
-    "varying cap": (8, 280),
-    "random cuts": (8, 300),
-    "clamped": (8, 280),
-    "empty when wide": (8, 200),
-    "empty at times": (8, 340),
-    "no pages": (6, 360),
-    "the same page": (6, 420),
-    "page size ignored": (5, 280),
-    "end included": (4, 360),
-    "start excluded": (1, 360),
-    "wide ranges refused": (8, 300),
-    "heavy": (6, 400),
-    "flaky": (6, 420),
-    "unordered": (4, 320),
-    "newest first": (5, 340),
-    "doubled": (3, 40),
-    "neighbours": (5, 60),
-    "other ranges": (4, 40),
-    "stale tip": (8, 280),
-    "moving tip": (8, 280),
-    "lagging replica": (8, 220),
-    "late rows": (7, 280),
-    "reorg": (6, 220),
-    "clamped narrowly": (6, 280),
-    "empty unless narrow": (6, 540),
-    "heavy is empty": (8, 460),
-    "range with many rows is empty": (6, 540),
-    "hidden cap": (5, 300),
-    "hidden cap, the same page": (4, 80),
-    "hidden cap, page size ignored": (6, 640),
-    "heights as text": (8, 200),
-    "heights as text, row cap": (5, 520),
-    "no long row": (1, 60),
-    "first block": (5, 1800),
-    "first block, short pages": (6, 1500),
-    "short pages": (8, 200),
-    "gaps in full pages": (4, 140),
-    "cached rows": (5, 260),
-    "one height higher": (2, 220),
-    "one height lower": (3, 200),
-    "page 0 empty": (1, 60),
-    "page 0 skipped": (1, 200),
-    "page repeated": (6, 280),
-    "late pages": (6, 280),
-    "shards": (3, 140),
-    "last height left out": (2, 880),
-    "the next range too": (3, 180),
-    "end ignored in pages": (6, 320),
-    "each page reversed": (6, 720),
-    "few rows of a height": (2, 120),
-    "ownership behind": (8, 280),
-    "heights as text in every second row": (4, 200),
+    kind: tuple(map(int, numbers.split()))
+    for line in (Path(__file__).parent / "floors.txt").read_text().splitlines()
+    for kind, numbers in [line.split(": ")]
 }
 """Of 8 runs of each kind: how many must end in the truth at least, and the most calls of one of them."""
 

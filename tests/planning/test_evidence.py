@@ -12,7 +12,7 @@ from msgspec import Raw
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.conservation import Conservation
-from chainq.planning.evidence import Evidence, Proved
+from chainq.planning.evidence import Evidence
 from chainq.planning.exchange import Due, DueRequest, Grade, Located, RowsRequest
 from chainq.rows.sorting import Page
 from harness.monkey import COMMANDS, SERVERS, monkey
@@ -163,20 +163,6 @@ def test_of_heights_ordered_as_text_those_with_as_many_digits_are_proved() -> No
     assert proved(found, 100, 200) == (100, 101, "order", ["[100,0]"])
 
 
-def test_responses_that_differ_are_a_contradiction() -> None:
-    """At heights of which one of them holds all rows, whichever came first; not at those where it may be cut."""
-    for first, second in (((1, 5), (1, 3, 5)), ((1, 3, 5), (1, 5))):
-        found = evidence()
-        see(found, 0, 9, page(*first))
-        with pytest.raises(IncompleteError, match="height 3: two responses differ"):
-            see(found, 0, 9, page(*second))
-    found = evidence()
-    see(found, 0, 9, page(1, 5))
-    see(found, 0, 9, page(1, 5, 5, 6))
-    see(found, 3, 4, page())
-    see(found, 4, 6, page(5, 5))
-
-
 def test_after_forgetting_other_responses_take_their_place() -> None:
     """Only those that overlap the heights are dropped."""
     found = evidence()
@@ -270,15 +256,6 @@ def test_what_was_believed_is_held_against_what_comes_later() -> None:
         assert proved(found, 3, 6) is None
 
 
-def test_other_methods_that_differ_are_a_contradiction() -> None:
-    """In the rows of a height of which both tell."""
-    found = evidence()
-    found.witness(due(3, 6, 4, 5))
-    found.witness(due(5, 8, 5, 7))
-    with pytest.raises(IncompleteError, match="heights 3-4: other methods differ"):
-        found.witness(due(2, 5, 3))
-
-
 @pytest.mark.parametrize("heights", [True, False])
 def test_a_row_with_other_bytes_is_a_contradiction(*, heights: bool) -> None:
     """Where another method says that it is the same row."""
@@ -322,46 +299,6 @@ def test_rows_without_heights_prove_nothing_before_their_order_is_seen() -> None
     assert proved(found, 100, 112) == (100, 112, "order", ["[101,0]", "[105,0]"])
 
 
-def test_rows_without_heights_that_fall_show_no_order() -> None:
-    """A list that begins with the newest rows contradicts itself as soon as others show an order."""
-    found = Evidence(heights=False, names=names)
-    see(found, 100, 130, bare(125, 112, 101))
-    found.witness(due(112, 126, 112, 125))
-    assert found.prove(HeightRange(100, 130)) is None
-    assert not found.order.seen
-    found.order.seen = True
-    with pytest.raises(IncompleteError, match="heights 100-129: a row of the response lies at no height"):
-        found.prove(HeightRange(100, 130))
-
-
-def test_the_order_of_rows_of_which_no_other_method_tells_is_believed() -> None:
-    """All of them may be of the height before or after."""
-    found = Evidence(heights=False, names=names)
-    found.alone = True
-    see(found, 100, 120, bare(101, 112))
-    see(found, 110, 130, bare(112, 125))
-    see(found, 120, 140, bare(125))
-    assert proved(found, 110, 130) == (110, 120, "belief", ["[112,0]"])
-    found.alone = False
-    assert proved(found, 110, 130) == (110, 120, "order", ["[112,0]"])
-
-
-def test_a_row_that_is_missing_where_all_were_shown_lies_elsewhere() -> None:
-    """A response from the same heights on that shows a row beyond does not show it."""
-    found = evidence(heights=False)
-    see(found, 100, 160, bare(101, 115, 135, 145))
-    see(found, 140, 160, bare(145))
-    found.witness(due(145, 146, 145))
-    see(found, 110, 150, bare(115, 135, 145))
-    for _ in range(3):  # each response takes it one step further
-        found.prove(HeightRange(100, 160))
-        see(found, 140, 160, bare(145))
-    assert proved(found, 100, 160) == (100, 145, "order", ["[101,0]", "[115,0]", "[135,0]"])
-    assert proved(found, 100, 110) == (100, 110, "order", ["[101,0]"])
-    assert proved(found, 110, 140) == (110, 140, "order", ["[115,0]", "[135,0]"])
-    assert proved(found, 112, 140) is None  # row 115 may lie on either side
-
-
 def test_a_row_that_lies_across_an_edge_proves_nothing_there() -> None:
     """It may be on either side."""
     found = evidence(heights=False)
@@ -374,14 +311,6 @@ def test_a_row_that_lies_across_an_edge_proves_nothing_there() -> None:
         found.prove(HeightRange(100, 160))
         see(found, 140, 160, bare(145))
     assert proved(found, 100, 140) == (100, 140, "order", ["[101,0]", "[125,0]"])
-
-
-def test_a_row_at_no_height_is_a_contradiction() -> None:
-    """It came in responses to different heights."""
-    found = evidence(heights=False)
-    see(found, 0, 5, bare(1))
-    with pytest.raises(IncompleteError, match="heights 0-4: a row of these heights is at none of them, by other"):
-        see(found, 5, 9, bare(1))
 
 
 def test_rows_without_heights_across_a_power_of_ten_wait_for_a_numeric_order() -> None:
@@ -421,18 +350,6 @@ def test_a_narrower_response_takes_the_place_of_a_wider_one() -> None:
         assert (proved(found, 0, 9) is None) == replaced
 
 
-def test_heights_of_rows_come_from_the_other_method() -> None:
-    """Rule 1 holds for rows without heights then; page 0 of `records` names all that is due below its last row."""
-    found = evidence(heights=False)
-    see(found, 100, 130, bare(101, 105, 112))
-    found.locate(DueRequest(HeightRange(104, 120), located=True), Located([key(row(105)), key(row(112))], [105, 112]))
-    assert proved(found, 100, 130) == (100, 112, "order", ["[101,0]", "[105,0]"])
-    assert proved(found, 105, 130) == (105, 112, "order", ["[105,0]"])
-    assert found.known_row(106) == (112, 113)
-    assert found.missing(HeightRange(104, 112)) == (1, [])
-    assert [said.heights.end for said in found.due(104)] == [112]
-
-
 def test_a_full_block_outranks_the_order_of_another_method() -> None:
     """`records` that leave out the rows of `start` say nothing any more; else they would prove what they left out."""
     found = evidence(heights=False)
@@ -452,18 +369,6 @@ def test_a_full_block_outranks_the_order_of_another_method() -> None:
     assert proved(found, 104, 130) is None
 
 
-def test_a_row_that_another_method_located_may_not_be_missing_where_all_were_shown() -> None:
-    """Nor may the last row of its page, whose height that page does not prove."""
-    found = evidence(heights=False)
-    see(found, 104, 120, bare(105, 112))
-    found.locate(DueRequest(HeightRange(104, 120), located=True), Located([key(row(105)), key(row(112))], [105, 112]))
-    found.forget(HeightRange(104, 130))
-    see(found, 112, 130, bare(125))
-    with pytest.raises(IncompleteError, match="height 112: a row that another method has is not listed"):
-        found.witness(due(125, 126, 125))
-        found.prove(HeightRange(112, 130))
-
-
 def test_a_later_page_of_the_other_method_shows_where_rows_lie_and_names_none() -> None:
     """Like pages above 0 of the method itself."""
     found = evidence(heights=False)
@@ -471,15 +376,6 @@ def test_a_later_page_of_the_other_method_shows_where_rows_lie_and_names_none() 
     found.locate(request, Located([key(row(105)), key(row(112))], [105, 112]))
     assert not found.due(104)
     assert found.known_row(106) == (112, 113)
-
-
-def test_another_method_that_is_out_of_order_switches_the_first_rule_off() -> None:
-    """For rows without heights show no order of their own."""
-    found = evidence(heights=False)
-    found.locate(
-        DueRequest(HeightRange(0, 9), located=True), Located([key(row(5)), key(row(1))], [5, 1], ordered=False)
-    )
-    assert not found.order.usable
 
 
 # Rule 2
@@ -592,18 +488,6 @@ def test_rows_of_another_block_are_a_contradiction(first: str) -> None:
 # What questions ask of it
 
 
-def test_the_lowest_known_row() -> None:
-    """At a height or above, in any response."""
-    found = evidence()
-    assert found.known_row(0) is None
-    see(found, 10, 30, page(12, 20))
-    see(found, 40, 50, page(44))
-    assert found.known_row(0) == (12, 13)
-    assert found.known_row(13) == (20, 21)
-    assert found.known_row(21) == (44, 45)
-    assert found.known_row(45) is None
-
-
 def test_the_lowest_known_row_may_be_one_that_another_method_names() -> None:
     """Where rows carry no heights, of which little else is known."""
     found = evidence(heights=False)
@@ -690,21 +574,6 @@ def test_believed_rows_without_heights_are_given_whole() -> None:
     assert proved(found, 10, 30) == (10, 20, "belief", ["[12,0]"])
     assert proved(found, 10, 15) is None
     assert proved(found, 11, 30) is None
-
-
-def test_a_proof_has_heights_where_rows_do() -> None:
-    """One for each row."""
-    found = evidence()
-    see(found, 0, 9, page(1, 5))
-    assert found.prove(HeightRange(0, 9)) == Proved(HeightRange(0, 5), [row(1)], [1], Grade.ORDER)
-    found.witness(due(5, 9, 5))
-    assert found.prove(HeightRange(5, 9)) == Proved(HeightRange(5, 9), [row(5)], [5], Grade.WITNESS)
-    found = evidence(heights=False)
-    found.witness(due(5, 9, 5))
-    see(found, 0, 9, bare(5))
-    assert found.prove(HeightRange(5, 9)) == Proved(HeightRange(5, 9), [row(5)], [], Grade.WITNESS)
-    found.believe(HeightRange(10, 15), [row(12)], [12])
-    assert found.prove(HeightRange(10, 15)) == Proved(HeightRange(10, 15), [row(12)], [], Grade.BELIEF)
 
 
 # Whatever is requested

@@ -235,13 +235,6 @@ def test_a_full_block_with_other_rows_is_not_used(full: str) -> None:
     assert any("rows come a few at a time" in note for note in made.facts.notes)
 
 
-def test_a_walk_proves_nothing_where_transitions_do_not_add_up() -> None:
-    """A server that returns each transaction once: nothing but as many distinct rows as positions is a proof."""
-    made = [[transaction(index, index, 10, 2) for index in range(2000)]]
-    server = PageServer(made, PageFaults(), 0)
-    assert run(server) == (server.due, "")
-
-
 def test_rows_that_come_twice_are_found_out() -> None:
     """A transaction that calls the function once cannot come twice in one response."""
     server = PageServer(singles(50), served("duplicate-rate:0.2"), 0)
@@ -265,29 +258,6 @@ def test_a_list_of_a_round_number_of_rows_is_noted() -> None:
     made = plan()
     assert sum(len(result.rows) for result in results(made, server)) == 1000
     assert made.facts.notes == ["the list ends after exactly 1000 rows: the service may show no more than that"]
-
-
-@pytest.mark.parametrize(
-    ("faults", "words"),
-    [
-        (PageFaults(none_from=1000), "does not show the last row"),
-        (PageFaults(none_beyond=1000), "does not show"),
-    ],
-)
-def test_a_window_on_the_list_is_found_out(faults: PageFaults, words: str) -> None:
-    """A server that serves no page from a row on, or none that goes beyond a row."""
-    server = PageServer(singles(1300), faults, 0)
-    rows, error = run(server)
-    assert words in error
-    assert rows == server.due[: len(rows)]
-
-
-def test_pages_must_be_in_order() -> None:
-    """A page whose rows are not ordered proves nothing."""
-    server = PageServer(singles(30), PageFaults(swapped=1), 0)
-    rows, error = run(server)
-    assert rows == []
-    assert "not in order" in error
 
 
 class Slipping(PageServer):

@@ -118,29 +118,6 @@ def test_a_row_of_another_block_is_misplaced(here: int, there: int) -> None:
     assert (only.expected or "").endswith(f"at height {there}")
 
 
-def test_rejected_transactions_made_no_records() -> None:
-    """What a rejected transaction wanted to do is not due; its fee is."""
-    height = next(
-        height
-        for height in RICH
-        for plan in CHAIN.layout.plan(height).transactions
-        if plan.kind == "rejected" and plan.fee and plan.fee.function.records
-    )
-    block = BODIES.block(height)
-    (rejected,) = (row for row in block["transactions"] if "rejected" in row)
-    due = facts_of(height).due["records"]
-    assert not {(transition["id"], "0") for transition in rejected["rejected"]["transitions"]} & due.keys()
-    assert (rejected["transaction"]["fee"]["transition"]["id"], "0") in due
-
-
-def test_numbers_and_their_digits_are_the_same() -> None:
-    """A full block has numbers where its summary has strings, also beyond 64 bits."""
-    for height in (1000, 2000):
-        facts = facts_of(height)
-        assert facts.summary["cumulative_weight"] == CHAIN.block(height)["cumulative_weight"]
-        assert int(facts.summary["cumulative_weight"] or 0) > 2**64
-
-
 @given(st.binary(max_size=40) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_blocks_of_any_shape_are_read(value: bytes | str) -> None:
     """What is not there, or is something else, explains nothing."""
@@ -180,3 +157,18 @@ def test_a_chain_is_followed() -> None:
         assert list(chain.follow(height, summaries[height])) == []
     wrong = {**summaries[5], "previous_hash": "ab1", "timestamp": "1", "round": "1"}
     assert [found.check for found in chain.follow(5, wrong)] == ["link", "time", "round"]
+
+
+def test_rejected_transactions_made_no_records() -> None:
+    """What a rejected transaction wanted to do is not due; its fee is."""
+    height = next(
+        height
+        for height in RICH
+        for plan in CHAIN.layout.plan(height).transactions
+        if plan.kind == "rejected" and plan.fee and plan.fee.function.records
+    )
+    block = BODIES.block(height)
+    (rejected,) = (row for row in block["transactions"] if "rejected" in row)
+    due = facts_of(height).due["records"]
+    assert not {(transition["id"], "0") for transition in rejected["rejected"]["transitions"]} & due.keys()
+    assert (rejected["transaction"]["fee"]["transition"]["id"], "0") in due
