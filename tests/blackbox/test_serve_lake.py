@@ -72,6 +72,7 @@ def rpc(method: str, **params: Any) -> dict[str, Any]:
     some(
         product(COMMANDS, [(), ("--reverse",), ("-j", "1", "--strict")]),
         *((command, ()) for command in COMMANDS if command != "full-blocks"),
+        *((command, ("--reverse",)) for command in ("blocks", "records", "transitions")),
         ("full-blocks", ("-j", "1", "--strict")),
         several=True,
     ),
