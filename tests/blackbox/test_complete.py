@@ -9,7 +9,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from chainq.demo.pattern import HUGE
 from harness.program import Program, Ran, Servers, finish
 from harness.search import some
 from harness.truth import Groups, Truth, difference
@@ -112,21 +111,6 @@ def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth
     assert difference(ran.rows, due[: int(said[1])]) == ""
     ran = chainq("program-transactions", "hello_hello.aleo", "hello", url=url)
     assert (ran.code, ran.rows) == (0, truth.program_transactions("hello_hello.aleo", "hello"))
-
-
-@pytest.mark.parametrize(
-    ("command", "faults"),
-    [("records", HEAVY), ("ownership", (*CAP, "--fault", "fail-rate:0.005"))],
-    ids=["heavy", "ownership, cap, failing"],
-)
-@pytest.mark.search
-def test_an_overfull_height(
-    command: str, faults: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """A height with 25,000 rows comes whole: in a larger page, or by walks through its pages where a cap stops that."""
-    ran, due = run(chainq, truth, server(*faults), command, HUGE - 7, HUGE + 8, "-q", *STUBBORN)
-    assert ran.code == 0, ran.err
-    assert difference(ran.rows, due) == ""
 
 
 def test_an_overfull_height_inside_a_long_range(chainq: Program, server: Servers, truth: Truth) -> None:

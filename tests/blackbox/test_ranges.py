@@ -1,7 +1,6 @@
 """Ranges: their grammar, what a run asks for, and what it does not ask for. Calls are counted by the server."""
 
 import json
-import re
 from math import ceil
 
 import pytest
@@ -12,28 +11,6 @@ from harness.truth import Truth, difference
 
 NEWEST = 3_000_000
 documented_names = pytest.mark.skipif(DIALECT != "chain", reason="reads calls by the names of the service document")
-
-
-@pytest.mark.parametrize(
-    ("words", "start", "end"),
-    [
-        (["--start", "12K", "--end", "12_003"], 12_000, 12_003),
-        (["--start", "-5", "--end", "-3"], NEWEST - 4, NEWEST - 2),
-        ([], NEWEST - 9, NEWEST + 1),
-        (["--start", "7", "--end", "7"], 7, 7),
-        (["--start", "2999999", "--end", "3000100"], NEWEST - 1, NEWEST + 1),
-        (["--start", "3000100", "--end", "3000200"], 0, 0),
-    ],
-)
-def test_a_range_means_these_heights(
-    words: list[str], start: int, end: int, chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """H as 12K, 1.5M, 12_003 or counted from the end; no range is the newest ten. -q leaves completeness warnings."""
-    command = "blocks" if start % 2 else "records"
-    ran = chainq(command, *words, "-q", url=server())
-    assert ran.code == 0
-    assert re.fullmatch("(chainq: warning: .*(is not reached|no blocks in|nothing proves).*\n)?", ran.err), ran.err
-    assert difference(ran.rows, truth.groups(command, start, end)) == ""
 
 
 @pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "ownership", "transitions"])
