@@ -200,14 +200,6 @@ def test_4_a_server_that_dies_leaves_a_whole_prefix(name: str, chainq: Program, 
     rest_is_whole(run, ran, first, chainq, server(), truth)
 
 
-@pytest.mark.parametrize(("command", "start"), [("blocks", 2_000), ("full-blocks", 2_980)])
-def test_6_a_broken_link(command: str, start: int, chainq: Program, server: Servers) -> None:
-    """A block that does not name the hash of the one before is exit 6 and named, also across the edge of two calls."""
-    for height in ("3000", "3001"):
-        ran = chainq(command, f"{start}:3002", url=server("--fault", f"link:{height}"))
-        assert f"block {height} names " in one_line(ran, 6)
-
-
 def test_3_what_stays_too_heavy_names_the_rest(chainq: Program, server: Servers, truth: Truth) -> None:
     """A height that the service cannot answer at any size is exit 3; before it stands a whole prefix."""
     heavy = next(h for h in range(800, 900) if len(truth.groups("records", h, h + 1)[0]) == 40)

@@ -3,7 +3,6 @@
 import fcntl
 import json
 import socket
-from typing import Any
 
 import pytest
 
@@ -64,24 +63,6 @@ def test_the_receipt_says_what_the_file_holds(chainq: Program, server: Servers, 
             assert one["version"]
 
 
-def test_a_data_set_says_what_it_is(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """chainq.json names the chain, the grid and the schema of each command; a folder of other files is warned of."""
-    lake.root.mkdir()
-    (lake.root / "notes").touch()
-    ran = chainq("export", "records", "2400:2410", "--partition", "1K", "--to", "lake", url=server())
-    assert ran.code == 0, ran.err
-    assert "lake has other files; the data set is written beside them" in ran.err
-    found = json.loads((lake.root / "chainq.json").read_bytes())
-    assert found["chain"] == {"height": 0, "hash": truth.chain.block_hash(0)}
-    assert found["partition"] == 1000
-    assert list(found["schemas"]) == ["records"]
-    ran = chainq("export", "blocks", "2400:2410", "--to", "lake", url=server())
-    assert (ran.code, "other files" in ran.err) == (0, False)
-    grown = json.loads((lake.root / "chainq.json").read_bytes())
-    assert list(grown["schemas"]) == ["records", "blocks"]
-    assert grown["partition"] == 1000
-
-
 def test_a_dialect_that_nobody_stated(chainq: Program, server: Servers, lake: Lake) -> None:
     """Commands that are the same in all dialects need none to be detected; their partitions are as good."""
     url, words = server(), ("export", "records", "20:60", "--partition", "20", "--to", "lake", "-w", "1")
@@ -89,27 +70,6 @@ def test_a_dialect_that_nobody_stated(chainq: Program, server: Servers, lake: La
     assert {receipt["dialect"] for receipt in lake.receipts("records")} == {"chain"}
     ran = chainq("verify", "lake")
     assert (ran.code, ran.out) == (0, b""), ran.err
-
-
-@pytest.mark.parametrize(
-    ("change", "words", "message"),
-    [
-        ({"partition": 500}, ("--partition", "1K"), "partition 500, not 1000"),
-        ({"chain": {"height": 0, "hash": "ab1other"}}, (), "another chain"),
-        ({"schemas": {"records": "0"}}, (), "other columns or types"),
-        ({"chainq": 2}, (), "layout 2"),
-    ],
-)
-def test_a_second_export_must_agree(
-    chainq: Program, server: Servers, lake: Lake, change: dict[str, Any], words: tuple[str, ...], message: str
-) -> None:
-    """Another grid, chain, schema or layout is exit 2, and nothing is changed."""
-    assert export(chainq, server(), "records", "2400:2410", "--partition", "1K").code == 0
-    file = lake.root / "chainq.json"
-    file.write_text(json.dumps(json.loads(file.read_bytes()) | change))
-    before = {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()}
-    assert message in one_line(export(chainq, server(), "records", "2400:2420", *words), 2)
-    assert {path: path.read_bytes() for path in lake.root.rglob("*") if path.is_file()} == before
 
 
 def test_a_finished_export_is_not_done_again(chainq: Program, lake: Lake) -> None:
@@ -202,16 +162,6 @@ def test_partitions_pass_on_what_they_teach(chainq: Program, truth: Truth, lake:
     assert lake.rows("records") == due([*truth.rows("records", 10_000, 13_000), *truth.rows("records", 39_000, 44_000)])
 
 
-def test_a_service_that_contradicts_itself_is_no_reorg(chainq: Program, server: Servers) -> None:
-    """A broken link between two partitions that the service still has: another run would not mend it."""
-    url = server("--fault", "link:2500")
-    for _ in range(2):
-        ran = export(chainq, url, "blocks", "2400:2600", "--partition", "100")
-        assert "the service contradicts itself: block 2500 names another previous block than block 2499, ab1" in ran.err
-        assert ran.code == 6
-        assert "reorg" not in ran.err
-
-
 def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: Lake) -> None:
     """The partitions from the fork on are written again and named; those below stay."""
     service, trunk = Moving(2649), Chain(tip=2649)
@@ -242,15 +192,6 @@ def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program, lake: Lake) 
         assert export(chainq, url, "records", "2400:2600").code == 0, "all of these heights are there"
         service.tip = 2645
         assert "no block 2649" in one_line(export(chainq, url, "records", "2400:"), 6)
-
-
-def test_another_chain_is_refused_above_its_tip(chainq: Program, server: Servers, lake: Lake) -> None:
-    """A range that the other chain does not reach is no success."""
-    assert export(chainq, server("--tip", "60"), "blocks", "0:50").code == 0
-    before = (lake.root / "_chainq/last_run.json").read_bytes()
-    ran = export(chainq, server("--sealed", "20"), "blocks", "30:50", "-q")
-    assert "lake holds another chain: its block 0 is " in one_line(ran, 2)
-    assert (lake.root / "_chainq/last_run.json").read_bytes() == before
 
 
 def test_a_damaged_partition_is_written_again(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
@@ -290,17 +231,6 @@ def test_what_a_killed_run_left_is_removed(chainq: Program, server: Servers, lak
         assert lake.stray == ["tmpheld"]
 
 
-@pytest.mark.parametrize(
-    "fault",
-    ["row-cap:70", "byte-cap:30000", "fail-rate:0.2", "shuffle-heights"],
-)
-def test_servers_with_faults(chainq: Program, server: Servers, truth: Truth, lake: Lake, fault: str) -> None:
-    """Whatever cuts, refuses or mixes up responses, the partitions are complete."""
-    ran = export(chainq, server("--fault", fault), "records", "2400:2600", "--partition", "50", "--retries", "9")
-    assert ran.code == 0, ran.err
-    assert sorted(map(str_of, lake.rows("records"))) == sorted(map(str_of, due(truth.rows("records", 2400, 2600))))
-
-
 def test_a_server_that_dies_before_a_worker_has_reached_it(chainq: Program) -> None:
     """It has responded to the export, so that the same command may succeed later."""
     known = {"latest/block": '{"height":"99","block_hash":"ab1"}', "block": '[{"height":"0","block_hash":"ab0"}]'}
@@ -315,16 +245,6 @@ def test_a_server_that_dies_before_a_worker_has_reached_it(chainq: Program) -> N
     with socket_server(serve) as (url, _):
         ran = export(chainq, url, "blocks", "0:50", "--retries", "0")
     assert one_line(ran, 4).endswith("0 of 1 partition written; run the command again for the rest\n")
-
-
-def test_a_server_that_cannot_be_proved_leaves_no_file(chainq: Program, server: Servers, lake: Lake) -> None:
-    """A missing block is exit 6; the partitions without it are there, and the message says how to go on."""
-    ran = export(chainq, server("--fault", "missing-height:2455"), "blocks", "2400:2600", "--partition", "50")
-    line = one_line(ran, 6)
-    assert "2455" in line
-    assert "run the command again for the rest" in line
-    assert "blocks/start=000002450/data.parquet" not in lake.names("blocks")
-    assert lake.stray == []
 
 
 def test_a_disk_that_is_full(chainq: Program, server: Servers, lake: Lake) -> None:

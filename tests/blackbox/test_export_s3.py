@@ -252,13 +252,6 @@ def test_a_store_that_refuses_to_write(
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
 
 
-def test_a_bucket_that_does_not_exist(chainq: Program, bucket: Bucket, server: Servers) -> None:
-    """It is exit 7, whatever is done first."""
-    env = bucket.environment()
-    ran = chainq("export", *WORDS, "--to", "s3://nowhere-at-all/x", "-q", url=server(), env=env)
-    assert "s3://nowhere-at-all/x: the bucket does not exist" in one_line(ran, 7)
-
-
 def test_delta_tables(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
     """--delta with the same environment; two exports of other partitions that commit at once are both in the table."""
     deltalake = pytest.importorskip("deltalake")

@@ -2,7 +2,6 @@
 
 import pytest
 
-from chainq import __version__
 from harness.program import ROOT, Program, one_line
 
 SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
@@ -29,9 +28,3 @@ def test_the_help_says_what_chainq_adds(chainq: Program) -> None:
     said = "chainq adds height, to json and jsonl only with --columns or --flatten."
     assert said in " ".join(chainq("transactions", "--help-all").out.decode().split())
     assert "chainq adds" not in chainq("records", "--help-all").out.decode()
-
-
-def test_version(chainq: Program) -> None:
-    """Three ways, one line."""
-    for words in (["version"], ["--version"], ["-V"]):
-        assert chainq(*words) == (0, f"chainq {__version__}\n".encode(), "")

@@ -1,14 +1,12 @@
 """Servers that are wrong in one plain way: a run ends in exactly the truth, or in exit 6 after a whole prefix of it.
 
-"Truth or an error" is not enough, for a program that always ends in an error would pass. So each kind has a floor, the
-number of its runs that must end in the truth, and a ceiling of calls for each run.
+`tests/planning/test_completeness.py` has the floors: for each kind of server, the runs that must end in the truth.
 """
 
 import json
 import re
-from functools import lru_cache
-from itertools import accumulate, count, groupby, product
-from typing import Any, NamedTuple
+from itertools import accumulate, count, product
+from typing import Any
 
 import orjson
 import pytest
@@ -30,91 +28,16 @@ from harness.truth import Groups, Truth, difference
 RANGED = ("records", "ownership", "transitions")
 LISTS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
 BELIEVED = "nothing proves that these are all rows"
-HEIGHTLESS = ("ownership", "address-transactions")
-LISTED = (*RANGED, "program-transactions")
-PROGRAM, FUNCTION = "hello_hello.aleo", "hello"
 TIP = 200
-RANGES = ((0, TIP + 1, 60), (87, 171, 25))  # start, end, page size; no height of these fills a page
 
 
-class Kind(NamedTuple):
-    """Servers of one kind. `floor`: the runs that must end in the truth, of one for each command and range.
-    `most_calls`: of any of them; the server answers no more. A run's number depends on the order in which concurrent
-    responses come: 94 to 298 in 150 runs against `nothing after a long transition`. `believed`: of these runs may end
-    in other rows, with the warning that they rest on belief."""
-
-    faults: Faults = Faults()
-    commands: tuple[str, ...] = RANGED
-    shuffle: bool = True
-    floor: int = 0
-    most_calls: int = 120
-    believed: tuple[str, ...] = ()
-
-
-def wrong(
-    *names: str,
-    commands: tuple[str, ...] = RANGED,
-    floor: int = 0,
-    most: int = 120,
-    believed: tuple[str, ...] = (),
-) -> Kind:
-    """Servers with these faults."""
-    return Kind(Faults(*names), commands, floor=floor, most_calls=most, believed=believed)
-
-
-def still(*faults: str, floor: int = 4) -> Kind:
-    """Servers that have rows without heights always in one order."""
-    return Kind(Faults(*faults), HEIGHTLESS, shuffle=False, floor=floor)
-
-
-KINDS = {
-    "honest": Kind(commands=(*LISTED, "address-transactions"), floor=9),
-    "honest, stable order": Kind(shuffle=False, floor=6),
-    "heavy is empty": wrong("heavy-empty:30", commands=LISTED, floor=5, most=550),
-    "range with many rows is empty": wrong("range-empty:60", floor=6, most=550),
-    "hidden cap": Kind(Faults("result-window:50"), floor=6),
-    "hidden cap, stable order": still("result-window:50"),
-    "hidden cap, page ignored, stable order": still("result-window:50", "repeat-pages"),
-    "hidden cap, page size ignored, stable order": still("result-window:50", "ignore-page-size"),
-    "row cap, page ignored, stable order": still("row-cap:30", "repeat-pages", floor=2),
-    "row cap, page size ignored, stable order": still("row-cap:30", "ignore-page-size"),
-    "row cap, pages by the size asked, stable order": still("row-cap:30", "offset-by-asked"),
-    "heights as text": wrong("text-order", floor=6),
-    "heights as text, row cap": wrong("text-order", "row-cap:30", floor=6),
-    "nothing after a long row": wrong("long-row-ends:629", commands=("records",), floor=2, most=500),
-    "no long row": wrong("long-row-hides:629", commands=("records",), most=500),
-    "nothing after a long transition": wrong(
-        "long-row-ends:1930", commands=("transitions",), most=500, believed=("transitions",)
-    ),
-    "no long transition": wrong("long-row-hides:1930", commands=("transitions",), most=500, believed=("transitions",)),
-    "nothing after a long transaction": wrong("long-row-ends:8000", commands=("program-transactions",)),
-    "no long transaction": wrong("long-row-hides:8000", commands=("program-transactions",)),
-    "first block": wrong("first-block", floor=6, most=700),
-    "first block, short pages": wrong("first-block", "short-pages", floor=6, most=700),
-    "short pages": wrong("short-pages", commands=LISTED, floor=6),
-    "one height lower": wrong(
-        "shift-down", commands=(*RANGED, "address-transactions"), floor=1, believed=("address-transactions",)
-    ),
-    "page 0 empty": wrong("page-0-empty", commands=LISTED, most=1100, believed=("transitions",)),
-    "busy pool": wrong("busy-pool:40", commands=("program-transactions",), floor=1),
-    "last height left out": wrong("last-height", floor=3, most=500, believed=("transitions",)),
-    "the next range too": wrong("next-range"),
-    "end ignored in pages": wrong("end-ignored", floor=6),
-    "newest first": wrong("newest-first", commands=LISTED, floor=6, most=550),
-    "each page reversed": wrong("reversed-pages", commands=LISTED, floor=6, most=550),
-    "ownership behind": wrong("ownership-behind:20", commands=("ownership",), floor=1),
-    "page 1 repeated": wrong("repeated-page:1", commands=LISTED, floor=6),
-    "late pages": wrong("late-pages", commands=LISTED, floor=6),
-    "heights as text in every second row": wrong("text-heights", floor=2),
-    "null for an empty list": wrong("null-lists", commands=LISTED, floor=6),
-}
 NO_PREFIX = {
-    "few rows of a height": wrong("height-cap:5"),
-    "each transaction once": wrong("distinct", commands=("records", "transitions")),
-    "shards": wrong("shards:2", commands=("records", "transitions")),
-    "gaps in full pages": wrong("page-gaps:10", commands=("records", "transitions")),
-    "page 0 skipped": wrong("page-0-skipped", commands=("records", "ownership")),
-    "one height higher": wrong("shift-up"),
+    "few rows of a height": ("height-cap:5", RANGED),
+    "each transaction once": ("distinct", ("records", "transitions")),
+    "shards": ("shards:2", ("records", "transitions")),
+    "gaps in full pages": ("page-gaps:10", ("records", "transitions")),
+    "page 0 skipped": ("page-0-skipped", ("records", "ownership")),
+    "one height higher": ("shift-up", RANGED),
 }
 """Page 0 of these lacks rows that are due before rows that it shows, in order of height. No order shows that, so a run
 may print other rows, with exit 0 or before it ends in exit 6 (docs/completeness.md); `chainq verify` finds it."""
@@ -123,9 +46,9 @@ may print other rows, with exit 0 or before it ends in exit 6 (docs/completeness
 class Counted(Service):
     """A service that answers so many calls and no more."""
 
-    def __init__(self, chain: Chain, kind: Kind) -> None:
-        super().__init__(chain, kind.faults, shuffle=kind.shuffle)
-        self.calls, self.most = count(1), kind.most_calls
+    def __init__(self, chain: Chain, faults: Faults, most: int) -> None:
+        super().__init__(chain, faults)
+        self.calls, self.most = count(1), most
         self.refused = 0
 
     def respond(self, body: bytes) -> Reply:
@@ -167,60 +90,18 @@ def test_requests_are_not_widened_for_a_server_that_leaves_rows_out(chainq: Prog
     assert max(end - start for start, end in requested) < 1000, requested
 
 
-@lru_cache
-def calls_of_a_function() -> tuple[Truth, Groups]:
-    """Return a chain, and its transactions that call the function, block by block."""
-    truth = Truth(1_300)
-    rows = truth.program_transactions(PROGRAM, FUNCTION)
-    return truth, [[*block] for _, block in groupby(rows, lambda row: orjson.loads(row)["finalizedAt"])]
-
-
-def run(program: Program, truth: Truth, kind: Kind, command: str, number: int) -> str:
-    """Return how a run of a command over one of RANGES ended."""
-    start, end, size = RANGES[number]
-    words = [f"{start}:{end}"]
-    groups: Groups
-    if command == "program-transactions":
-        words = [PROGRAM, FUNCTION]
-        truth, groups = calls_of_a_function()
-    elif command == "address-transactions":
-        words.insert(0, truth.chain.addresses[0])
-        groups = truth.groups(command, start, end, words[0])
-    else:
-        groups = truth.groups(command, start, end)
-    service = Counted(truth.chain, kind)
-    ran = run_of(program, service, command, *words, "--page-size", str(size), "--retries", "1")
-    assert "Traceback" not in ran.err
-    return "too many calls" if service.refused else ended(ran, groups)
-
-
 @pytest.fixture(scope="module")
 def small() -> Truth:
     """A chain of a few hundred heights."""
     return Truth(TIP)
 
 
-@pytest.mark.parametrize("name", some(KINDS, "honest", "hidden cap", "one height lower"))
-def test_a_run_ends_in_the_truth_or_in_exit_6(name: str, program: Program, small: Truth) -> None:
-    """Never in other rows with exit 0, never with a hole before the error; and often enough in the truth."""
-    kind = KINDS[name]
-    ends = {
-        f"{command} {RANGES[number]}": run(program, small, kind, command, number)
-        for command in kind.commands
-        for number in range(len(RANGES))
-        if not (number and command == "program-transactions")
-    }
-    bad = {run: end for run, end in ends.items() if end not in ("truth", "exit 6")}
-    assert {run: end for run, end in bad.items() if end != "belief" or run.split()[0] not in kind.believed} == {}
-    assert [*ends.values()].count("truth") >= kind.floor, ends
-
-
 @pytest.mark.parametrize("name", some(NO_PREFIX, "gaps in full pages"))
 def test_verify_finds_what_order_cannot_show(name: str, program: Program, small: Truth) -> None:
     """It holds every row against the full block: exit 6, unless no row is missing in this range."""
-    kind = NO_PREFIX[name]
-    with serving(Service(small.chain, kind.faults)) as url:
-        for command in kind.commands:
+    fault, commands = NO_PREFIX[name]
+    with serving(Service(small.chain, Faults(fault))) as url:
+        for command in commands:
             ran = program("verify", "20:60", "--commands", command, "--jsonl", "--dialect", "chain", url=url)
             rows = sum(map(len, small.groups(command, 20, 60)))
             assert ran.code == 6 or f" {rows} {command}" in ran.err, (command, ran.err)
@@ -229,8 +110,7 @@ def test_verify_finds_what_order_cannot_show(name: str, program: Program, small:
 @pytest.mark.parametrize("name", ["few rows of a height", "shards", "gaps in full pages"])
 def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: Truth) -> None:
     """Rows that are missing from every response, in order, are found before most rows are printed."""
-    kind = NO_PREFIX[name]
-    ran = run_of(program, Service(small.chain, kind.faults), "records", "20:250", "--page-size", "60")
+    ran = run_of(program, Service(small.chain, Faults(NO_PREFIX[name][0])), "records", "20:250", "--page-size", "60")
     assert ended(ran, small.groups("records", 20, 250)) != "truth"
     assert (ran.code, "the service contradicts itself" in ran.err) == (6, True)
     assert len(ran.rows) < sum(map(len, small.groups("records", 20, 250))) / 2
@@ -238,7 +118,7 @@ def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: 
 
 def test_an_empty_response_is_compared_with_a_narrow_one_before_it_is_widened(program: Program, small: Truth) -> None:
     """A wider range of a server that leaves out rows of wide ranges is empty, too, and takes long."""
-    service = Service(small.chain, KINDS["range with many rows is empty"].faults)
+    service = Service(small.chain, Faults("range-empty:60"))
     ran = run_of(program, service, "records", "20:50", "-v")
     assert (ended(ran, small.groups("records", 20, 50)), ran.err.count("leaves out rows of wide ranges")) == (
         "truth",
@@ -263,8 +143,7 @@ def test_rows_of_the_start_that_came_once_are_not_left_out(
 @pytest.mark.parametrize("command", RANGED)
 def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Program) -> None:
     """After a reorg `--rewind` ends in the new truth or in exit 6, if the server has new blocks and cached rows."""
-    kind = wrong("cached-rows", "reorg-at:250", "reorg-after:1000000")
-    service = Moving(100, faults=kind.faults)
+    service = Moving(100, faults=Faults("cached-rows", "reorg-at:250", "reorg-after:1000000"))
     with serving(service) as url:
         job = Job(chainq, url, command, "--dialect", "chain")
         for service.tip in (100, 200, 300):
@@ -387,7 +266,7 @@ def uneven() -> Truth:
 def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
     """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
     above. One such height costs the full blocks around it, and not those of the whole range."""
-    service = Counted(uneven.chain, Kind(Faults(f"stored-again:{STORED_AGAIN}"), most_calls=24))
+    service = Counted(uneven.chain, Faults(f"stored-again:{STORED_AGAIN}"), 24)
     ran = run_of(program, service, command, *words)
     start, _, end = words[0].partition(":")
     groups = uneven.groups(command, int(start), int(end or TIP + 1))

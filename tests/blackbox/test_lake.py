@@ -237,23 +237,6 @@ def test_python_reads_it(lake: str, seen: Seen, truth: Truth) -> None:
         assert calls
 
 
-def test_dry_run_lists_what_is_requested(chainq: Program, lake: str, seen: Seen) -> None:
-    """Of what is stored nothing."""
-    url, calls = seen
-    lines = chainq("full-blocks", "2380:2720", "--dry-run", "--lake", lake, url=url).rows
-    asked = {height for line in lines for height in heights_of(Call("", json.loads(line)["params"]))}
-    assert asked == {*range(2380, START), *range(END, 2720)}
-    lines = chainq("block", "2399", "2400", "2650:2702", "--dry-run", "--lake", lake, url=url).rows
-    assert [json.loads(line).get("params") for line in lines] == [
-        {"block": 2399},
-        None,
-        {"block": 2700},
-        {"block": 2701},
-    ]
-    assert chainq("records", STORED, "--dry-run", "--lake", lake, url=url).out == b""
-    assert calls == []
-
-
 def test_partitions_that_do_not_link(chainq: Program) -> None:
     """Exports before and after a reorg in one folder: exit 6, whoever reads across."""
     service = Moving(TIP)

@@ -11,7 +11,7 @@ from termios import TIOCSWINSZ
 
 import pytest
 
-from chainq.catalog.methods import METHODS, Method
+from chainq.catalog.methods import METHODS
 from harness.program import Program
 from harness.search import some
 from harness.terminals import shown
@@ -29,23 +29,6 @@ def test_a_table_in_a_pipe_is_as_wide_as_the_terminal(chainq: Program) -> None:
         )
     os.close(ours)
     assert max(map(len, ended.stdout.decode().splitlines())) > 150
-
-
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
-def test_columns_help_needs_no_arguments(method: Method, chainq: Program) -> None:
-    """--columns help lists every column, aligned, with a mark at those of a table; without arguments or a URL."""
-    ran = chainq(method.command, "--columns", "help")
-    assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.decode().splitlines()
-    listed = lines[: len(method.columns)]
-    assert [line.split()[0] for line in listed] == [column.path for column in method.columns]
-    assert [" * " in line for line in listed] == [bool(column.brief) for column in method.columns]
-    pairs = zip(listed, method.columns, strict=True)
-    assert len({line.index(column.type, len(column.path)) for line, column in pairs}) == 1
-    several = " of several rows" * (method.command in ("block", "latest", "transaction"))  # one has all columns
-    assert lines[-1] == f"* shown in a table{several} by default"
-    assert ("transactions[].status" in lines) is (method.command == "full-blocks")
-    assert method.filtered or "--where" not in ran.out.decode()
 
 
 @pytest.mark.parametrize("widths", some([(60, 200), (80, 100)], (60, 200)), ids=str)

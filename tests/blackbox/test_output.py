@@ -113,20 +113,6 @@ def test_the_rest_of_a_redirected_output(blocks: int, words: tuple[str, ...], re
     assert ((home / "rows").stat().st_size > 0) == (blocks > 0)
 
 
-@pytest.mark.parametrize("name", ["o.csv", "o.jsonl", "o.json", "o.txt", "o.table"])
-def test_a_file_is_left_unchanged_where_nothing_was_found(name: str, chainq: Program) -> None:
-    """A run without any row replaces no file, whatever its format writes before the first row; one row is enough to."""
-    file = chainq.home / name
-    file.write_bytes(b"old\n")
-    words = ["--columns", "height", *(["--table"] if name == "o.table" else [])]
-    assert chainq("block", "99999999", *words, "-o", name, url="demo:").code == 1
-    assert file.read_bytes() == b"old\n"
-    assert chainq("block", "99999999", "5", *words, "-o", name, url="demo:").code == 1
-    assert b"old" not in file.read_bytes()
-    assert b"5" in file.read_bytes()
-    assert [path.name for path in chainq.home.iterdir() if "o." in path.name] == [name]
-
-
 def test_a_link_is_followed(chainq: Program, server: Servers, tmp_path: Path) -> None:
     """-o on a symbolic link replaces what it points to, not the link."""
     (tmp_path / "real").write_bytes(b"old\n")

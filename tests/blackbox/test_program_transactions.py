@@ -11,7 +11,6 @@ from chainq.errors import ServiceError
 from harness.belief import besides_belief
 from harness.page_model import Blocks, PageFaults, PageServer, blocks, served, transaction
 from harness.program import Program, Ran, Servers, one_line
-from harness.search import some
 from harness.services import Canned, canned, result
 from harness.truth import Truth
 
@@ -47,69 +46,9 @@ def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]
         yield url, server
 
 
-COMPLETE = {
-    "an empty page now and then": served("empty-rate:0.1"),
-    "pages cut by bytes": served("byte-cap:4000"),
-    "pages cut by rows": served("row-cap:30", "offset-by-asked"),
-    "pages cut by rows, and counted by them": served("row-cap:30"),
-    "pages that are too heavy": served("heavy-rows:20"),
-    "the page size ignored": served("ignore-page-size:40"),
-    "each transaction once": served("distinct"),
-}
-
-
 def unbelieved(ran: Ran) -> Ran:
     """The run without the warning of belief, which `-q` keeps, if it has one."""
     return besides_belief(ran, "program-transactions", due="nothing proves" in ran.err)
-
-
-@pytest.mark.parametrize("kind", COMPLETE)
-def test_all_rows_come(kind: str, chainq: Program) -> None:
-    """What a server leaves out of one page is found by others."""
-    with listed(blocks(Random(3), 40, 60), COMPLETE[kind]) as (url, server):  # noqa: S311  # a seed is to be repeated
-        ran = chainq(*WORDS, "-q", "--page-size", "60", "-j", "1", url=url)
-        assert (ran.code, unbelieved(ran).err) == (0, "")
-        assert ran.rows == server.due
-
-
-REFUSED = {
-    "nothing from a row on": PageFaults(none_from=100),
-    "nothing beyond a row": PageFaults(none_beyond=100),
-    "an unordered page": PageFaults(swapped=1),
-    "one page alone": served("no-pages", "row-cap:60", "offset-by-asked"),
-    "the page number ignored": served("repeat-pages"),
-    "rows that come twice": served("duplicate-rate:0.1"),
-}
-
-
-@pytest.mark.parametrize("size", some(["50", "500"], "50"))
-@pytest.mark.parametrize("kind", REFUSED)
-def test_what_cannot_be_proved_is_exit_6(kind: str, size: str, chainq: Program) -> None:
-    """A list whose end nothing shows, or whose rows contradict each other: what was printed before is a prefix."""
-    with listed(singles(130), REFUSED[kind]) as (url, server):
-        ran = chainq(*WORDS, "-q", "--page-size", size, url=url)
-        assert "a.aleo" not in one_line(unbelieved(ran), 6)
-        assert ran.rows == server.due[: len(ran.rows)]
-
-
-def test_a_block_with_more_calls_than_a_page_holds(chainq: Program) -> None:
-    """1,500 transactions and 1,500 calls of 60 more, in one block each: collected from several pages."""
-    many = [transaction(number, number, 20, 1) for number in range(1500)]
-    repeated = [row for n in range(2000, 2060) for row in [transaction(n, n, 30, 25)] * 25]
-    with listed([*singles(1), many, repeated, [transaction(3000, 0, 40, 1)]], PageFaults()) as (url, server):
-        ran = chainq(*WORDS, "-v", url=url)
-        assert ran.code == 0, ran.err
-        assert ran.rows == server.due
-    assert "1500 rows, proof: belief (" in ran.err
-
-
-def test_a_limit_reads_one_page(chainq: Program) -> None:
-    """--limit 5 makes one call for a few rows, where these were enough; so it is near the end of a list."""
-    for count in (1000, 20):
-        with listed(singles(count), PageFaults()) as (url, server):
-            ran = chainq(*WORDS, "--limit", "5", url=url)
-            assert (ran.code, ran.rows) == (0, server.due[:5])
-        assert [(number, size) for number, size, _ in server.requests] == [(0, 55)]
 
 
 def test_a_list_that_ends_at_a_round_number_is_a_warning(chainq: Program) -> None:
@@ -180,9 +119,3 @@ def test_newest_rows_of_servers_with_faults(chainq: Program) -> None:
             assert (ran.code, ran.rows) == (0, server.due[::-1][:25])
     with listed(singles(5000), served("ignore-page-size:30")) as (url, _):
         assert "without --newest" in one_line(chainq(*WORDS, "--newest", "--limit", "5", url=url), 6)
-
-
-def test_newest_needs_a_limit_in_a_pipe(chainq: Program) -> None:
-    """A list is read from its end only so far; a page is a page of the raw method."""
-    assert "--newest needs --limit N" in one_line(chainq(*HELLO, "--newest", url="demo:"), 2)
-    assert "--page" in one_line(chainq(*HELLO, "--newest", "--page", "1", "--limit", "5", url="demo:"), 2)

@@ -1,68 +1,16 @@
 """Ranges: their grammar, what a run asks for, and what it does not ask for. Calls are counted by the server."""
 
 import json
-import re
-from collections.abc import Iterator
 from math import ceil
 
 import pytest
 
-from harness.mirrors import mirror
 from harness.program import DIALECT, Program, Servers
 from harness.services import witnessed
 from harness.truth import Truth, difference
 
 NEWEST = 3_000_000
-STORED = ("0:50", "12_000:12_050", "1.5M:1_500_050", "2_999_950:")
-"""The heights of a data set that ends at the tip and has large gaps: more than those of the tests, which chainq looks
-beyond for a proof."""
 documented_names = pytest.mark.skipif(DIALECT != "chain", reason="reads calls by the names of the service document")
-
-
-@pytest.fixture(scope="module")
-def stored(program: Program, server: Servers) -> Iterator[str]:
-    """The URL of `chainq serve --lake` for a data set with the heights of some of these tests."""
-    for package in ("pyarrow", "starlette", "uvicorn"):
-        pytest.importorskip(package)
-    if DIALECT != "chain":
-        pytest.skip("a mirror speaks the published dialect")
-    root, url = program.home / "ranges", server()
-    words = ("--partition", "50", "--to", str(root), "-w", "1", "-q")
-    for bounds in STORED:
-        assert program("export", "blocks", "records", bounds, *words, url=url).code == 0
-    for some in (("blocks", "records", "600:750"), ("full-blocks", "transitions", "ownership", "600:700")):
-        assert program("export", *some, *words, url=url).code == 0
-    with mirror(program, root) as url:
-        yield url
-
-
-@pytest.fixture(params=["service", "mirror"])
-def url(request: pytest.FixtureRequest, server: Servers) -> str:
-    """The URL of a service, and of a mirror of it."""
-    found: str = server() if request.param == "service" else request.getfixturevalue("stored")
-    return found
-
-
-@pytest.mark.parametrize(
-    ("words", "start", "end"),
-    [
-        (["--start", "12K", "--end", "12_003"], 12_000, 12_003),
-        (["--start", "-5", "--end", "-3"], NEWEST - 4, NEWEST - 2),
-        ([], NEWEST - 9, NEWEST + 1),
-        (["--start", "7", "--end", "7"], 7, 7),
-        (["--start", "2999999", "--end", "3000100"], NEWEST - 1, NEWEST + 1),
-        (["--start", "3000100", "--end", "3000200"], 0, 0),
-    ],
-)
-def test_a_range_means_these_heights(
-    words: list[str], start: int, end: int, chainq: Program, url: str, truth: Truth
-) -> None:
-    """H as 12K, 1.5M, 12_003 or counted from the end; no range is the newest ten. -q leaves completeness warnings."""
-    command = "blocks" if start % 2 else "records"
-    ran = chainq(command, *words, "-q", url=url)
-    assert ran.code == 0
-    assert re.fullmatch("(chainq: warning: .*(is not reached|no blocks in|nothing proves).*\n)?", ran.err), ran.err
-    assert difference(ran.rows, truth.groups(command, start, end)) == ""
 
 
 @pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "ownership", "transitions"])
@@ -74,15 +22,6 @@ def test_reverse_gives_the_newest_heights_first(command: str, chainq: Program, s
     ran = chainq(command, "--start", str(start), "--end", str(end), "--reverse", url=server())
     assert ran.code == 0
     assert difference(ran.rows, truth.groups(command, start, end)[::-1]) == ""
-
-
-@pytest.mark.parametrize("command", ["blocks", "full-blocks", "records", "ownership", "transitions"])
-def test_a_mirror_has_them_in_either_order(command: str, chainq: Program, stored: str, truth: Truth) -> None:
-    """Over the edge of a partition of `serve --lake`, too."""
-    for order, step in (((), 1), (("--reverse",), -1)):
-        ran = chainq(command, "--start", "645", "--end", "658", *order, url=stored)
-        assert ran.code == 0, ran.err
-        assert difference(ran.rows, truth.groups(command, 645, 658)[::step]) == ""
 
 
 def test_reverse_address_transactions(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -101,11 +40,11 @@ def test_an_address_without_a_range_is_asked_for_on_the_whole_chain(chainq: Prog
     assert difference(ran.rows, short.groups("address-transactions", 0, 60_001, address)) == ""
 
 
-def test_limit_stops_after_so_many_rows(chainq: Program, url: str, truth: Truth) -> None:
+def test_limit_stops_after_so_many_rows(chainq: Program, server: Servers, truth: Truth) -> None:
     """--limit N prints the first N rows of the same answer, --limit 0 none."""
     for limit in (0, 1, 7, 40):
         for command in ("blocks", "records"):
-            ran = chainq(command, "--start", "640", "--end", "700", "--limit", str(limit), url=url)
+            ran = chainq(command, "--start", "640", "--end", "700", "--limit", str(limit), url=server())
             assert (ran.code, ran.rows) == (0, truth.rows(command, 640, 700)[:limit])
 
 

@@ -72,6 +72,7 @@ def rpc(method: str, **params: Any) -> dict[str, Any]:
     some(
         product(COMMANDS, [(), ("--reverse",), ("-j", "1", "--strict")]),
         *((command, ()) for command in COMMANDS if command != "full-blocks"),
+        *((command, ("--reverse",)) for command in ("blocks", "records", "transitions")),
         ("full-blocks", ("-j", "1", "--strict")),
         several=True,
     ),
@@ -338,10 +339,7 @@ def test_columns_that_full_blocks_lack(chainq: Program, exports: Exports) -> Non
 
 
 def test_usage_errors(chainq: Program, lake: Path) -> None:
-    """Options of the sample chain, a folder without a data set, and a port that is taken."""
-    assert "--fault cannot be combined with --lake" in one_line(
-        chainq("serve", "--lake", str(lake), "--fault", "row-cap:3"), 2
-    )
+    """A folder without a data set, and a port that is taken."""
     (chainq.home / "empty").mkdir()
     assert "no data set in empty" in one_line(chainq("serve", "--lake", "empty"), 2)
     (chainq.home / "starlette.py").write_text("raise ImportError")  # the folder comes before the extra

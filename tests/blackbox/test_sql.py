@@ -4,7 +4,6 @@ import importlib
 import json
 import math
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,15 +15,13 @@ import pytest
 
 from chainq.demo.exchange import Reply
 from harness.exports import Exports
-from harness.program import Program, Servers, finish, one_line
+from harness.program import Program, finish, one_line
 from harness.search import some
 from harness.services import FULL_BLOCKS, Moving, serving, witnessed
 from harness.truth import Truth
 
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
-
-LACKS = "records lacks {}: the data set has no whole partition of them"
 
 
 @pytest.fixture
@@ -80,38 +77,6 @@ def test_views_for_duckdb(folder: str, exported: Program) -> None:
     names = {name for name, *_ in connection.execute("describe records").fetchall()}
     assert names == set(json.loads(exported("sql", "select * from records limit 1", "--jsonl", url=folder).out))
     assert exported("sql", url=folder).out.count(b"-- heights 2400-2599\n") == 5
-
-
-@pytest.mark.parametrize(
-    ("lost", "start"),
-    some(
-        product(["bytes", "file", "receipt"], [2400, 2550]),
-        *(("bytes", 2400), ("file", 2550)),
-        several=True,
-    ),
-)
-def test_partitions_that_are_not_whole(lost: str, start: int, exported: Program, server: Servers) -> None:
-    """The first or the last partition has another size than its receipt, no file or no receipt: exit code 6, and the
-    command that the message names writes it."""
-    root = exported.home / "lake"
-    path = root / f"records/start={start:09d}/data.parquet"
-    if lost == "bytes":
-        path.write_bytes(path.read_bytes()[:-1])
-    elif lost == "file":
-        path.unlink()
-    else:
-        (receipt,) = (root / "_chainq/receipts/records").glob(f"{start:09d}-*")
-        receipt.unlink()
-    lacks = LACKS.format(f"heights {start}-{start + 49}")
-    query = "select count(distinct start) as n from records"
-    line = one_line(exported("sql", "lake", query), 6)
-    writes = f"chainq export records {start}:{start + 50} --to lake"
-    assert lacks in line
-    assert f"{writes} writes them" in line
-    ran = exported("sql", "lake", query, "--jsonl", "--partial")
-    assert (ran.code, ran.out, ran.err) == (0, b'{"n":3}\n', f"chainq: warning: {lacks}\n")
-    assert exported(*writes.split()[1:], "-w", "1", "-q", url=server()).code == 0
-    assert exported("sql", "lake", query, "--jsonl").out == b'{"n":4}\n'
 
 
 def test_files_of_other_heights_are_not_opened(exported: Program) -> None:
@@ -216,57 +181,6 @@ def test_numbers_of_a_query_in_a_file(exported: Program) -> None:
     expected = {"d": Decimal("1.50"), "s": Decimal(2 * 170141183460469231731687303715), "i": math.inf, "n": None}
     assert isinstance(row.pop("a"), float)
     assert row == expected
-
-
-@pytest.mark.parametrize(
-    "query",
-    some(
-        [
-            "select * from read_text('secret')",
-            "select * from 'secret'",
-            "select * from read_csv('secret')",
-            "select * from read_parquet('lake/records/*/*.parquet')",
-            "copy (select 1) to 'written'",
-            "attach 'written'",
-            "install httpfs",
-            "load httpfs",
-            "set enable_external_access = true",
-            "create table t as select 1",
-            "drop view records",
-            "pragma database_list",
-            "select 1; copy (select 1) to 'written'",
-            "select * from paths",
-            "select nonsense from records",
-            "select '\udcff' from records",
-            "",
-        ],
-        *("select * from read_text('secret')", "select * from 'secret'", "copy (select 1) to 'written'"),
-        *("attach 'written'", "load httpfs", "set enable_external_access = true", ""),
-        "select 1; copy (select 1) to 'written'",
-    ),
-)
-def test_what_a_query_cannot_do(exported: Program, query: str) -> None:
-    """Read or write another file, change a setting, load code, run a second statement: exit 2, one line."""
-    (exported.home / "secret").write_text("open-sesame")
-    ran = exported("sql", "lake", query)
-    line = one_line(ran, 2)
-    assert "open-sesame" not in line
-    assert ran.out == b""
-    assert not (exported.home / "written").exists()
-
-
-def test_a_table_without_a_whole_partition(exported: Program) -> None:
-    """It is incomplete, not unknown: an export was to write it and has not, or its files are gone."""
-    shutil.rmtree(exported.home / "lake/full-blocks")
-    shutil.rmtree(exported.home / "lake/_chainq/receipts/full-blocks")
-    for words in ((), ("--partial",)):
-        line = one_line(exported("sql", "lake", "select count(*) from full_blocks", *words), 6)
-        assert "the data set has no whole partition of full_blocks; chainq export full-blocks 2400:2600 --to " in line
-    for folder in ("lake/_chainq", "lake/blocks", "lake/records", "lake/transitions", "lake/ownership"):
-        shutil.rmtree(exported.home / folder)
-    line = one_line(exported("sql", "lake", "select count(*) from records"), 6)
-    commands = "blocks full-blocks records ownership transitions"
-    assert f"the data set has no whole partition of records; chainq export {commands} RANGE --to " in line
 
 
 def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: Truth) -> None:

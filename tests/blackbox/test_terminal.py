@@ -11,7 +11,6 @@ import pytest
 
 from chainq.demo.chain import DEFAULT_TIP
 from harness.program import LONGEST, Program, Servers, finish
-from harness.search import some
 from harness.services import Moving, Serve
 from harness.truth import Truth
 
@@ -38,35 +37,6 @@ def seen(program: Program, *args: str, columns: int = 100, **env: str) -> tuple[
     child.close()
     code = child.exitstatus if child.exitstatus is not None else -child.signalstatus
     return child.before, code
-
-
-@pytest.mark.parametrize("columns", some([60, 80, 120, 200], 60, 200))
-def test_a_table_fits_the_terminal(columns: int, chainq: Program) -> None:
-    """On a terminal the format is a table as wide as the terminal at most, whatever the width."""
-    text, code = seen(chainq, "blocks", "--last", "3", "--url", "demo:", columns=columns, TERM="dumb")
-    assert code == 0
-    lines = text.splitlines()
-    assert "height" in lines[0]
-    assert any(line.startswith("3 rows") for line in lines)
-    assert max(map(len, lines)) <= columns
-
-
-@pytest.mark.parametrize("columns", [60, 80, 200])
-def test_whole_values_that_do_not_fit_are_below_each_other(columns: int, chainq: Program, truth: Truth) -> None:
-    """With --no-trunc a row is lines of fields if its values do not fit beside each other; name and hash take 78."""
-    text, code = seen(chainq, "blocks", "5:7", "--no-trunc", "--url", "demo:", columns=columns, TERM="dumb")
-    lines = text.splitlines()
-    assert code == 0
-    assert max(map(len, lines)) <= max(columns, 78)
-    hashes = [json.loads(truth.block(height))["block_hash"] for height in (5, 6)]
-    beside = columns == 200
-    assert [line.split()[0] for line in lines if line] == (
-        ["height", "5", "6", "2"]
-        if beside
-        else [*2 * ["height", "timestamp", "block_hash", "previous_hash", "round", "coinbase_target"], "2"]
-    )
-    assert all(f"block_hash       {one}" in lines for one in hashes) != beside
-    assert lines[-1] == "2 rows; 14 more columns: --columns help"
 
 
 def test_a_checkpoint_on_a_terminal(chainq: Program, server: Servers) -> None:
@@ -98,14 +68,6 @@ def test_binary_data_is_not_sent_to_a_terminal(chainq: Program) -> None:
         2,
         "chainq block: parquet is binary and cannot be shown on a terminal: expected -o FILE\r\n",
     )
-
-
-def test_no_color(chainq: Program) -> None:
-    """Styles appear on a terminal, and none with NO_COLOR."""
-    for words in ("block 5", "show 12345"):
-        args = (*words.split(), "--url", "demo:")
-        assert "\x1b[" in seen(chainq, *args, TERM="xterm")[0]
-        assert "\x1b[" not in seen(chainq, *args, TERM="xterm", NO_COLOR="1")[0]
 
 
 def test_ctrl_c(chainq: Program, server: Servers) -> None:
@@ -158,15 +120,6 @@ def test_a_short_list_is_whole_on_a_terminal(chainq: Program) -> None:
     text, code = seen(chainq, "program-transactions", "nobody.aleo", "nothing", "--url", "demo:", TERM="dumb")
     assert code == 0
     assert text.startswith("no rows\r\nchainq: warning: no transactions call nobody.aleo/nothing: check the names with")
-
-
-@pytest.mark.parametrize("columns", some([60, 80, 200], 60))
-def test_show_fits_the_terminal(columns: int, chainq: Program) -> None:
-    """A screen is as wide as the terminal at most."""
-    for name in ("12345", "credits.aleo"):
-        text, code = seen(chainq, "show", name, "--url", "demo:", columns=columns, TERM="dumb")
-        assert code == 0
-        assert max(map(len, text.splitlines())) <= columns
 
 
 def test_json_of_show_is_indented_on_a_terminal(chainq: Program) -> None:

@@ -15,6 +15,7 @@ LONG = "x" * 100_000
         (["program-transactions", "credits.\udcff", "mint", "--no-check"], "UTF-8"),
         (["transaction", "at1\udcff", "--no-check"], "UTF-8"),
         (["rpc", "block\udcff"], "UTF-8"),
+        (["sql", "--last", "5", "select '\udcff' from records", "--url", "demo:"], ""),
         (["block", "5", "--url", "http://127.0.0.1/\x1b[31m"], "URL"),
         (["block", "5", "--url", "http://127.0.0.1/\udcff"], "URL"),
         (["block", "5", "--header", "X: a\nY: b"], "X"),

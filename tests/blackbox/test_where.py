@@ -1,12 +1,9 @@
 """--where, --program and --function: rows are proved complete, and then those that do not pass are left out."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,106 +26,6 @@ def passing(truth: Truth, command: str, passes: Passes, start: int = SPAN[0], en
     return [row for row in truth.rows(command, start, end) if passes(json.loads(row))]
 
 
-def calls(block: Any) -> list[tuple[str, str]]:
-    """The programs and functions of the calls in a full block, those that pay fees too."""
-    transactions = [one["transaction"] for one in block["transactions"]]
-    transitions = [call for one in transactions for call in one.get("execution", {}).get("transitions", [])]
-    transitions += [one["fee"]["transition"] for one in transactions if "fee" in one]
-    return [(call["program"], call["function"]) for call in transitions]
-
-
-@pytest.mark.parametrize(
-    ("command", "expression", "passes"),
-    [
-        (
-            "records",
-            "output_index > 0 and program_id ~ token",
-            lambda r: r["output_index"] > 0 and "token" in r["program_id"],
-        ),
-        (
-            "records",
-            "program_id = credits.aleo and not function_name ~ ^transfer",
-            lambda r: r["program_id"] == "credits.aleo" and not r["function_name"].startswith("transfer"),
-        ),
-        (
-            "records",
-            'function_name != "split" AND program_id !~ "^(token|tile)"',
-            lambda r: r["function_name"] != "split" and not re.match("token|tile", r["program_id"]),
-        ),
-        (
-            "blocks",
-            "coinbase_reward = null",
-            lambda r: r["coinbase_reward"] is None,
-        ),
-        (
-            "blocks",
-            "coinbase_reward != null and timestamp > 0",
-            lambda r: r["coinbase_reward"] is not None,
-        ),
-        (
-            "transitions",
-            "program = token_registry.aleo",
-            lambda r: r["program"].count("program token_registry.aleo;"),
-        ),
-        (
-            "transitions",
-            "program ~ ^token and function_name ~ mint",
-            lambda r: re.search("^program token", r["program"], re.MULTILINE) and "mint" in r["function_name"],
-        ),
-        (
-            "full-blocks",
-            "header.metadata.height < 2410 or header.metadata.round < 0",
-            lambda r: r["header"]["metadata"]["height"] < 2410,
-        ),
-        (
-            "full-blocks",
-            "transactions[].status = rejected",
-            lambda r: any(one["status"] == "rejected" for one in r["transactions"]),
-        ),
-        (
-            "full-blocks",
-            "transactions[].status != rejected",
-            lambda r: all(one["status"] != "rejected" for one in r["transactions"]),
-        ),
-        (
-            "full-blocks",
-            "transactions ~ token_registry",
-            lambda r: "token_registry" in json.dumps(r["transactions"]),
-        ),
-    ],
-)
-def test_the_rows_that_pass_are_printed(
-    command: str, expression: str, passes: Passes, chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """These rows and no others, as the server sent them."""
-    end = SPAN[1] if command != "full-blocks" else 2440
-    due = passing(truth, command, passes, SPAN[0], end)
-    ran = chainq(command, "--start", str(SPAN[0]), "--end", str(end), "--where", expression, url=server())
-    assert (ran.code, ran.err, sorted(ran.rows)) == (0, "", sorted(due))
-
-
-@pytest.mark.parametrize(
-    ("command", "function", "passes"),
-    [
-        ("records", "split", lambda r: (r["program_id"], r["function_name"]) == ("credits.aleo", "split")),
-        ("transitions", "split", lambda r: "program credits.aleo;" in r["program"] and r["function_name"] == "split"),
-        ("full-blocks", "split", lambda r: ("credits.aleo", "split") in calls(r)),
-        ("full-blocks", "fee_private", lambda r: ("credits.aleo", "fee_private") in calls(r)),
-    ],
-)
-def test_program_and_function(
-    command: str, function: str, passes: Passes, chainq: Program, server: Servers, truth: Truth
-) -> None:
-    """--program and --function are conditions on the right columns; in a full block one call must meet both."""
-    end = SPAN[1] if command != "full-blocks" else 2440
-    words = (command, f"{SPAN[0]}:{end}", "--program", "credits.aleo", "--function", function, "-q")
-    ran = chainq(*words, url=server())
-    assert (ran.code, ran.err) == (0, "")
-    assert sorted(ran.rows) == sorted(passing(truth, command, passes, SPAN[0], end))
-    both = chainq(*words, "--where", "height < 0" if command != "full-blocks" else "block_hash = null", url=server())
-    assert (both.code, both.out) == (0, b"")
-
-
 @pytest.mark.parametrize("method", [method for method in METHODS if method.filtered], ids=lambda method: method.command)
 def test_the_example_of_the_help(method: Method, chainq: Program, server: Servers) -> None:
     """It has columns of its command, and leaves some rows out; the operators are named beside it."""
@@ -139,50 +36,16 @@ def test_the_example_of_the_help(method: Method, chainq: Program, server: Server
     assert 0 < passed < read
 
 
-def test_filters_that_are_repeated(chainq: Program, server: Servers, truth: Truth) -> None:
-    """Every --where must be met; of several --program, or several --function, any may be met."""
-    words, url = ("records", f"{SPAN[0]}:{SPAN[1]}", "-q"), server()
-    ids, names = ("credits.aleo", "token_registry.aleo"), ("split", "transfer_public_to_private", "join")
-    anyone = [f"--program={one}" for one in ids] + [f"--function={one}" for one in names]
-    due = passing(truth, "records", lambda r: r["program_id"] in ids and r["function_name"] in names)
-    assert {json.loads(row)["program_id"] for row in due} == {*ids}
-    assert sorted(chainq(*words, *anyone, url=url).rows) == sorted(due)
-    both = ("--where", "output_index > 0 or height < 2500", "--where", "program_id ~ token or id < 0")
-    due = passing(
-        truth, "records", lambda r: (r["output_index"] > 0 or r["height"] < 2500) and "token" in r["program_id"]
-    )
-    assert sorted(chainq(*words, *both, url=url).rows) == sorted(due)
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_the_limit_counts_rows_that_pass(reverse: bool, chainq: Program, server: Servers) -> None:
-    """--limit stops after so many rows that pass, wherever the range ends."""
-    words = ("records", "2400:", "--where", "function_name = mint", "--limit", "7", *(["--reverse"] if reverse else []))
-    url = server("--tip", "3000")
-    ran = chainq(*words, url=url)
-    due = passing(Truth(3000), "records", lambda r: r["function_name"] == "mint", 2400, 3001)
-    heights = [json.loads(row)["height"] for row in ran.rows]
-    assert len(heights) == 7
-    assert heights == [json.loads(row)["height"] for row in due[:: -1 if reverse else 1]][:7]
-    assert (ran.code, ran.err) == (0, "")
-
-
-def test_formats_and_columns(chainq: Program, server: Servers, truth: Truth, tmp_path: Path) -> None:
-    """The filter may name columns that are not printed; a file of rows that passed claims no range for itself."""
+def test_a_file_of_rows_that_passed_claims_no_range(chainq: Program, server: Servers, truth: Truth) -> None:
+    """As others do for themselves (`tests/golden/commands/filters-by-column.txt` has the rows that pass)."""
     due = [json.loads(row) for row in passing(truth, "records", lambda r: r["output_index"] > 0)]
-    words = ("records", f"{SPAN[0]}:{SPAN[1]}", "--where", "output_index > 0", "-q")
-    url = server()
-    table = csv.reader(io.StringIO(chainq(*words, "--columns", "height,id", "--csv", url=url).out.decode()))
-    assert [*table] == [["height", "id"], *([str(row["height"]), str(row["id"])] for row in due)]
-    assert [json.loads(row) for row in chainq(*words, url=url).rows] == due
-    assert json.loads(chainq(*words, "--json", url=url).out) == due
-    file = tmp_path / "some.parquet"
-    assert chainq(*words, "-o", str(file), url=url).code == 0
-    assert parquet.read_table(file)["id"].to_pylist() == [row["id"] for row in due]
-    whole = tmp_path / "all.parquet"
-    chainq(*words[:2], "-q", "-o", str(whole), url=url)
-    ranged = [b"chainq.heights" in parquet.read_metadata(path).metadata for path in (whole, file)]
-    assert ranged == [True, False]
+    words, url = ("records", f"{SPAN[0]}:{SPAN[1]}", "-q"), server()
+    assert [json.loads(row) for row in chainq(*words, "--where", "output_index > 0", url=url).rows] == due
+    for name, more in (("some.parquet", ("--where", "output_index > 0")), ("all.parquet", ())):
+        assert chainq(*words, *more, "-o", name, url=url).code == 0
+        metadata = parquet.read_metadata(chainq.home / name).metadata
+        assert (b"chainq.heights" in metadata) == (name == "all.parquet")
+    assert parquet.read_table(chainq.home / "some.parquet")["id"].to_pylist() == [row["id"] for row in due]
 
 
 def test_a_checkpoint_belongs_to_its_filter(chainq: Program, truth: Truth) -> None:
@@ -250,22 +113,6 @@ def test_following_with_a_limit(chainq: Program, truth: Truth) -> None:
         ran = chainq("records", *words, "--where", "output_index > 0", url=url)
     due = passing(truth, "records", lambda r: r["output_index"] > 0, FIRST, service.tip + 1)
     assert (ran.code, ran.rows) == (0, due[:9])
-
-
-def test_transactions_by_height_and_limit(chainq: Program, server: Servers, truth: Truth) -> None:
-    """Transactions have a height to filter by, though rows stay as they were sent; --limit stops after so many."""
-    rows = [(height, row) for height in range(2400, 2440) for row in truth.transactions(height)]
-    url = server()
-    ran = chainq("transactions", "2400:2440", "--where", "height > 2405 and index = 1", url=url)
-    due = [row for height, row in rows if height > 2405 and json.loads(row)["index"] == 1]
-    assert (ran.code, ran.rows) == (0, due)
-    assert chainq("transactions", "2400:2440", "--limit", "3", "-q", url=url).rows == [row for _, row in rows[:3]]
-
-
-def test_fields_of_this_server_alone(chainq: Program, server: Servers) -> None:
-    """--no-check lets a filter name fields that the catalogue does not have; a row without it has null there."""
-    ran = chainq("blocks", "5:8", "--where", "flavor = null", "-q", "--no-check", url=server())
-    assert (ran.code, len(ran.rows)) == (0, 3)
 
 
 def test_python(server: Servers, truth: Truth) -> None:

@@ -255,18 +255,6 @@ def test_groups_are_written_as_they_fill(monkeypatch: pytest.MonkeyPatch, rows: 
     assert [row["height"] for row in read(out.getvalue())] == list(range(8192))
 
 
-def test_batches_make_no_difference() -> None:
-    """The same rows in other batches are the same rows."""
-    rows = [Raw(b'{"height":%d}' % height) for height in range(1000)]
-    out = io.BytesIO()
-    writer = Parquet(out, spec_of("records"))
-    for start in range(0, 1000, 10):
-        writer.write(rows[start : start + 10])
-        writer.write([])
-    writer.close()
-    assert read(out.getvalue()) == read(written(rows, spec_of("records")))
-
-
 @pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
 def test_text_that_no_file_can_hold(row: bytes) -> None:
     """A lone surrogate, or bytes that are not UTF-8, cannot be written, and the message says what to do."""
