@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,10 +48,11 @@ def commands() -> dict[str, Any]:
     return {name: group.get_command(None, name) for name in group.catalogue}
 
 
-def options(command: Any, kind: str = "option") -> list[Option]:
+@cache
+def options(command: Any, kind: str = "option") -> tuple[Option, ...]:
     """Return the options of a command as its help has them, or its arguments."""
     context = typer.Context(command)
-    return [param.get_help_record(context) for param in command.params if param.param_type_name == kind]
+    return tuple(param.get_help_record(context) for param in command.params if param.param_type_name == kind)
 
 
 def shared() -> list[Option]:

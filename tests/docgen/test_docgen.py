@@ -25,10 +25,13 @@ NAMES = ["chainq", *(f"chainq-{name}" for name in COMMANDS)]
 REFERENCE = (ROOT / _docgen.REFERENCE).read_text()
 
 
+PAGES = cache(_docgen.man_pages)
+
+
 @cache
 def plain(name: str) -> str:
     """A manual page without fonts."""
-    return re.sub(r"\\f[BRI]", "", _docgen.man_pages()[f"man/{name}.1"])
+    return re.sub(r"\\f[BRI]", "", PAGES()[f"man/{name}.1"])
 
 
 def section(heading: str) -> dict[str, str]:
@@ -120,7 +123,7 @@ def test_tools_find_nothing(name: str, line: list[str], tmp_path: Path) -> None:
     if shutil.which(line[0]) is None or (line[0] == "man" and shutil.which("groff") is None):
         pytest.skip(f"{line[0]} is not installed")
     page = tmp_path / f"{name}.1"
-    page.write_text(_docgen.man_pages()[f"man/{name}.1"], "ascii")
+    page.write_text(PAGES()[f"man/{name}.1"], "ascii")
     done = subprocess.run(
         [*line, page], capture_output=True, env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"}, check=False
     )
