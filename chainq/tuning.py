@@ -86,7 +86,7 @@ KEEP_ALIVE = 5.0  # seconds that an idle connection stays open
 
 # Lagging servers, reorgs and outages (resume)
 RECORD_SECONDS = 5.0  # after which a position is recorded: two requests, and a sync of the disk; also for polls
-FIRST_RECORD_SECONDS = 0.5  # the same for the first one: a run that is killed after two seconds must get on, too
+FIRST_RECORD_SECONDS = 0.5  # the same for the first one, then twice as long each time: a killed run keeps half
 LAST_SECONDS = 0.8  # for the hashes of what a run has written that was told to end; less than 2 * signals.GRACE
 REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
 STATE_SECONDS = 60.0  # after which a failure of polls is recorded again, and a line may say how long they have failed

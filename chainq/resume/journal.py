@@ -219,7 +219,7 @@ class Journal:
             self.positions = before
             raise
         self.reached = position
-        self._recorded_at, self._record_after = time.monotonic(), tuning.RECORD_SECONDS
+        self._recorded_at, self._record_after = time.monotonic(), min(2 * self._record_after, tuning.RECORD_SECONDS)
 
     def save(self, *, writing: bool = True) -> None:
         """Record the positions durably. Raises OutputError.
