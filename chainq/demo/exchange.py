@@ -5,6 +5,7 @@ tests can have the same faults.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -37,12 +38,12 @@ class Item(NamedTuple):
     row: bytes
 
 
-class Book:
+class Book(ABC):
     """A chain whose rows can be read."""
 
+    @abstractmethod
     def rows(self, ask: "Ask") -> list[Item]:
         """Return the rows `offset` to `offset + limit` of a range, as far as the tip."""
-        raise NotImplementedError
 
     def one(self, _: "Ask") -> Any:
         """Return the only row of a method without lists; None if there is none."""

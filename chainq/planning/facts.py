@@ -35,8 +35,7 @@ class Facts:
     too, or need not be; `doubts`: in how many more responses to look for heights whose rows a service limits, -1 once
     such a height was compared; `strict`: compare at once. `repeats`: equal rows may occur in one response. `named`: the
     heights last requested from another method; `empty`: how many heights without rows it has named since the last row;
-    `heavy`: heights whose full block is too heavy by itself.
-    `dense`: a height that is likely to fill a response.
+    `heavy`: heights whose full block is too heavy by itself. `dense`: a height that is likely to fill a response.
     `looked`: how often parts of a stretch were requested before any row was seen; `misses`: whether narrower requests
     had rows that a wide one lacked. `widened`: whether another method was asked for that before a wide request.
     `row_ids`: of blocks by height, as far as they were requested; `ranked`: whether the service shows any.
