@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.bodies import Bodies
+from chainq.wallet import spends
 from harness.account import fresh_records
 from harness.program import Program, one_line
 from harness.services import Serve, serving
@@ -88,11 +89,14 @@ def test_reverse_and_limit(chainq: Program) -> None:
         ("balance 0:", "chainq balance", "with --checkpoint FILE a stopped run resumes, --end"),
     ],
 )
-def test_many_full_blocks_are_announced(chainq: Program, command: str, reader: str, ways: str, serve: Serve) -> None:
+def test_many_full_blocks_are_announced(
+    chainq: Program, command: str, reader: str, ways: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Before the first call, a line says which heights and how many calls, and what reads fewer, but not with -q."""
     key = fresh_key()
     service = holding(key, ())
-    service.tip = service.chain.tip = 10_300
+    service.tip = service.chain.tip = 700
+    monkeypatch.setattr(spends, "MANY", 10)
 
     def refuse(method: str) -> None:
         if method == "getChainBlocks":
@@ -107,7 +111,7 @@ def test_many_full_blocks_are_announced(chainq: Program, command: str, reader: s
         assert "reads the full blocks" not in chainq(*words, "-q", url=serve(service)).err
     told = chainq(*words, url=serve(service)).err.splitlines()[0]
     assert re.fullmatch(
-        rf"chainq: warning: {reader} reads the full blocks of heights {first}-10300, up to [0-9,]+ calls; "
+        rf"chainq: warning: {reader} reads the full blocks of heights {first}-700, up to [0-9,]+ calls; "
         rf"{ways} HEIGHT reads fewer, --lake DEST requests fewer",
         told,
     ), told
