@@ -21,6 +21,7 @@ class StreamSink(Sink):
         with suppress(OSError):
             mode = os.fstat(descriptor).st_mode
             self.pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+        self.keep()  # a run that fails before its first whole height leaves the file as it was
 
     def keep(self) -> None:
         """Mark what is written so far as valid, whatever happens later: it ends with a complete row."""
