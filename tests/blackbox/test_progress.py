@@ -44,14 +44,14 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "range": Case("records 0:200K -o x.jsonl", 40, rf"{SOME}/200,000 heights.*rows"),
+    "range": Case("records 0:200K --page-size 300 -o x.jsonl", 40, rf"{SOME}/200,000 heights.*rows"),
     "before the first response": Case("records --last 100 -o x.jsonl", 0, r"0 heights .*nothing new for [0-9]+ s"),
     "after which request it waits": Case(
         "records 0:200K --page-size 100 -o x.jsonl", 8, r"nothing new for [0-9]+ s after \S+ heights [0-9]+-[0-9]+"
     ),
     "lookups": Case("transactions 0:2000 -o x.jsonl", 200, rf"{SOME}/2,000 heights"),
     "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 40, rf"{SOME} rows .*MB"),
-    "checkpoint": Case("records 0:200K --checkpoint c -o x.jsonl", 40, rf"{SOME}/200,000 heights"),
+    "checkpoint": Case("records 0:200K --page-size 300 --checkpoint c -o x.jsonl", 40, rf"{SOME}/200,000 heights"),
     "follow": Case(
         "blocks --start -50 --lag 0 --follow --interval 3600 -o x.jsonl", 999, r"50 heights .*next poll in [0-9]+ s"
     ),
