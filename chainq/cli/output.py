@@ -63,27 +63,14 @@ class OutputSettings(NamedTuple):
 
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
-        spec = self.spec._replace(resumed=resumed, warn=reporter.warn, remark=reporter.remark, **known)
+        spec = self.spec._replace(resumed=resumed, warn=reporter.warn, **known)
         writer = self.make(reporter.beside(sink), spec)
-        if self.named:
-            from chainq.formats.absent import NotingAbsent
+        if self.source or self.typed:
+            from chainq.formats.changes import Changing, with_program_id, with_types
 
-            writer = NotingAbsent(writer, [column.path for column in self.named], reporter.warn)
-        if self.source:
-            from chainq.formats.derived import WithProgramId
-
-            writer = WithProgramId(writer, self.source)
-        if self.typed:
-            from chainq.formats.typed import WithTypes
-
-            writer = WithTypes(writer, self.typed)
+            writer = Changing(writer, with_program_id(self.source)) if self.source else writer
+            writer = Changing(writer, with_types(self.typed)) if self.typed else writer
         return writer
-
-    @property
-    def named(self) -> list[Column]:
-        """The columns that `--columns` names, except those inside of arrays; of all of a command, unknown ones only."""
-        some = self.requested and not {*ALL} & {*map(str.strip, self.requested.split(","))}
-        return [one for one in self.spec.columns if "[]" not in one.path and (some or one.type == "unknown")]
 
     def run_again(self, keep: str) -> str:
         """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""

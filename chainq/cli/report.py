@@ -28,7 +28,7 @@ class Reporter(Progress):
         self._lock = threading.RLock()
         self._bar: Bar | None = None
         self._totals = True  # are printed at the end
-        self.filtered = (0, 0)  # rows that a filter read, and rows that passed it
+        self.filtered = 0  # rows that a filter read
         self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._failed, self._warned = 0, 0  # attempts in a row, and at which of them the user was warned
@@ -147,7 +147,7 @@ class Reporter(Progress):
     def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
         """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
         if passed is not None:
-            self.filtered = (self.filtered[0] + rows, self.filtered[1] + passed)
+            self.filtered += rows
         self._progress.wrote(units, rows)
 
     def ahead(self, units: int, rows: int) -> None:

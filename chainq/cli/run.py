@@ -28,7 +28,7 @@ from chainq.process.signals import PipeClosed
 from chainq.query import STDIN, Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.text.sanitize import mask_url
+from chainq.text.sanitize import mask_url, quoted
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
@@ -83,7 +83,7 @@ def run(
         stack.callback(lambda: connect.warn_of_unhashed(service.unhashed, reporter))
         stack.callback(reporter.end)
         if query.where is not None and not given.dry_run:
-            stack.callback(_warn_unseen, query.where, settings, reporter)
+            stack.callback(_warn_unseen, query.where, reporter)
         if resume is not None:
             from chainq.resume import follow
 
@@ -108,16 +108,11 @@ def run(
             single.write()
 
 
-def _warn_unseen(where: "Where", settings: OutputSettings, reporter: Reporter) -> None:
+def _warn_unseen(where: "Where", reporter: Reporter) -> None:
     """Warn of the fields of a filter that no row had, unless nobody reads on or no row came."""
-    read, passed = reporter.filtered
-    if where.unseen and read and not isinstance(sys.exception(), PipeClosed):
-        from chainq.formats.absent import no_row_has
-
-        warned = [column.path for column in settings.named if passed]  # by their writer
+    if where.unseen and reporter.filtered and not isinstance(sys.exception(), PipeClosed):
         for path in where.unseen:
-            if path not in warned:
-                reporter.warn(no_row_has(path))
+            reporter.warn(f"no row has the column {quoted(path)}")
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:

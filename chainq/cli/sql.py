@@ -18,7 +18,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import ResponseError, Shortfall, UsageError
+from chainq.errors import Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import unreached
 from chainq.formats.chart import result_chart
@@ -211,10 +211,7 @@ def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) 
     writer = result_chart(sink, spec) if chart and not over_height else settings.make(sink, spec)
     for rows in result.batches:
         with signals_deferred():
-            try:
-                writer.write(rows)
-            except ResponseError as error:  # the query computed the value, and no service sent it
-                raise UsageError(error.message, error.hint) from None
+            writer.write(rows)
             sink.keep()
     with signals_deferred():
         writer.close()

@@ -149,13 +149,13 @@ class Rows(Iterator[R], Generic[R]):
         >>> table["height"].to_pylist(), str(table["timestamp"].type)
         ([0, 1, 2, 3, 4], 'timestamp[ms, tz=UTC]')
         """
-        return self._table(_imported("pyarrow", "parquet"), wide=False)
+        return self._table(_imported("pyarrow", "parquet"))
 
-    def _table(self, pyarrow: Any, *, wide: bool) -> Any:
+    def _table(self, pyarrow: Any) -> Any:
         from chainq.formats.arrow_rows import ArrowRows
 
         unlisted = [column.path for column in self._method.unlisted]
-        arrow = ArrowRows(self._method.columns, pyarrow, self._note, unlisted, wide=wide)
+        arrow = ArrowRows(self._method.columns, pyarrow, self._note, unlisted)
         batches: list[Any] = []
         raws = self._unread()
         while part := list(islice(raws, _AT_ONCE)):
@@ -165,7 +165,7 @@ class Rows(Iterator[R], Generic[R]):
     def to_pandas(self) -> Any:
         """Return the rows that are left as a `pandas.DataFrame`; integers stay integers beside nulls, by `Int64`.
 
-        Columns whose numbers may not fit in 64 bits, such as `coinbase_target`, hold Decimal objects, of up to 76
+        Columns whose numbers may not fit in 64 bits, such as `coinbase_target`, hold Decimal objects, of up to 38
         digits. Raises UsageError without pandas or pyarrow.
 
         >>> from chainq import Client
@@ -176,7 +176,7 @@ class Rows(Iterator[R], Generic[R]):
         """
         pandas = _imported("pandas", "pandas")
         pyarrow = _imported("pyarrow", "pandas")
-        table = self._table(pyarrow, wide=True)
+        table = self._table(pyarrow)
         return table.to_pandas(types_mapper={pyarrow.int64(): pandas.Int64Dtype()}.get)
 
     def to_polars(self) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.formats.protocol import Output, OutputSpec, check_text, unknown_field_warner
+from chainq.formats.protocol import Output, OutputSpec, few, unfit, unlisted_of
 from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import printable
@@ -37,64 +37,69 @@ class Csv:
     name, delimiter, line_end = "csv", ",", "\r\n"
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
-        self._out = out
+        self._out, self._selected = out, spec.selected
         self._paths = [column.path for column in spec.columns]
-        self._warn_unknown = unknown_field_warner(spec, self.name)
-        self._spec = spec
+        self._warn, self._unlisted = (
+            few(spec.warn, f"more unknown fields are left out of {self.name}"),
+            unlisted_of(spec),
+        )
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
-        self._pick = Picker(self._paths, self._on_unknown if self._warn_unknown else None)
+        self._pick = Picker(self._paths, None if spec.selected else self._on_unknown)
         self._sanitize = printable if spec.terminal else str
         self._flat = not (spec.terminal or any("." in path or "[" in path for path in self._paths))
-        self._readers: dict[tuple[bool, ...], Callable[[Sequence[Raw]], Columns | None]] = {}
+        self._read: Callable[[Sequence[Raw]], Columns] | None = None
         if spec.header and not spec.resumed:
-            self._write_records([self._paths])
+            self._out.write(self._records([self._paths]))
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a record. Raises OutputError for text that is not valid Unicode, before any of them."""
-        check_text(rows, self._spec)
-        for start in range(0, len(rows), _BATCH):
-            self._write_batch(rows[start : start + _BATCH])
+        batches = (rows[start : start + _BATCH] for start in range(0, len(rows), _BATCH))
+        self._out.write(b"".join([self._encoded(batch) for batch in batches]))
 
     def close(self) -> None:
         """Do nothing: every row is a record of its own."""
 
-    def _write_batch(self, rows: Sequence[Raw]) -> None:
+    def _encoded(self, rows: Sequence[Raw]) -> bytes:
         columns = self._columns(rows) if self._flat else None
         if columns is None:
-            self._write_records([self._sanitize(text_of(value)) for value in self._pick(row)] for row in rows)
-            return
+            return self._records([self._sanitize(text_of(value)) for value in self._pick(row)] for row in rows)
         text = self.line_end.join((*map(self.delimiter.join, zip(*columns, strict=True)), ""))
         # JSON has quotation marks and line ends in strings as escapes only (RFC 8259, section 7). Without escapes, and
         # without delimiters but those between cells, nothing needs quotes; only an empty cell that is alone does.
         escaped = b"\\" in b"".join(rows)
         if len(columns) > 1 and not escaped and text.count(self.delimiter) == len(rows) * (len(columns) - 1):
-            self._out.write(text.encode())
-        else:
-            self._write_records(zip(*columns, strict=True))
+            return text.encode()
+        return self._records(zip(*columns, strict=True))
 
     def _columns(self, rows: Sequence[Raw]) -> Columns | None:
         """Return the cells column by column; None if rows differ too much from the first of them."""
-        first = members(bytes(rows[0]))
-        strings = tuple(path not in first or bytes(first[path])[:1] in (b'"', b"n") for path in self._paths)
-        if strings not in self._readers:
-            unknown = None if self._warn_unknown is None else self._unknown
+        for read in (self._read, None):
             try:
-                self._readers[strings] = _reader(self._paths, strings, unknown)
-            except ValueError:  # msgspec refuses the name of a field that JSON writes with an escape
-                self._flat = False
-                return None
-        return self._readers[strings](rows)
+                self._read = read or _reader(self._paths, rows[0], None if self._selected else self._unknown)
+                return self._read(rows)
+            except (ValueError, msgspec.DecodeError):
+                pass
+        return None
 
     def _on_unknown(self, path: str) -> None:
-        if self._warn_unknown:
-            self._warn_unknown(path)
+        if path not in self._unlisted:
+            left = f"unknown field {path!r} is left out of {self.name}"
+            self._warn(f"{left}; use jsonl, or select it by --columns and --no-check")
         self._unknown.append(path)
-        self._readers.clear()  # the next ones skip it
 
-    def _write_records(self, records: Iterable[Sequence[str]]) -> None:
+    def _records(self, records: Iterable[Sequence[str]]) -> bytes:
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=self.delimiter, lineterminator=self.line_end).writerows(records)
-        self._out.write(text.getvalue().encode())
+        return encoded(text.getvalue())
+
+
+def encoded(text: str) -> bytes:
+    """Return a text as bytes. Raises OutputError for half of a surrogate pair, which JSON can name and UTF-8 cannot."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        half = text[error.start : error.end].encode(errors="backslashreplace")
+        raise unfit("text with", half, "UTF-8") from None
 
 
 class Tsv(Csv):
@@ -117,35 +122,30 @@ class Text(Csv):
         self._flat, sanitize = False, self._sanitize
         self._sanitize = lambda text: sanitize(text.translate(_ESCAPES))
 
-    def _write_records(self, records: Iterable[Sequence[str]]) -> None:
-        self._out.write("".join("\t".join(record) + "\n" for record in records).encode())
+    def _records(self, records: Iterable[Sequence[str]]) -> bytes:
+        return encoded("".join("\t".join(record) + "\n" for record in records))
 
 
-def _reader(
-    paths: list[str], strings: Sequence[bool], unknown: list[str] | None
-) -> Callable[[Sequence[Raw]], Columns | None]:
-    """Make a function that reads rows whose values are strings or null where `strings` says so, else bare words.
+def _reader(paths: list[str], row: Raw, unknown: list[str] | None) -> Callable[[Sequence[Raw]], Columns]:
+    """Make a function that reads rows like this one: strings and null in the same columns, in others bare words.
 
-    It refuses rows with fields that are neither columns nor in `unknown`; none if that is None.
+    It raises ValueError or DecodeError for others, also for fields that are neither columns nor in `unknown`; for none
+    if that is None.
     """
-    names = [f"f{number}" for number in range(len(paths))]
+    first = members(row)
+    strings = [path not in first or bytes(first[path])[:1] in (b'"', b"n") for path in paths]
+    names = [f"f{number}" for number in range(len(paths) + len(unknown or ()))]
     fields: list[tuple[str, Any, Any]] = [
-        (name, str | None, None) if string else (name, Raw, Raw(b""))
-        for name, string in zip(names, strings, strict=True)
+        (name, str | None, None) if number < len(paths) and strings[number] else (name, Raw, Raw(b""))
+        for number, name in enumerate(names)
     ]
-    rename = dict(zip(names, paths, strict=True))
-    for number, path in enumerate(unknown or []):
-        fields.append((f"u{number}", Raw, Raw(b"")))
-        rename[f"u{number}"] = path
+    rename = dict(zip(names, [*paths, *(unknown or ())], strict=True))
     kind = msgspec.defstruct("Cells", fields, rename=rename, forbid_unknown_fields=unknown is not None, gc=False)
     decode = msgspec.json.Decoder(kind).decode
-    cells_of = attrgetter(*names) if len(names) > 1 else lambda cells: (cells.f0,)
+    cells_of = attrgetter(*names, "__class__")  # a tuple, also of one column
 
-    def read(rows: Sequence[Raw]) -> Columns | None:
-        try:
-            columns: list[Sequence[Any]] = list(zip(*map(cells_of, map(decode, rows)), strict=True))
-        except msgspec.DecodeError:
-            return None
+    def read(rows: Sequence[Raw]) -> Columns:
+        columns: list[Any] = list(zip(*map(cells_of, map(decode, rows)), strict=True))[: len(paths)]
         for number, string in enumerate(strings):
             if string:
                 if None in columns[number]:
@@ -153,7 +153,7 @@ def _reader(
             else:
                 sent = b",".join(columns[number])
                 if sent.translate(None, _BARE) != b"," * (len(rows) - 1):
-                    return None
+                    raise ValueError("not bare words")
                 columns[number] = sent.decode().split(",")
         return columns
 

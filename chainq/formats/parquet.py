@@ -12,20 +12,13 @@ from typing import Any
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, ResponseError, needed
-from chainq.formats.arrow_rows import EXTRA, MORE, ArrowRows, MisfitError
+from chainq.errors import needed
+from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
-from chainq.formats.protocol import Output, OutputSpec, few, not_unicode, refused, unlisted_of
-from chainq.rows.fields import Flattener, Picker, integer_of
-from chainq.text.sanitize import excerpt, printable
+from chainq.formats.protocol import Output, OutputSpec, few, unlisted_of
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
-_READ_AT_ONCE = 10_000  # rows that pyarrow reads at a time
-_UNFIT = (
-    "use jsonl or csv, which write it as it was sent, leave the column out, or omit --columns: all such values are then"
-    f" in the column {EXTRA}"
-)
 
 
 class RowGroups:
@@ -63,8 +56,7 @@ class Parquet:
     """Writes rows in row groups, compressed with zstd; memory holds no more than about one group.
 
     Takes `out` and `spec` as every format does. Raises UsageError without pyarrow; while rows are written, if columns
-    were selected, ResponseError for a value that does not fit the type of its column, and OutputError for text that is
-    not valid Unicode.
+    were selected, OutputError for a value that does not fit the type of its column.
     """
 
     binary = True
@@ -74,13 +66,10 @@ class Parquet:
             import pyarrow
             from pyarrow.parquet import ParquetWriter
         self._out, self._spec = out, spec
-        paths = [column.path for column in spec.columns]
-        direct = all(type(path) is str and path.isidentifier() for path in paths)
-        self._flatten = Flattener(paths) if spec.selected and not direct else None
         warn, unlisted = few(spec.warn, MORE), unlisted_of(spec)
-        self._read = ArrowRows(spec.columns, pyarrow, warn, unlisted, strict=spec.selected)
-        pairs = [(field.name, field.type) for field in self._read.schema]
-        self._schema = self._read.schema.with_metadata({"pandas": _for_pandas(pairs)})
+        self._rows = ArrowRows(spec.columns, pyarrow, warn, unlisted, strict=spec.selected)
+        pairs = [(field.name, field.type) for field in self._rows.schema]
+        self._schema = self._rows.schema.with_metadata({"pandas": _for_pandas(pairs)})
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
         # and half a file in a pipe would then look like a complete one.
         self._buffer = io.BytesIO()
@@ -89,9 +78,8 @@ class Parquet:
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Add rows to the row group in progress, and write it when it is full."""
-        for start in range(0, len(rows), _READ_AT_ONCE):
-            for batch in self._batches(rows[start : start + _READ_AT_ONCE]):
-                self._groups.add(batch)
+        for batch in self._rows.batches(rows):
+            self._groups.add(batch)
 
     def close(self) -> None:
         """Write the last group and the footer, with the height range in it: lost rows leave no other trace."""
@@ -102,30 +90,11 @@ class Parquet:
         self._file.close()
         self._out.write(sealed(self._buffer.getvalue()))
 
-    def _batches(self, rows: Sequence[Raw]) -> list[Any]:
-        try:
-            return self._read.batches([Raw(self._flatten(row)) for row in rows] if self._flatten else rows)
-        except MisfitError as misfit:
-            raise self._refusal(misfit, rows) from None
-
     def _write_group(self, table: Any) -> None:
         self._file.write_table(table, row_group_size=table.num_rows)
         self._out.write(self._buffer.getvalue())
         self._buffer.seek(0)
         self._buffer.truncate()
-
-    def _refusal(self, misfit: MisfitError, rows: Sequence[Raw]) -> ChainqError:
-        """Return the error for a value that cannot be written, with the height of its row."""
-        if isinstance(misfit.reason, UnicodeError):
-            return not_unicode(misfit.path, misfit.value)
-        pick = Picker([next(column.path for column in self._spec.columns if column.path == misfit.path)])
-        row = next(row for row in rows if bytes(pick(row)[0] or b"") == misfit.value)
-        height = integer_of(Picker([self._spec.height])(row)[0]) if self._spec.height else None
-        place = "" if height is None else f"height {height}: "
-        shown = excerpt(misfit.value.decode(errors="replace"), 80)
-        digits = misfit.value.strip(b'"').lstrip(b"-")
-        length = f" of {len(digits)} digits" if digits.isdigit() else ""
-        return refused(ResponseError(f"{place}invalid {printable(misfit.path)} {shown}{length}: {misfit}", _UNFIT))
 
 
 def _for_pandas(pairs: Sequence[tuple[str, Any]]) -> str:

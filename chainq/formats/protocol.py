@@ -13,17 +13,14 @@ which are public: this one, `chainq.catalog.methods`, `chainq.errors`, `chainq.r
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column
-from chainq.errors import ChainqError, OutputError
-from chainq.rows.fields import Picker, text_of
+from chainq.errors import OutputError
 from chainq.text.sanitize import abridged, printable
 
-Error = TypeVar("Error", bound=ChainqError)
-_BATCH = 512  # rows that are joined at a time
 AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that warnings name
@@ -39,17 +36,17 @@ class Output(Protocol):
 class OutputSpec(NamedTuple):
     """What a format writes, and for whom.
 
-    `command`: the command whose rows they are (`records`). `columns`: those that `--columns` selected, in that order,
-    else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each row; None
-    if rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the output follows
-    rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins with one.
-    `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output goes to a
-    terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI styles may be
-    used. `abbreviate`: long values may be abbreviated. `counted`: a table ends with the number of its rows, and with
-    the lines that `totals` returns. `warn`: writes a line to stderr, unless `--quiet` was given; `remark`: only for
-    somebody who watches. `heights`: returns the height range (start, end excluded) that the rows written so far
-    complete; None if they are not all rows of a range. `read`: returns the height range that was read for them, also
-    if a filter dropped some; None if rows were not selected by a range, or a limit may have ended it.
+    `command`: the command whose rows they are (`records`). `columns`: those that `--columns` selected, in that
+    order, else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each
+    row; None if rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the
+    output follows rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins
+    with one. `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output
+    goes to a terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI
+    styles may be used. `abbreviate`: long values may be abbreviated. `counted`: a table ends with the number of its
+    rows, and with the lines that `totals` returns. `warn`: writes a line to stderr, unless `--quiet` was given.
+    `heights`: returns the height range (start, end excluded) that the rows written so far complete; None if they
+    are not all rows of a range. `read`: returns the height range that was read for them, also if a filter dropped
+    some; None if rows were not selected by a range, or a limit may have ended it.
     """
 
     command: str
@@ -67,7 +64,6 @@ class OutputSpec(NamedTuple):
     counted: bool = True
     totals: Callable[[], Sequence[str]] = tuple
     warn: Callable[[str], None] = lambda _: None
-    remark: Callable[[str], None] = lambda _: None
     heights: Callable[[], tuple[int, int] | None] = lambda: None
     read: Callable[[], tuple[int, int] | None] = lambda: None
 
@@ -107,23 +103,6 @@ def capabilities(format_: Format) -> Capabilities:
     return Capabilities(*(getattr(format_, name, False) is True for name in Capabilities._fields))
 
 
-def unknown_field_warner(spec: OutputSpec, name: str) -> Callable[[str], None] | None:
-    """Return what warns of the first few fields that no column of the format `name` shows; call it once for each.
-
-    None if columns were selected: who did so knows that the others are left out. Of a field that the catalogue has as
-    unlisted it is a remark: help says that csv lacks it, and a job that runs every night need not hear it.
-    """
-    warn, unlisted = few(spec.warn, f"more unknown fields are left out of {name}"), unlisted_of(spec)
-
-    def warn_of(path: str) -> None:
-        if path in unlisted:
-            spec.remark(f"the field {path} is left out of {name}, unless --columns names it")
-        else:
-            warn(f"unknown field {path!r} is left out of {name}; use jsonl, or select it by --columns and --no-check")
-
-    return None if spec.selected else warn_of
-
-
 def unlisted_of(spec: OutputSpec) -> set[str]:
     """Return the paths of the fields that rows of the command can have, and the published interface lacks."""
     method = BY_COMMAND.get(spec.command)
@@ -141,32 +120,9 @@ def few(warn: Callable[[str], None], more: str) -> Callable[[str], None]:
     return warn_few
 
 
-def check_text(rows: Sequence[Raw], spec: OutputSpec) -> None:
-    """Raise OutputError for the first value that UTF-8 cannot hold, such as half of a surrogate pair (`"\\ud800"`).
-
-    For formats of text: before the first of the rows is written, so that what is written ends where an earlier call
-    ended. On a terminal such characters are shown as escapes.
-    """
-    paths = [column.path for column in spec.columns]
-    for start in range(0, 0 if spec.terminal else len(rows), _BATCH):
-        some = rows[start : start + _BATCH]
-        # JSON can name half of a pair, but must be UTF-8 itself (RFC 8259, section 8). One byte is found much sooner.
-        joined = b"".join(some)
-        if b"\\" in joined and b"\\u" in joined:
-            for path, value in (pair for row in some for pair in zip(paths, Picker(paths)(row), strict=True)):
-                try:
-                    text_of(value).encode()
-                except UnicodeEncodeError:
-                    raise not_unicode(path, bytes(value or b"")) from None
-
-
-def not_unicode(path: str, value: bytes) -> OutputError:
-    """Return the error for a value that is not valid Unicode, so that only JSON can hold it."""
+def unfit(path: str, value: bytes, kind: str) -> OutputError:
+    """Return the error for a value that a format cannot write, which no resumed run could either."""
     shown = printable(abridged(value.decode(errors="replace"), 80))  # an excerpt would lose what looks like a tag
-    return refused(OutputError(f"{printable(path)} {shown} is not valid Unicode", AS_SENT))
-
-
-def refused(error: Error) -> Error:
-    """Return the error of a format for a value that it cannot write, marked so that no advice is to try again."""
+    error = OutputError(f"{printable(path)} {shown} does not fit {kind}", AS_SENT)
     error.again = False
     return error

@@ -322,15 +322,14 @@ def test_show_of_an_export_without_records(chainq: Program, exports: Exports) ->
 
 
 def test_columns_that_full_blocks_lack(chainq: Program, exports: Exports) -> None:
-    """A field that no row has is named: a filter, or a null in its place, would look like a value of the chain."""
+    """A field that no row has is named if a filter asks for it: its null would look like a value of the chain."""
     chain = exports("chain")
     with mirror(chainq, chain) as mirrored:
         for url, sign in product((str(chain), mirrored), ("=", "!=")):
             named = ("--columns", "height,id", "--where", f"coinbase_reward {sign} null")
             ran = chainq("blocks", "2400:2402", *named, *CHAIN, url=url)
-            due = ("coinbase_reward", "id") if sign == "=" else ("coinbase_reward",)  # for nothing, no columns
             lines = [line for line in ran.err.splitlines() if " warning: " in line]
-            assert sorted(lines) == [f"chainq: warning: no row has the column '{name}'" for name in due]
+            assert lines == ["chainq: warning: no row has the column 'coinbase_reward'"]
             assert (ran.code, len(ran.rows)) == (0, 2 * (sign == "="))
         for row in chainq("blocks", "2400:2402", "--jsonl", *CHAIN, url=mirrored).rows:
             assert not {"id", "coinbase_reward"} & {*json.loads(row)}

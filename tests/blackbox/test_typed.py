@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.formats.typed import WithTypes
+from chainq.formats.changes import Changing, with_types
 
 
 @pytest.mark.parametrize(
@@ -30,5 +30,5 @@ def test_what_is_no_number_stays(sent: Any, due: Any) -> None:
         write = staticmethod(rows.extend)
         close = staticmethod(lambda: None)
 
-    WithTypes(Kept(), BY_COMMAND["blocks"].columns).write([Raw(json.dumps(sent).encode())])
+    Changing(Kept(), with_types(BY_COMMAND["blocks"].columns)).write([Raw(json.dumps(sent).encode())])
     assert json.loads(bytes(rows[0])) == due
