@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from chainq.catalog.identifiers import is_data_set
-from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, Column, Method
 from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
@@ -21,7 +21,6 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import unreached
-from chainq.formats.chart import result_chart
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.sql import Database, Result, statements, view_name
@@ -145,8 +144,7 @@ def _query(words: list[str]) -> str | None:
 
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
-    # A chart draws other columns, too.
-    charted = any(column.path == "height" for column in columns) or output.format_name(given) == "chart"
+    charted = any(column.path == "height" for column in columns)
     method = Method("sql", "sql", "", "", columns, height="height" if charted else None)
     return output.settings(method, given)
 
@@ -194,21 +192,10 @@ def _rows(
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 
-def _over_height(columns: tuple[Column, ...]) -> bool:
-    """Return whether a chart of a result is one over block height: of its rows, or of one column of numbers."""
-    others = [column for column in columns if column.path != "height"]
-    drawn = all(column.kind in (Kind.HEIGHT, Kind.DATA) for column in others)
-    return len(others) < len(columns) and len(others) < 2 and drawn
-
-
 def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
     settings = _settings(result.columns, given)
-    chart, over_height = settings.format == "chart", _over_height(result.columns)
-    spec = settings.spec._replace(selected=True, warn=reporter.warn)
-    if chart and over_height:
-        spec = spec._replace(command="rows")  # what it counts if there is no other column
-    writer = result_chart(sink, spec) if chart and not over_height else settings.make(sink, spec)
+    writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
     for rows in result.batches:
         with signals_deferred():
             writer.write(rows)

@@ -1,158 +1,49 @@
-"""`chart`: one numeric column over block height, drawn in the terminal after the last row; of a query, two columns.
+"""`chart`: one column of numbers over block height, or the number of rows, drawn by plotille after the last row.
 
-Written against the public protocol only, as any package can (`chainq.formats.protocol`). Rows are measured here, their
-values go into the bins of `chart_picture`, which draws them.
+Written against the public protocol only, as any package can (`chainq.formats.protocol`). Values are kept in bins of
+neighboring heights, which merge in pairs when there are too many: memory stays flat.
 """
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Column, Kind
+from chainq.catalog.methods import Column, Kind
 from chainq.errors import UsageError, needed
-from chainq.formats.chart_picture import HEIGHTS, NARROWEST, TIMES, Axis, Bins, draw, number
-from chainq.formats.protocol import Output, OutputSpec, Writer
+from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker, count_of, integer_of, text_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import printable
-from chainq.text.style import BOLD, paint
-from chainq.text.width import BOTH_ENDS, truncate, width_of
+from chainq.text.style import BOLD, DIM, paint
+from chainq.text.width import truncate, wrap
 
+BINS = 4096  # a terminal of 200 columns has 400 dots in a line
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _DRAWABLE = (Kind.NUMBER, Kind.HEIGHT, Kind.DATA)
-_COUNTED = {"owned": "owned rows", "verify": "findings"}  # rows that are not named as their command
-MOST_BARS = 500  # one a line
-_DRAWS = "a text or number and a number (bars in the order of the rows), a time and a number, or height and a number"
+_LINES = 16
+_ROUND = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
+_MARGIN = 13  # cells of plotille's vertical axis
 
 
-def measure_values(bins: Bins) -> Callable[[int, Raw | None], None]:
-    """Return what takes the number in a column, or how many items it has; a row without a number is left out."""
+class Bin(NamedTuple):
+    """The values of neighboring heights: how many, their sum, the lowest and the highest."""
 
-    def take(place: int, value: Raw | None) -> None:
-        if value is not None:
-            count = count_of(value)
-            text = text_of(value) if count is None else str(count)
-            size = float(text) if _NUMBER.fullmatch(text) else math.nan
-            if abs(size) < 1e300:  # so that a sum of them is not infinite, and a fifth of one not 0
-                bins.add(place, size if abs(size) > 1e-200 else 0.0)
+    values: int = 0
+    total: float = 0.0
+    low: float = math.inf
+    high: float = -math.inf
 
-    return take
-
-
-def measure_rows(bins: Bins) -> Callable[[int, Raw | None], None]:
-    """Return what counts the rows of each place; rows of one place come one after the other, and -1 ends them."""
-    before, rows = -1, 0
-
-    def take(place: int, _: Raw | None) -> None:
-        nonlocal before, rows
-        if place != before:
-            if rows:
-                bins.add(before, rows)
-            before, rows = place, 0
-        rows += 1
-
-    return take
+    def __or__(self, other: "Bin") -> "Bin":
+        """Return the values of both."""
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return Bin(self.values + other.values, self.total + other.total, low, high)
 
 
-def measure_block_times(bins: Bins) -> Callable[[int, Raw | None], None]:
-    """Return what takes seconds from each block's predecessor; blocks ascend or descend, after a gap none is known."""
-    before, then = -2, 0
-
-    def take(height: int, value: Raw | None) -> None:
-        nonlocal before, then
-        if (time := integer_of(value)) is not None:
-            if abs(height - before) == 1:
-                bins.add(max(height, before), float((time - then) * (height - before)))
-            before, then = height, time
-
-    return take
-
-
-class Subject(NamedTuple):
-    """What is drawn: its title, the unit of its axis, its path in a row, what measures it."""
-
-    title: str
-    unit: str
-    path: str
-    measure: Callable[[Bins], Callable[[int, Raw | None], None]] = measure_values
-
-
-def subject_of(spec: OutputSpec) -> Subject:
-    """Return what is drawn of a command's rows. Raises UsageError unless the selected columns are one of numbers."""
-    selected = [column for column in spec.columns if column.path != spec.height] if spec.selected else []
-    if len(selected) > 1:
-        names = ", ".join(printable(column.path) for column in selected)
-        raise UsageError(f"chart draws one column, but --columns selects {len(selected)}: {names}")
-    if selected:
-        return _column(selected[0], spec)
-    if spec.command in ("blocks", "block", "latest"):
-        return Subject("block time", "seconds", "timestamp", measure_block_times)
-    if spec.command == "full-blocks":
-        return Subject("transactions per block", "transactions", "transactions")
-    rows = _COUNTED.get(spec.command, spec.command)
-    return Subject(f"{rows} per block", rows, "", measure_rows)
-
-
-def _column(column: Column, spec: OutputSpec) -> Subject:
-    """Return a column as what is drawn. Raises UsageError if it holds no numbers."""
-    name = printable(column.path)
-    if column.kind is Kind.DATA:
-        return Subject(f"{name} per block", "items", column.path)
-    if column.kind in _DRAWABLE or column.type in ("number", "unknown"):
-        return Subject(name, column.unit, column.path)
-    known = BY_COMMAND[spec.command].columns if spec.command in BY_COMMAND else ()
-    numbers = [other.path for other in known if other.kind in _DRAWABLE and other.path != spec.height]
-    hint = f"it can draw {', '.join(numbers)}" if numbers else ""
-    raise UsageError(f"chart cannot draw {name}: it holds no numbers", hint)
-
-
-class Line:
-    """Draws a subject over an axis, whose places are at `path` in a row.
-
-    Numbers become floats: a picture shows no sixteenth digit.
-    """
-
-    def __init__(self, out: Output, spec: OutputSpec, subject: Subject, axis: Axis, path: str) -> None:
-        with needed("chart needs the plotille package", "chart"):
-            import plotille  # noqa: F401  # to fail before the first request, not after the last row
-        self._out, self._spec, self._subject, self._axis = out, spec, subject, axis
-        self._pick = Picker([path, subject.path])
-        self._bins = Bins(default_zero=subject.measure is measure_rows)
-        self._take = subject.measure(self._bins)
-        self._rows = self._without = 0
-
-    def write(self, rows: Sequence[Raw]) -> None:
-        """Put rows into bins."""
-        for row in rows:
-            sent, value = self._pick(row)
-            place = self._axis.place(sent)
-            if place is None:
-                self._without += 1
-            else:
-                self._take(place, value)
-        self._rows += len(rows)
-
-    def close(self) -> None:
-        """Draw the chart."""
-        self._take(-1, None)
-        subject = self._subject
-        if self._bins:
-            if (read := self._spec.read()) is not None:
-                self._bins.span(read[0], read[1] - 1)
-            lines = list(draw(self._bins, self._spec, subject.title, subject.unit, self._axis))
-        elif self._rows:
-            hint = "; it needs two blocks in a row" if subject.measure is measure_block_times else ""
-            lines = [f"nothing to draw: no {subject.title} in {counted(self._rows, 'row')}{hint}"]
-        else:
-            lines = [f"nothing to draw: no {_COUNTED.get(self._spec.command, 'rows')}"]
-        _write(self._out, [*lines, *_without(self._without, self._axis.one)])
-
-
-class Chart(Line):
-    """Draws one column over height: the selected one, or the most interesting one of the command.
+class Chart:
+    """Draws the selected column, or the number of rows, over height. Numbers become floats.
 
     Takes `out` and `spec` as every format does. Raises UsageError for columns that cannot be drawn, and without
     plotille.
@@ -161,76 +52,111 @@ class Chart(Line):
     needs_heights = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
-        super().__init__(out, spec, subject_of(spec), HEIGHTS, spec.height or "")
-
-
-class Bars:
-    """Draws a bar for each row of a result, of the number in one column, with the text in another one before it.
-
-    Raises UsageError for two rows with the same text, and for too many rows.
-    """
-
-    def __init__(self, out: Output, spec: OutputSpec, label: str, value: str) -> None:
-        self._out, self._spec = out, spec
-        self._label, self._value = printable(label), printable(value)
-        self._pick = Picker([label, value])
-        self._sizes: dict[str, tuple[str, float]] = {}  # the number as it is shown, and its value, by the text
-        self._without = 0
+        with needed("chart needs the plotille package", "chart"):
+            import plotille  # noqa: F401  # to fail before the first request, not after the last row
+        self._out, self._spec, self._column = out, spec, _column(spec)
+        height = spec.height or ""
+        self._pick = Picker([height, self._column.path if self._column else height])
+        self._first, self._last, self._size = 0, -1, 1
+        self._bins: dict[int, Bin] = {}  # of `_size` heights each
+        self._rows = 0
 
     def write(self, rows: Sequence[Raw]) -> None:
-        """Take in rows; one without a number has no place in the picture."""
-        for label, text in (map(text_of, self._pick(row)) for row in rows):
-            size = float(text) if _NUMBER.fullmatch(text) else math.inf
-            if math.isinf(size):
-                self._without += 1
-                continue
-            if label in self._sizes:
-                one = f"chart draws one bar for each {self._label}, but several rows have {printable(label)!r}"
-                raise UsageError(one, f"group by {self._label}")
-            self._sizes[label] = f"{int(text):,}" if text.lstrip("-").isdigit() else number(size), size
-        if len(self._sizes) > MOST_BARS:
-            raise UsageError(f"chart draws at most {MOST_BARS} bars", "add LIMIT")
+        """Put rows into bins; a row without a number has no place in the picture."""
+        for row in rows:
+            sent, value = self._pick(row)
+            height, size = integer_of(sent), _size(value) if self._column else 1.0
+            if height is not None and size is not None:
+                self._span(height, height)
+                place = height // self._size
+                self._bins[place] = self._bins.get(place, Bin()) | Bin(1, size, size, size)
+        self._rows += len(rows)
 
     def close(self) -> None:
         """Draw the chart."""
-        _write(self._out, [*self._lines(), *_without(self._without, "a number")])
+        if not self._column and (read := self._spec.read()) is not None:
+            self._span(read[0], read[1] - 1)
+        lines = self._drawn() if self._bins else [f"nothing to draw in {counted(self._rows, 'row')}"]
+        self._out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())
 
-    def _lines(self) -> Iterator[str]:
-        if not self._sizes:
-            yield "nothing to draw: no rows with a number"
-            return
-        room = max(self._spec.width, NARROWEST)
-        yield paint(truncate(f"{self._value} by {self._label}", room), BOLD, self._spec.color)
-        labels = [truncate(printable(label) or "-", room // 3, BOTH_ENDS) for label in self._sizes]
-        margin, digits = max(map(width_of, labels)), max(len(text) for text, _ in self._sizes.values())
-        width = max(room - margin - digits - 3, 1)
-        most = max(abs(size) for _, size in self._sizes.values()) or 1
-        for label, (text, size) in zip(labels, self._sizes.values(), strict=True):
-            bar = ("█" if size >= 0 else "░") * round(abs(size) / most * width)
-            yield f"{label}{' ' * (margin - width_of(label))}  {text:>{digits}} {bar}"
+    def _span(self, first: int, last: int) -> None:
+        """Make these heights part of the picture, with or without values."""
+        seen = self._first <= self._last
+        self._first, self._last = (min(first, self._first), max(last, self._last)) if seen else (first, last)
+        while self._last // self._size - self._first // self._size >= BINS:
+            merged: dict[int, Bin] = {}
+            for place, one in self._bins.items():
+                merged[place // 2] = merged.get(place // 2, Bin()) | one
+            self._bins, self._size = merged, self._size * 2
+
+    def _points(self) -> Iterator[tuple[float, float, float, float]]:
+        """Yield bins in their order: the place of the middle, the mean, the lowest and the highest value.
+
+        Rows are counted for each height; a height without rows has 0 of them.
+        """
+        size, first = self._size, self._first
+        for place in range(first // size, self._last // size + 1):
+            one, middle = self._bins.get(place, Bin()), (place + 0.5) * size - first
+            if not self._column:
+                count = one.values / (min((place + 1) * size, self._last + 1) - max(place * size, first))
+                yield middle, count, count, count
+            elif one.values:
+                yield middle, one.total / one.values, one.low, one.high
+
+    def _drawn(self) -> Iterator[str]:
+        """Yield the lines of the picture: title, dots between axes, and the numbers in words."""
+        from plotille import Figure
+
+        room, color = max(self._spec.width, _MARGIN + 7), self._spec.color
+        places, means, lows, highs = zip(*self._points(), strict=True)
+        low, high = min(lows), max(highs)
+        bottom, top = low, high
+        if 0 <= low <= high / 2 or high - low <= 1e-12 * max(abs(low), abs(high)):  # which floats hardly distinguish
+            bottom, top = min(low, 0.0), max(high, 0.0)
+        step = _round_up(1.1 * (top - bottom) / _LINES or 1.0)
+        bottom = math.floor(bottom / step) * step
+        figure = Figure()
+        figure.width, figure.height, figure.linesep = room - _MARGIN, _LINES, "\n"
+        figure.with_colors = figure.with_x_axis = figure.origin = False
+        figure.set_x_limits(0, self._last - self._first + 1)
+        figure.set_y_limits(bottom, bottom + _LINES * step)
+        figure.y_ticks_fkt = lambda value, _: f"{value:.{10 if abs(value) < 1e10 else 4}g}"
+        figure.plot(places, means)
+        figure.scatter(places * 2, highs + lows)
+        title = printable(self._column.path) if self._column else "rows per block"
+        yield paint(truncate(title, room), BOLD, color)
+        for line in figure.show().replace("\u2800", " ").split("\n")[1:]:
+            yield paint(line[:_MARGIN], DIM, color) + line[_MARGIN:].rstrip()
+        yield from wrap(f"blocks {self._first} to {self._last}: lowest {_number(low)}, highest {_number(high)}", room)
 
 
-def result_chart(out: Output, spec: OutputSpec) -> Writer:
-    """Return the chart of two columns of a query's result, of the last number in them over the other column.
-
-    Raises UsageError for other columns.
-    """
-    numbers = [column for column in spec.columns if column.kind in (Kind.HEIGHT, Kind.NUMBER)]
-    if len(spec.columns) != 2 or not numbers:
-        names = ", ".join(printable(column.path) for column in spec.columns)
-        raise UsageError(f"chart cannot draw the columns {names}", f"it draws {_DRAWS}")
-    value = numbers[-1]
-    label = next(column for column in spec.columns if column is not value)
-    if label.type != "time":
-        return Bars(out, spec, label.path, value.path)
-    title = f"{printable(value.path)} by {printable(label.path)}"
-    return Line(out, spec, Subject(title, "", value.path), TIMES, label.path)
+def _column(spec: OutputSpec) -> Column | None:
+    """Return the column that is drawn, None to count rows. Raises UsageError unless it is one of numbers."""
+    selected = [column for column in spec.columns if column.path != spec.height] if spec.selected else []
+    if len(selected) > 1:
+        names = ", ".join(printable(column.path) for column in selected)
+        raise UsageError(f"chart draws one column over height, not {names}")
+    for column in selected:
+        if column.kind not in _DRAWABLE and column.type not in ("number", "unknown"):
+            raise UsageError(f"chart cannot draw {printable(column.path)}: it holds no numbers")
+    return selected[0] if selected else None
 
 
-def _without(rows: int, lack: str) -> list[str]:
-    """Return the line below a picture that counts the rows which it leaves out; none if there are none."""
-    return [f"left out: {counted(rows, 'row')} without {lack}"] if rows else []
+def _size(value: Raw | None) -> float | None:
+    """Return the number in a value, or how many items it has; None for others, and for what no picture can hold."""
+    count = None if value is None else count_of(value)
+    text = text_of(value) if count is None else str(count)
+    size = float(text) if _NUMBER.fullmatch(text) else math.inf
+    if abs(size) >= 1e300:  # a sum of such numbers may be infinite
+        return None
+    return size if abs(size) > 1e-200 else 0.0
 
 
-def _write(out: Output, lines: Sequence[str]) -> None:
-    out.write("".join(f"{line.rstrip()}\n" for line in lines).encode())
+def _round_up(least: float) -> float:
+    """Return the smallest round number that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * digit for digit in _ROUND if power * digit >= least * (1 - 1e-9))
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:,.6g}"

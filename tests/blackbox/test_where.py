@@ -1,9 +1,7 @@
 """--where, --program and --function: rows are proved complete, and then those that do not pass are left out."""
 
 import json
-import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -132,14 +130,9 @@ def test_python(server: Servers, truth: Truth) -> None:
 
 @pytest.mark.parametrize("reverse", [(), ("--reverse",)])
 def test_a_chart_is_of_the_whole_range(reverse: tuple[str, ...], chainq: Program, truth: Truth) -> None:
-    """Heights without a row that passes are in the picture and count in the mean, at the ends of the range, too."""
+    """Heights without a row that passes are in the picture, at the ends of the range, too."""
     pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
     counts = [len(truth.rows("records", height, height + 1)) for height in range(140, 160)]
     words = ("records", "100:300", "--format", "chart", "--where", "height >= 140 and height < 160", *reverse)
     ran = chainq(*words, url="demo:", env={"COLUMNS": "80"})
-    lines = ran.out.decode().splitlines()
-    marks = next(line for line, below in pairwise(lines) if below.strip() == "block height").split()
-    assert (marks[0], marks[-1]) == ("100", "299")
-    assert re.findall(r"mean ([0-9.]+), highest ([0-9]+) at block ([0-9]+)", ran.out.decode()) == [
-        (f"{sum(counts) / 200:.6g}", str(max(counts)), str(140 + counts.index(max(counts))))
-    ]
+    assert ran.out.decode().splitlines()[-1] == f"blocks 100 to 299: lowest 0, highest {max(counts)}"

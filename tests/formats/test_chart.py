@@ -15,8 +15,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import UsageError
 from chainq.formats import registry
-from chainq.formats.chart import Chart
-from chainq.formats.chart_picture import BINS, Bins
+from chainq.formats.chart import BINS, Chart
 from chainq.formats.protocol import OutputSpec
 from harness.truth import Truth
 
@@ -74,30 +73,23 @@ def test_any_number_can_be_drawn(points: list[tuple[int, Any]], column: str) -> 
 
 def test_memory_stays_flat() -> None:
     """Thirty million heights, and one far off, leave no more bins than a few thousand, and lose nothing."""
-    bins = Bins()
+    chart = Chart(io.BytesIO(), spec_of("blocks", "round"))
     for height in range(0, 30_000_000, 701):
-        bins.add(height, 1.0)
-        assert len(bins._bins) <= BINS
-    bins.add(10**30, 5.0)
-    groups = bins.groups(150)
-    assert sum(group.total for group in groups) == bins.groups(1)[0].total == 42_797 + 5
-    assert bins.peak == 10**30
+        chart.write([Raw(b'{"height":%d,"round":1}' % height)])
+        assert len(chart._bins) <= BINS
+    chart.write([Raw(b'{"height":%d,"round":5}' % 10**30)])
+    assert sum(one.total for one in chart._bins.values()) == 42_797 + 5
 
 
-@given(st.lists(st.tuples(st.integers(0, 20_000), st.integers(-9, 9)), min_size=1), st.integers(1, 400))
-def test_bins_lose_nothing(points: list[tuple[int, int]], most: int) -> None:
+@given(st.lists(st.tuples(st.integers(0, 20_000), st.integers(-9, 9)), min_size=1))
+def test_bins_lose_nothing(points: list[tuple[int, int]]) -> None:
     """However heights come and whatever bins they share, sums, counts and extremes are those of the values."""
-    bins = Bins()
-    for height, value in points:
-        bins.add(height, value)
-    groups = bins.groups(most)
-    values = [value for _, value in points]
-    heights = [height for height, _ in points]
-    assert sum(group.total for group in groups) == sum(values)
-    assert sum(group.values for group in groups) == len(values)
-    assert (min(g.low for g in groups), max(g.high for g in groups)) == (min(values), max(values))
-    assert (bins.first, bins.last) == (min(heights), max(heights))
-    assert len(groups) <= min(most, bins.size)
+    chart = Chart(io.BytesIO(), spec_of("blocks", "round"))
+    chart.write([Raw(b'{"height":%d,"round":%d}' % point) for point in points])
+    bins, values = chart._bins.values(), [value for _, value in points]
+    assert sum(one.total for one in bins) == sum(values)
+    assert sum(one.values for one in bins) == len(values)
+    assert (min(one.low for one in bins), max(one.high for one in bins)) == (min(values), max(values))
 
 
 @pytest.mark.parametrize(("name", "package"), [("chart", "plotille"), ("parquet", "pyarrow")])
