@@ -178,15 +178,6 @@ def _failure(meaning: Meaning, message: str, retry_after: float = 0.0) -> Failur
     return Failure(meaning.error(message, meaning.hint), meaning, retry_after)
 
 
-def of_raised(error: Failure | errors.ChainqError | MemoryError) -> Failure:
-    """Return the Failure that ended an attempt; any other error is final."""
-    if isinstance(error, Failure):
-        return error
-    if isinstance(error, MemoryError):
-        error = errors.TooHeavyError("not enough memory for the response", "lower -j or --max-memory")
-    return Failure(error)
-
-
 def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
@@ -216,20 +207,21 @@ def is_misunderstood(code: str, message: str) -> bool:
     return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
-def of_body(error: errors.ChainqError, status: int, *, divisible: bool) -> Failure:
-    """Return what an error in a body with HTTP status `status` means.
+def of_raised(error: errors.ChainqError, status: int, *, divisible: bool) -> Failure:
+    """Return what an error means that was raised for a response with HTTP status `status`, or before there was one.
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
+    meaning = FINAL
     if isinstance(error, PassingError):
         return _failure(error.meaning, error.message)
     if isinstance(error, errors.BrokenBodyError):
-        return Failure(error, BROKEN)
-    if isinstance(error, errors.TooHeavyError):
-        return Failure(error, FINAL if divisible or not error.code else DOWN)
-    if isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
+        meaning = BROKEN
+    elif isinstance(error, errors.TooHeavyError):
+        meaning = FINAL if divisible or not error.code else DOWN
+    elif isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
         return _failure(DOWN, error.message)
-    return Failure(error)
+    return Failure(error, meaning)
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
