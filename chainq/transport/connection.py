@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from chainq.errors import ChainqError, OverdueError, ResponseError, ServiceError, TooHeavyError, UsageError
 from chainq.process import Closing
+from chainq.process.threads import Slots
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
 from chainq.transport.attempts import Attempts
@@ -72,7 +73,7 @@ class Connection(Closing):
         self._ids = itertools.count(1)
         self._limiter = RateLimiter(options.rate, self._clock.monotonic)
         self._stop = threading.Event()
-        self._slots = threading.Semaphore(options.concurrency)
+        self._slots = Slots(options.concurrency)
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
         self._responded = False  # the server, to any request
@@ -89,7 +90,7 @@ class Connection(Closing):
     def allow_last(self, seconds: float) -> None:
         """Allow the last calls of a run that was told to end so many seconds; they wait for no other call."""
         self._options = self._options._replace(until=self._clock.monotonic() + seconds)
-        self._slots = threading.Semaphore(self._options.concurrency)
+        self._slots = Slots(self._options.concurrency)
 
     @property
     def closed(self) -> bool:
@@ -147,15 +148,13 @@ class Connection(Closing):
         report = report._replace(call=number, request_id=f"{self._run}-{number}")
         response: Response | None = None
         try:
-            body = encode(report.method, params, number)
-            response = self._exchange(Request(body, attempts.begin(), self._options.most, report.request_id))
+            response = self._exchange(encode(report.method, params, number), report.request_id, attempts)
             report = report._replace(size=len(response.body))
             result = self._decoded(response.body, decode, number)
             self._limiter.succeeded(report.method)
             report = report._replace(outcome="ok", rows=len(result) if isinstance(result, list) else None)
             return result
-        except (ExchangeError, Failure, ChainqError) as raised:
-            self.check_open()
+        except (Failure, ChainqError) as raised:
             self._known |= isinstance(raised, ServiceError)
             failure = self._failure(raised, 200 if response is None else response.status, attempts)
             report = report._replace(
@@ -168,9 +167,15 @@ class Connection(Closing):
         finally:
             self._report(report._replace(seconds=self._clock.monotonic() - began, attempt=attempts.made))
 
-    def _exchange(self, request: Request) -> Response:
-        """Return a response that is, or may be, JSON-RPC. Raises Failure, ExchangeError, and what `observe` raises."""
-        response = self.opened().call(request)
+    def _exchange(self, body: bytes, request_id: str, attempts: Attempts) -> Response:
+        """Return a response that is, or may be, JSON-RPC. Raises Failure, and what `observe` raises."""
+        request = Request(body, attempts.begin(), self._options.most, request_id)
+        try:
+            response = self.opened().call(request)
+        except ExchangeError as error:
+            self.check_open()
+            attempts.left()
+            raise failures.of_exchange(error, self._options.seconds, first=not self._responded) from None
         self._responded = True
         self._observe(response)
         if (failure := failures.of_response(response, self._options.url, known=self._known)) is not None:
@@ -186,15 +191,12 @@ class Connection(Closing):
         self._known = True
         return result
 
-    def _failure(self, raised: Failure | ExchangeError | ChainqError, status: int, attempts: Attempts) -> Failure:
+    def _failure(self, raised: Failure | ChainqError, status: int, attempts: Attempts) -> Failure:
         """Return what ended an attempt, with the wait before the next one, and the URL before its message.
 
         Until the server has sent JSON-RPC, an invalid response may be that of something else than a service.
         """
-        if isinstance(raised, ExchangeError):
-            attempts.left()
-            raised = failures.of_exchange(raised, self._options.seconds, first=not self._responded)
-        failure = raised if isinstance(raised, Failure) else failures.of_raised(raised, status, divisible=attempts.divisible)
+        failure = failures.of_raised(raised, status, divisible=attempts.divisible)
         attempts.judge(failure)
         error = failure.error
         if self._url and not isinstance(error, UsageError):  # which is of this run alone

@@ -111,8 +111,6 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("LocalProtocolError|UnsupportedProtocol", "", _final(_UNUSABLE)),
     ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN._replace(said=_REFUSES)),
     ("ProxyError", "", _final(_REFUSES, _PROXY)),
-    ("foreign", "^proxy: ", _final("{}", _PROXY)),
-    ("foreign", "", _CUT),
     (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: {}", _HOST)),
     (_AWAY, "SSL.*has expired", _final("the certificate has expired: {}", "renew it, and check the clock")),
     (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: {}", "check the clock")),
@@ -128,6 +126,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     (_AWAY, "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
     (_AWAY, "", DOWN),
     (".*Timeout", "", HUNG),
+    (".*", "illegal status line", BROKEN._replace(said="the response is not HTTP: {}", hint=_PORT_OR_LOG)),
     ("DecodingError", "", _CUT._replace(said="the compressed body is damaged: {}")),
     (".*", "without sending a response", _SILENT),
     (".*", "", _CUT._replace(said="response ended early: {}")),
@@ -207,12 +206,14 @@ def is_misunderstood(code: str, message: str) -> bool:
     return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
-def of_raised(error: errors.ChainqError, status: int, *, divisible: bool) -> Failure:
+def of_raised(error: Failure | errors.ChainqError, status: int, *, divisible: bool) -> Failure:
     """Return what an error means that was raised for a response with HTTP status `status`, or before there was one.
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
     meaning = FINAL
+    if isinstance(error, Failure):
+        return error
     if isinstance(error, PassingError):
         return _failure(error.meaning, error.message)
     if isinstance(error, errors.BrokenBodyError):
@@ -238,8 +239,6 @@ def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure
     """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
     reason = _unended(_PYTHON.sub("", str(error)))
     meaning = _meaning(error.kind, str(error))
-    if first and error.kind == "foreign" and meaning.again:
-        meaning = ODD._replace(hint=_PORT)
     if not first:
         meaning = meaning._replace(waits=())
     away = "could not reach the server: " if meaning.error is errors.UnreachableError else ""

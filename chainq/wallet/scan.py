@@ -51,8 +51,8 @@ class Scanner(Closing):
     def scan(self, batches: Iterator[Batch], *, check: Callable[[], None]) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
-        `check`: called after each block, ends the scan by an error, although batches that have arrived would take longer
-        to match.
+        `check`: called after each block, ends the scan by an error, although batches that have arrived would take
+        longer to match.
         Raises the errors of `batches`, after everything before them is yielded.
         """
         waiting: deque[tuple[Batch, int]] = deque()  # each with the number of its blocks

@@ -7,6 +7,7 @@ from email.utils import formatdate
 import pytest
 
 from chainq.errors import UnreachableError
+from chainq.process.threads import Slots
 from chainq.transport.base import Request, Response
 from chainq.transport.rate_limit import RateLimiter
 from harness.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
@@ -190,11 +191,11 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
     transport = FakeTransport(refuse)
     connection = connect(transport, concurrency=1)
 
-    class Watched(threading.Semaphore):
-        def __enter__(self) -> bool:
+    class Watched(Slots):
+        def __enter__(self) -> None:
             if first_sent.is_set():
                 second_waits.set()
-            return self.acquire()
+            super().__enter__()
 
     connection._slots = Watched(1)
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
