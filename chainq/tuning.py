@@ -78,6 +78,7 @@ MAX_BACKOFF = 30.0  # seconds before any retry
 FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest one shows whether the server hangs
 # Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
 REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
+SPACING = 0.5  # seconds between calls of a method in the time after a refusal; another run that waits gets in
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
 # unknown host gets the first retry only. A wrong URL is reported after the sum of these.
 CONNECT_WAITS = (0.2, 0.4, 0.8, 0.8, 0.8)

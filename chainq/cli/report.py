@@ -150,10 +150,6 @@ class Reporter(Progress):
             self.filtered += rows
         self._progress.wrote(units, rows)
 
-    def ahead(self, units: int, rows: int) -> None:
-        """Show how much is done already of what the next `wrote` will count."""
-        self._progress.ahead(units, rows)
-
     def show(self, parts: Sequence[str]) -> None:
         """Show below the bar what is under way, until the next time."""
         self._progress.show(parts)

@@ -5,6 +5,7 @@ workers does not affect any file.
 """
 
 import signal
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -19,7 +20,7 @@ from chainq.lake.job import Advance, Done, Job, Task
 from chainq.lake.partition import LESS_MEMORY, Worker
 from chainq.lake.table import load
 from chainq.process.pool import Process, WorkerDiedError, Workers
-from chainq.process.threads import Later, Pool
+from chainq.process.threads import Pool
 from chainq.process.worker import Say
 from chainq.transport.base import Report
 
@@ -101,5 +102,5 @@ def _worker(job: Job, say: Say) -> Worker:
     pyarrow is loaded during the first requests, which takes as long as they do. Only these processes do so: they end
     with os._exit, because the interpreter's shutdown may fail while a thread is loading a module.
     """
-    Later(load)
+    threading.Thread(target=load, daemon=True).start()
     return Worker(job, lambda text: say(_Note(text, True)), lambda text: say(_Note(text, False)), say, say)

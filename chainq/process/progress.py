@@ -1,7 +1,5 @@
-"""The progress bar on stderr: the progress of a run, and the thread that draws it (`progress_drawing`).
-
-A thread draws it, not the calls that report progress, so a run that waits for its first response shows that, too.
-rich, which takes 40 ms to load, is loaded once a bar is due.
+"""The progress bar on stderr. A thread of its own draws it, so that a run that waits for its first response shows that,
+too; rich, which takes 40 ms to load, is loaded once a bar is due.
 """
 
 import math
@@ -9,16 +7,18 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from chainq.process.progress_drawing import Drawing
+    from rich.live import Live
 
 DELAY = 1.0  # seconds without a row on the same terminal; shorter runs get no bar
 PERIOD = 0.2  # seconds between two drawings
 SILENCE = 5.0  # seconds without news, after which they are shown
-ROWS, HASHES = "rows", "block hashes"
-"""Units beside which no rows are counted: these are rows, and those are of rows that were counted before."""
+UNSURE = 10.0  # seconds in which nothing is said of the time left: chunks still grow
+LENGTH = 20  # columns of the bar
+ROOM = 3  # columns left free at the end of a line: "^C" there must not begin another one
 
 
 class Progress:
@@ -35,9 +35,6 @@ class Progress:
     def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
         """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
 
-    def ahead(self, units: int, rows: int) -> None:
-        """Show the part already done of the units that the next `wrote` will count."""
-
     def show(self, parts: Sequence[str]) -> None:
         """Show the work in progress below the bar, until the next call."""
 
@@ -53,21 +50,6 @@ def heights_of(commands: int) -> str:
     return "heights" if commands == 1 else f"heights ({commands} commands together)"
 
 
-class Shown(NamedTuple):
-    """What a bar shows. `rate`: rows a second; `size`: bytes received; `waits`, `parts`: lines below it."""
-
-    done: int
-    total: int | None
-    unit: str
-    rows: int
-    rate: float
-    size: int
-    retries: int
-    seconds: float
-    waits: str
-    parts: Sequence[str]
-
-
 class Bar(Progress):
     """The progress of one run, drawn on stderr once it takes longer than DELAY. For any thread.
 
@@ -77,16 +59,12 @@ class Bar(Progress):
 
     def __init__(self, total: int | None, *, shared: bool = False) -> None:
         self._shared = shared
-        self._total, self._unit = total, "heights"
-        self._parts: Sequence[str] = ()
-        self._done = self._rows = self._bytes = self._retries = 0
-        self._began = self._counted_from = self._heard = time.monotonic()
-        self._rows_before = 0
-        self._ahead = (0, 0)  # units and rows
+        self._total, self._unit, self._parts = total, "heights", ""
+        self._done = self._rows = self._rows_before = self._bytes = self._retries = 0
+        self._began = self._counted_from = self._heard = self._waits_until = time.monotonic()
         self._hidden_until = self._began + DELAY
-        self._waits, self._waits_until, self._held = ("", ""), self._began, False
-        self._last = ""  # request that ended, in words
-        self._drawing: Drawing | None = None
+        self._waits, self._last = ("", ""), ""
+        self._live: Live | None = None
         self._drawn = False  # at any time
         self._lock = threading.RLock()  # a signal may come while it is held
         self._closed = threading.Event()
@@ -98,9 +76,7 @@ class Bar(Progress):
         with self._lock:
             if total is not None or unit != self._unit:
                 self._done, self._rows_before, self._counted_from = 0, self._rows, time.monotonic()
-            self._total, self._unit, self._parts, self._ahead = total, unit, (), (0, 0)
-            if self._drawing is not None:
-                self._drawing.restart()
+            self._total, self._unit, self._parts = total, unit, ""
 
     def called(
         self, size: int, *, again: bool, wait: float | None = None, why: str = "", held: bool = False, what: str = ""
@@ -112,34 +88,23 @@ class Bar(Progress):
         """
         with self._lock:
             self._last = f" after {what}" if what else ""
-            self._heard = now = time.monotonic()
+            self._heard = time.monotonic()
             self._bytes += size
             self._retries += again
             if wait is not None:
-                self._held = held
                 self.waits(wait, *(("held back by the service for",) if held else ("retrying in", f": {why}")))
-            elif not self._held or self._waits_until < now:
-                self._waits_until, self._held = now, False
 
     def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
         """Count units and rows that are written."""
         del passed  # which is said at the end
         with self._lock:
             self._heard = time.monotonic()
-            self._done += rows if self._unit == ROWS else units
+            self._done += rows if self._unit == "rows" else units
             self._rows += rows
-            self._ahead = (0, 0)
-
-    def ahead(self, units: int, rows: int) -> None:
-        """Show the part already done of the units that the next `wrote` will count."""
-        with self._lock:
-            self._heard = time.monotonic()
-            self._ahead = (units, rows)
 
     def show(self, parts: Sequence[str]) -> None:
         """Show the work in progress below the bar."""
-        with self._lock:
-            self._parts = parts
+        self._parts = "  ".join(parts)
 
     def waits(self, seconds: float, words: str, after: str = "") -> None:
         """Show that the run waits, with words before and after the seconds."""
@@ -149,9 +114,10 @@ class Bar(Progress):
     def line(self, text: str) -> bool:
         """Print a line above the bar; return False if no bar is drawn."""
         with self._lock:
-            if self._drawing is not None:
-                self._drawing.line(text)
-            return self._drawing is not None
+            if self._live is None:
+                return False
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        return True
 
     @contextmanager
     def aside(self, *, whole: bool) -> Iterator[None]:
@@ -174,7 +140,7 @@ class Bar(Progress):
             if not self._drawn or not (self._done or self._rows):
                 return None
         seconds = time.monotonic() - self._began
-        done = f"{self._done:,} {self._unit}, " if self._unit != ROWS else ""
+        done = f"{self._done:,} {self._unit}, " if self._unit != "rows" else ""
         retries = f", retries: {self._retries:,}" if self._retries else ""
         return (
             f"{done}{self._rows:,} rows in {seconds:.1f} s ({self._rows / seconds:,.0f} rows/s),"
@@ -183,35 +149,62 @@ class Bar(Progress):
 
     def _run(self) -> None:
         """Draw until the end, or until nobody can see it."""
-        wait = min(PERIOD, DELAY)
         with suppress(OSError, ValueError):  # a terminal that is gone
-            while not self._closed.wait(wait):
-                wait = PERIOD
+            while not self._closed.wait(min(PERIOD, DELAY or PERIOD)):
                 with self._lock:
                     if not self._closed.is_set() and time.monotonic() >= self._hidden_until:
                         self._draw()
 
     def _draw(self) -> None:
-        if self._drawing is None:
-            from chainq.process.progress_drawing import Drawing
+        from rich.text import Text
 
-            self._drawing, self._drawn = Drawing(shared=self._shared), True
-        self._drawing.draw(self._shown())
+        if self._live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            shared, console = self._shared, Console(stderr=True)
+            self._live = Live(
+                console=console, auto_refresh=False, transient=True, redirect_stdout=shared, redirect_stderr=shared
+            )
+            self._live.start()
+            self._drawn = True
+        lines = [Text(line, no_wrap=True) for line in self._lines(time.monotonic())]
+        for line in lines:
+            line.truncate(max(1, self._live.console.width - ROOM))
+        self._live.update(Text("\n").join(lines), refresh=True)
 
     def _erase(self) -> None:
-        drawing, self._drawing = self._drawing, None
-        if drawing is not None:
-            drawing.close()
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
 
-    def _shown(self) -> Shown:
-        now = time.monotonic()
-        done, rows = self._done + self._ahead[0], self._rows + self._ahead[1] - self._rows_before
-        seconds = max(now - self._counted_from, 0.001)
-        waits, left = "", self._waits_until - now
-        silent = now - max(self._heard, self._waits_until)
-        if left > 0:
-            waits = f"{self._waits[0]} {math.ceil(left)} s{self._waits[1]}"
-        elif silent >= SILENCE:
-            waits = f"nothing new for {silent:.0f} s{self._last}"
-        counts = done, self._total, self._unit, rows, rows / seconds, self._bytes, self._retries
-        return Shown(*counts, seconds, waits, self._parts)
+    def _lines(self, now: float) -> Iterator[str]:
+        """Yield what is drawn: how far the run has come, what it waits for, and the work in progress."""
+        yield "  ".join(self._words(max(now - self._counted_from, 0.001)))
+        if (left := self._waits_until - now) > 0:
+            yield f"{self._waits[0]} {math.ceil(left)} s{self._waits[1]}"
+        elif (silent := now - max(self._heard, self._waits_until)) >= SILENCE:
+            yield f"nothing new for {silent:.0f} s{self._last}"
+        if self._parts:
+            yield self._parts
+
+    def _words(self, seconds: float) -> Iterator[str]:
+        """Yield the words of the first line; a terminal that is too narrow cuts the last ones."""
+        rows = self._rows - self._rows_before
+        total = "" if self._total is None else f"/{self._total:,}"
+        yield f"{self._done:,}{total} {self._unit}"
+        if self._total:
+            share = min(self._done / self._total, 1.0)
+            yield ("━" * int(LENGTH * share)).ljust(LENGTH, "─")
+            yield f"{int(100 * share)}%"
+            if share and seconds >= UNSURE:
+                yield f"{timedelta(seconds=int(seconds / share - seconds))} left"
+        else:
+            yield f"for {timedelta(seconds=int(seconds))}"
+        if rows and self._unit != "rows":
+            yield f"{rows:,} rows"
+        if rows:
+            yield f"{rows / seconds:,.0f} rows/s"
+        yield f"{self._bytes / 1e6:,.1f} MB"
+        if self._retries:
+            yield f"retries: {self._retries:,}"

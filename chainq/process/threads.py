@@ -85,59 +85,24 @@ class Slots:
 
     def __init__(self, size: int) -> None:
         self._free = size
-        self._lock = threading.Lock()
-        self._waiting: deque[threading.Lock] = deque()
+        self._waiting: deque[object] = deque()
+        self._changed = threading.Condition()
 
     def __enter__(self) -> None:
-        turn = threading.Lock()
-        with self._lock:
-            if self._free:
-                self._free -= 1
-                return
-            turn.acquire()
+        turn = object()
+        with self._changed:
             self._waiting.append(turn)
-        try:
-            turn.acquire()
-        except BaseException:  # Ctrl-C, in a notebook that goes on
-            with self._lock:
-                if waiting := turn in self._waiting:
-                    self._waiting.remove(turn)
-            if not waiting:
-                self.__exit__()
-            raise
+            try:
+                self._changed.wait_for(lambda: self._free and self._waiting[0] is turn)
+                self._free -= 1
+            finally:
+                self._waiting.remove(turn)
+                self._changed.notify_all()
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._free += 1
-
-
-class Later(Generic[T]):
-    """Work that a daemon thread does in the background (as in `Pool`), or at once if no thread is left."""
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._pool: Pool[None] = Pool(1)
-        self._pool.submit(None, work)
-        self._pool.finish()  # whether anybody asks for the result or not
-        self._outcome: tuple[object] | None = None
-
-    def done(self, seconds: float = 0) -> bool:
-        """Return whether the work has ended, or ends within so many seconds."""
-        if self._outcome is None:
-            with suppress(Empty):
-                self._outcome = (self._pool.wait(seconds)[1],)
-        return self._outcome is not None
-
-    def result(self) -> T:
-        """Wait for the work and return its result. Raises its exception."""
-        if self._outcome is None:
-            self._outcome = (self._pool.wait()[1],)
-        (outcome,) = self._outcome
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome  # type: ignore[return-value]  # of the work
+        with self._changed:
+            self._free += 1
+            self._changed.notify_all()
 
 
 def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:
@@ -152,29 +117,25 @@ def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> I
     more = True
     try:
         while more or given < sent:
-            while more and sent - given < ahead:
+            job = None
+            if more and sent - given < ahead:
                 try:
                     job = next(jobs)
                 except StopIteration:
                     more = False
-                    break
                 except Exception as error:
-                    finished[sent] = error
-                    sent, more = sent + 1, False
-                    break
-                if job is None:
-                    break
+                    finished[sent], sent, more = error, sent + 1, False
+            if job is not None:
                 pool.submit(sent, job)
                 sent += 1
-            if given == sent:
-                continue
-            while given not in finished:
-                token, outcome = pool.wait()
-                finished[token] = outcome
-            result = finished.pop(given)
-            given += 1
-            if isinstance(result, BaseException):
-                raise result
-            yield result  # type: ignore[misc]  # jobs of one call give one type, and errors are distinguished above
+            elif given < sent:
+                while given not in finished:
+                    token, outcome = pool.wait()
+                    finished[token] = outcome
+                result = finished.pop(given)
+                given += 1
+                if isinstance(result, BaseException):
+                    raise result
+                yield result  # type: ignore[misc]  # of a job; errors are distinguished above
     finally:
         pool.close()

@@ -40,15 +40,14 @@ class Attempts:
             raise OverdueError(overdue(self._options.deadline))
         return left
 
-    def judged(self, failure: Failure) -> Failure:
-        """Return the failure with the seconds before the next attempt, None if there is none."""
+    def judge(self, failure: Failure) -> None:
+        """Decide the seconds before the next attempt, None if there is none."""
         if failure.meaning.again:
             failure.wait = self._wait(failure)
             if failure.wait is None and failure.retry_after > PATIENCE:
                 failure.error.message += f", it asks to wait {failure.retry_after:g} s"
             elif failure.wait is None and failure.meaning.rate_limited and self._options.retries:
                 failure.error.message += f", refused for {PATIENCE:g} s"
-        return failure
 
     def _wait(self, failure: Failure) -> float | None:
         """Half of each wait is fixed, so that five retries outlast a restart of seven seconds; the other half is

@@ -7,8 +7,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chainq.errors import ChainqError, OverdueError, ResponseError, ServiceError, TooHeavyError, UsageError
@@ -74,8 +73,6 @@ class Connection(Closing):
         self._ids = itertools.count(1)
         self._limiter = RateLimiter(options.rate, self._clock.monotonic)
         self._stop = threading.Event()
-        # Held from a request to the end of its response, not while that is decoded: with more threads than slots the
-        # server need not wait for us.
         self._slots = Slots(options.concurrency)
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
@@ -126,12 +123,20 @@ class Connection(Closing):
         report = Report(method, where, purpose=purpose)
         attempts = Attempts(self._options, self._limiter, self._clock.monotonic, method, divisible)
         while True:
-            try:
-                return self._attempt(report, params, decode, attempts)
-            except Failure as failure:
-                if failure.wait is None:
-                    raise self._last(failure.error, report, attempts) from None
-                self._sleep(failure.wait, attempts)
+            with self._slots:
+                self.check_open()
+                # A call keeps its slot while it waits for its turn by the rate. One whose method is held back, or
+                # which failed, gives it up to others.
+                wait = self._limiter.wait(method)
+                if not wait:
+                    self._sleep(self._limiter.turn(), attempts)
+                    try:
+                        return self._attempt(report, params, decode, attempts)
+                    except Failure as failure:
+                        if failure.wait is None:
+                            raise self._last(failure.error, report, attempts) from None
+                        wait = failure.wait
+            self._sleep(wait, attempts)
 
     def hold_back(self, method: str, seconds: float) -> None:
         """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
@@ -139,74 +144,66 @@ class Connection(Closing):
 
     def _attempt(self, report: Report, params: Any, decode: Decode[T], attempts: Attempts) -> T:
         """Make one attempt of a call, and report it. Raises Failure, with the URL in the message of its error."""
-        number = next(self._ids)
+        number, began = next(self._ids), self._clock.monotonic()
         report = report._replace(call=number, request_id=f"{self._run}-{number}")
-        began = self._clock.monotonic()
+        response: Response | None = None
         try:
-            with self._slot(report.method, attempts):
-                began = self._clock.monotonic()
-                response = self._exchange(encode(report.method, params, number), report.request_id, attempts)
+            response = self._exchange(encode(report.method, params, number), report.request_id, attempts)
             report = report._replace(size=len(response.body))
-            result = self._decoded(response, decode, number, attempts)
+            result = self._decoded(response.body, decode, number)
+            self._limiter.succeeded(report.method)
             report = report._replace(outcome="ok", rows=len(result) if isinstance(result, list) else None)
             return result
-        except (Failure, ChainqError, MemoryError) as raised:
-            failure = failures.of_raised(raised)
-            meaning, wait = failure.meaning, failure.wait
+        except (Failure, ChainqError) as raised:
+            self._known |= isinstance(raised, ServiceError)
+            failure = self._failure(raised, 200 if response is None else response.status, attempts)
             report = report._replace(
-                outcome=self._named(failure.error),
-                wait=wait,
-                rate_limited=meaning.rate_limited,
-                hung=meaning is failures.HUNG and (wait is not None or attempts.divisible),  # or it is the error
+                outcome=failure.error.message,
+                wait=failure.wait,
+                rate_limited=failure.meaning.rate_limited,
+                hung=failure.meaning is failures.HUNG and (failure.wait is not None or attempts.divisible),
             )
             raise failure from None
         finally:
             self._report(report._replace(seconds=self._clock.monotonic() - began, attempt=attempts.made))
 
     def _exchange(self, body: bytes, request_id: str, attempts: Attempts) -> Response:
-        """Return a response that is, or may be, JSON-RPC.
-
-        Failures are judged here, while the slot is held: who gets it next has to know if the method is held back.
-        """
+        """Return a response that is, or may be, JSON-RPC. Raises Failure, and what `observe` raises."""
         request = Request(body, attempts.begin(), self._options.most, request_id)
         try:
             response = self.opened().call(request)
         except ExchangeError as error:
             self.check_open()
             attempts.left()
-            failed = failures.of_exchange(error, self._options.seconds, first=not self._responded)
-            raise attempts.judged(failed) from None
+            raise failures.of_exchange(error, self._options.seconds, first=not self._responded) from None
         self._responded = True
         self._observe(response)
         if (failure := failures.of_response(response, self._options.url, known=self._known)) is not None:
-            raise attempts.judged(failure)
+            raise failure
         return response
 
-    def _decoded(self, response: Response, decode: Decode[T], number: int, attempts: Attempts) -> T:
+    def _decoded(self, body: bytes, decode: Decode[T], number: int) -> T:
         """Return what `decode` returns. Raises TooHeavyError if its rows would take up too much memory."""
-        try:
-            text = compact(response.body)
-            if len(text) > COUNTED_BYTES:
-                check_size(len(text) + text.count(b",") * ROW_BYTES, self._options.most)
-            result = decode(memoryview(text), number)
-        except ChainqError as error:
-            self._known |= isinstance(error, ServiceError)
-            failed = failures.of_body(error, response.status, divisible=attempts.divisible)
-            raise attempts.judged(failed) from None
-        self._limiter.succeeded(attempts.method)
+        text = compact(body)
+        if len(text) > COUNTED_BYTES:
+            check_size(len(text) + text.count(b",") * ROW_BYTES, self._options.most)
+        result = decode(memoryview(text), number)
         self._known = True
         return result
 
-    def _named(self, error: ChainqError) -> str:
-        """Put the URL before the message of an error, unless the error is of this run alone, and return it.
+    def _failure(self, raised: Failure | ChainqError, status: int, attempts: Attempts) -> Failure:
+        """Return what ended an attempt, with the wait before the next one, and the URL before its message.
 
         Until the server has sent JSON-RPC, an invalid response may be that of something else than a service.
         """
-        if self._url and not isinstance(error, UsageError):
+        failure = failures.of_raised(raised, status, divisible=attempts.divisible)
+        attempts.judge(failure)
+        error = failure.error
+        if self._url and not isinstance(error, UsageError):  # which is of this run alone
             error.message = f"{self._url}: " + error.message
             if isinstance(error, ResponseError) and not self._known:
                 error.hint = error.hint or failures.IS_URL_RIGHT
-        return error.message
+        return failure
 
     def _last(self, error: ChainqError, report: Report, attempts: Attempts) -> ChainqError:
         """Return the error that ends a call: with the request and the attempts, and whether to advise to resume."""
@@ -215,24 +212,6 @@ class Connection(Closing):
         if attempts.made > 1:
             error.message += f" (after {attempts.made} attempts)"
         return error
-
-    @contextmanager
-    def _slot(self, method: str, attempts: Attempts) -> Iterator[None]:
-        """Hold one of the slots from a moment when a request of this method may be sent.
-
-        A call keeps its slot while it waits for its turn by the rate: so calls are sent in the order in which they
-        came. One whose method is held back gives it up, to calls of other methods.
-        """
-        slots = self._slots
-        while True:
-            with slots:
-                wait = self._limiter.wait(method)
-                self.check_open()
-                if not wait:
-                    self._sleep(self._limiter.turn(), attempts)
-                    yield
-                    return
-            self._sleep(wait, attempts)
 
     def _sleep(self, seconds: float, attempts: Attempts) -> None:
         if seconds and self._clock.wait(self._stop, min(seconds, attempts.left())):

@@ -111,8 +111,6 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("LocalProtocolError|UnsupportedProtocol", "", _final(_UNUSABLE)),
     ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN._replace(said=_REFUSES)),
     ("ProxyError", "", _final(_REFUSES, _PROXY)),
-    ("foreign", "^proxy: ", _final("{}", _PROXY)),
-    ("foreign", "", _CUT),
     (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: {}", _HOST)),
     (_AWAY, "SSL.*has expired", _final("the certificate has expired: {}", "renew it, and check the clock")),
     (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: {}", "check the clock")),
@@ -128,6 +126,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     (_AWAY, "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
     (_AWAY, "", DOWN),
     (".*Timeout", "", HUNG),
+    (".*", "illegal status line", BROKEN._replace(said="the response is not HTTP: {}", hint=_PORT_OR_LOG)),
     ("DecodingError", "", _CUT._replace(said="the compressed body is damaged: {}")),
     (".*", "without sending a response", _SILENT),
     (".*", "", _CUT._replace(said="response ended early: {}")),
@@ -178,15 +177,6 @@ def _failure(meaning: Meaning, message: str, retry_after: float = 0.0) -> Failur
     return Failure(meaning.error(message, meaning.hint), meaning, retry_after)
 
 
-def of_raised(error: Failure | errors.ChainqError | MemoryError) -> Failure:
-    """Return the Failure that ended an attempt; any other error is final."""
-    if isinstance(error, Failure):
-        return error
-    if isinstance(error, MemoryError):
-        error = errors.TooHeavyError("not enough memory for the response", "lower -j or --max-memory")
-    return Failure(error)
-
-
 def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
@@ -216,20 +206,23 @@ def is_misunderstood(code: str, message: str) -> bool:
     return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
-def of_body(error: errors.ChainqError, status: int, *, divisible: bool) -> Failure:
-    """Return what an error in a body with HTTP status `status` means.
+def of_raised(error: Failure | errors.ChainqError, status: int, *, divisible: bool) -> Failure:
+    """Return what an error means that was raised for a response with HTTP status `status`, or before there was one.
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
+    meaning = FINAL
+    if isinstance(error, Failure):
+        return error
     if isinstance(error, PassingError):
         return _failure(error.meaning, error.message)
     if isinstance(error, errors.BrokenBodyError):
-        return Failure(error, BROKEN)
-    if isinstance(error, errors.TooHeavyError):
-        return Failure(error, FINAL if divisible or not error.code else DOWN)
-    if isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
+        meaning = BROKEN
+    elif isinstance(error, errors.TooHeavyError):
+        meaning = FINAL if divisible or not error.code else DOWN
+    elif isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
         return _failure(DOWN, error.message)
-    return Failure(error)
+    return Failure(error, meaning)
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
@@ -246,8 +239,6 @@ def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure
     """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
     reason = _unended(_PYTHON.sub("", str(error)))
     meaning = _meaning(error.kind, str(error))
-    if first and error.kind == "foreign" and meaning.again:
-        meaning = ODD._replace(hint=_PORT)
     if not first:
         meaning = meaning._replace(waits=())
     away = "could not reach the server: " if meaning.error is errors.UnreachableError else ""

@@ -3,30 +3,24 @@
 Source: docs/protocol.md, "Rate limits": a window of a minute for each client address and method, no Retry-After.
 """
 
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from chainq.defaults import PATIENCE
-from chainq.tuning import REFUSED
+from chainq.tuning import REFUSED, SPACING
 
 
 @dataclass
 class _Method:
-    """The state of one method: when it may be called again, and its refusals and successes so far."""
+    """The state of one method: when it may be called again, and its refusals so far."""
 
-    open_at: float = 0.0  # by the last refusal
-    next_at: float = 0.0  # by the spacing of calls
+    open_at: float = -math.inf  # by the last refusal
+    next_at: float = -math.inf  # by the spacing of calls
     refusals: int = 0  # since the last success, those of calls under way at the same time counted once
     waited: float = 0.0  # seconds, for these refusals
-    successes: int = 0  # since the refusals before
-    spaced: int = 0  # successes until calls need no spacing any more
-
-    def space(self) -> None:
-        """Space the first calls after a refusal."""
-        if self.successes:
-            self.spaced, self.successes = self.successes // 2, 0
 
 
 class RateLimiter:
@@ -36,8 +30,8 @@ class RateLimiter:
     a service that asks for no wait at all is not called at full speed. The wait is the method's and not the call's, so
     that many calls at a time learn from one refusal.
 
-    Then the first calls are spaced: half as many as the last window allowed, over the longest wait. Of two runs that
-    share a limit, one would otherwise use up each new window while the other waits, and that one would give up.
+    Then calls are spaced for as long as the longest wait. Of two runs that share a limit, one would otherwise use up
+    each new window while the other waits, and that one would give up.
 
     `now`: the time, as `time.monotonic`.
     """
@@ -61,8 +55,8 @@ class RateLimiter:
         with self._lock:
             now, method = self._now(), self._methods[name]
             due = max(method.open_at, method.next_at)
-            if due <= now and (method.refusals or method.successes < method.spaced):
-                method.next_at = now + min(1.0, REFUSED[-1] / max(1, method.spaced))
+            if due <= now < method.open_at + REFUSED[-1]:
+                method.next_at = now + SPACING
         return max(0.0, due - now)
 
     def refused(self, name: str, retry_after: float = 0.0) -> float | None:
@@ -71,7 +65,6 @@ class RateLimiter:
             now, method = self._now(), self._methods[name]
             if now < method.open_at:  # sent before the refusal that counted
                 return method.open_at - now
-            method.space()
             left = PATIENCE - method.waited
             if left <= 0 or retry_after > left:
                 return None
@@ -88,7 +81,6 @@ class RateLimiter:
         """
         with self._lock:
             method = self._methods[name]
-            method.space()
             method.open_at = max(method.open_at, self._now() + seconds)
 
     def succeeded(self, name: str) -> None:
@@ -96,6 +88,3 @@ class RateLimiter:
         with self._lock:
             method = self._methods[name]
             method.refusals, method.waited = 0, 0.0
-            method.successes += 1
-            if method.successes >= method.spaced:
-                method.next_at = 0.0

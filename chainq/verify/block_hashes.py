@@ -14,7 +14,7 @@ from chainq.hashes.processes import BlockChecks
 from chainq.heights.height_set import of_tables
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
-from chainq.process.progress import HASHES, Progress
+from chainq.process.progress import Progress
 from chainq.rows.full_block import Texts, texts
 from chainq.text.humanize import counts
 from chainq.verify.compare import ChainCheck, number
@@ -106,7 +106,7 @@ class BlockHashes(Closing):
         blocks are missing although `damaged` is false.
         """
         command, finding, proved, parts = "", None, True, list(parts)
-        progress.begin(sum(len(part.heights) for part in parts if part.method.command in BLOCKS), HASHES)
+        progress.begin(sum(len(part.heights) for part in parts if part.method.command in BLOCKS), "block hashes")
         others = {(part.method.command, part.heights.start): part for part in parts if part.method.command in TABLES}
         for part in parts:
             if part.method.command not in BLOCKS:

@@ -145,10 +145,10 @@ class Bookkeeper(Closing):
             return book.next  # the block that the balance will be as of
         return end
 
-    def _scan(self, heights: HeightRange, *, ahead: bool = True) -> Iterator[Scanned]:
+    def _scan(self, heights: HeightRange) -> Iterator[Scanned]:
         """Yield the ownership rows of heights with what is known about them. Raises Stopped as the service closes."""
         batches = self._service.fetch_range(Query(_OWNERSHIP), heights)
-        return self._scanner.scan(batches, ahead=ahead, check=self._service.connection.check_open)
+        return self._scanner.scan(batches, check=self._service.connection.check_open)
 
     def _read(self, book: Book, heights: HeightRange) -> int | None:
         """Read a window; return the height of the first block with missing ownership rows, if any."""
@@ -173,7 +173,7 @@ class Bookkeeper(Closing):
     def _ownership(self, heights: HeightRange) -> _Window:
         window = _Window(Listed(), {})
         with suppress(BehindError):  # the full block of that height will show which rows are missing
-            for scanned in self._scan(heights, ahead=False):
+            for scanned in self._scan(heights):
                 rows = scanned.batch.rows
                 self._progress.wrote(0, len(rows))
                 window.listed.add(scanned.batch.heights or heights, rows)

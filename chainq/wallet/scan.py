@@ -48,11 +48,11 @@ class Scanner(Closing):
         self._view_keys.clear()
         self.__dict__.pop("_matcher", None)
 
-    def scan(self, batches: Iterator[Batch], *, check: Callable[[], None], ahead: bool = True) -> Iterator[Scanned]:
+    def scan(self, batches: Iterator[Batch], *, check: Callable[[], None]) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
-        `ahead`: the caller reports the heights of each batch as its progress. `check`: called after each block, ends
-        the scan by an error, although batches that have arrived would take longer to match.
+        `check`: called after each block, ends the scan by an error, although batches that have arrived would take
+        longer to match.
         Raises the errors of `batches`, after everything before them is yielded.
         """
         waiting: deque[tuple[Batch, int]] = deque()  # each with the number of its blocks
@@ -62,9 +62,6 @@ class Scanner(Closing):
             check()
             parts.append(part)
             batch, blocks = waiting[0]
-            heights = len(batch.heights) if batch.heights else 0
-            if ahead:
-                self._progress.ahead(heights * len(parts) // blocks, len(batch.rows) * len(parts) // blocks)
             self._count(part, len(batch.rows) * len(parts) // blocks)
             if len(parts) == blocks:
                 self._compared += len(batch.rows)

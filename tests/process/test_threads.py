@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chainq.process.threads import Later, Pool, Slots, in_order
+from chainq.process.threads import Pool, Slots, in_order
 from harness.program import LONGEST
 
 
@@ -112,14 +112,3 @@ def test_waiting_for_nothing_is_an_error() -> None:
     """And not for ever."""
     with pytest.raises(RuntimeError, match="no work"):
         Pool[int](2).wait()
-
-
-def test_work_that_is_done_meanwhile_leaves_no_thread() -> None:
-    """Whether its result is taken, taken twice, or wanted by nobody."""
-    before = set(threading.enumerate())
-    for number in range(5):
-        later = Later(partial(int, number))
-        assert number % 2 or later.result() == later.result() == number
-    for thread in set(threading.enumerate()) - before:
-        thread.join(LONGEST)
-        assert not thread.is_alive()

@@ -35,7 +35,7 @@ def test_the_deadline_is_the_timeout_from_when_the_request_is_sent(connect: Conn
 
 
 def test_no_more_requests_at_a_time_than_allowed(connect: Connect) -> None:
-    """However many threads call, only so many requests are under way; a slot is free before the body is decoded."""
+    """However many threads call, only so many requests are under way."""
     under_way, most, lock = 0, 0, threading.Lock()
     together = threading.Barrier(2, timeout=LONGEST)
 
@@ -50,12 +50,7 @@ def test_no_more_requests_at_a_time_than_allowed(connect: Connect) -> None:
         return ok(request)
 
     connection = connect(FakeTransport(*[answer] * 8), concurrency=2)
-    decoding = threading.Barrier(8, timeout=LONGEST)
-
-    def decode(_: bytes, __: int) -> None:
-        decoding.wait()  # all eight bodies are decoded side by side: none of them holds a slot
-
-    threads = [threading.Thread(target=connection.call, args=("m", None, decode)) for _ in range(8)]
+    threads = [threading.Thread(target=call, args=(connection,)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

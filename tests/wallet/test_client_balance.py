@@ -90,11 +90,6 @@ class Seen(Progress):
         self._done += units
         self.shown_as.append((self._unit, self._done))
 
-    def ahead(self, units: int, rows: int) -> None:
-        """Show what is done of the next."""
-        del rows
-        self.shown_as.append((self._unit, self._done + units))
-
 
 def test_progress_has_two_phases_and_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ownership rows up to the first record, then full blocks; rows of a window are no progress. Both are recorded."""
