@@ -68,18 +68,17 @@ def run(given: ServeOptions) -> None:
         raise UsageError(f"unknown dialect {dialect!r}", f"known: {', '.join(DIALECTS)}")
     if 0 < grow < 1e-3:
         raise UsageError(f"invalid --grow {grow:g}: expected 0, or at least 0.001 seconds")
-    with _checked():
+    try:
         faults = Faults(*given.fault or ())
+    except ValueError as error:
+        raise UsageError(f"invalid --fault: {error}") from None
     if given.sealed is not None and "reorg-at" in faults:
         raise UsageError("--sealed cannot be combined with --fault reorg-at")
 
-    def service() -> Service:
-        chain, tip = _chain(given)
-        with _checked():
-            return Service(chain, faults, dialect, given.shuffle, tip=tip)
-
+    chain, tip = _chain(given)
+    service = Service(chain, faults, dialect, given.shuffle, tip=tip)
     with _listening(given) as ready:
-        serve_demo(service, host, given.port, ready=ready, log=_log if given.verbose else None)
+        serve_demo(service, host, given.port, ready, _log if given.verbose else None)
 
 
 def _serve_lake(given: ServeOptions, destination: str) -> None:
@@ -163,15 +162,6 @@ def _log(status: int, body: bytes) -> None:
 
     with suppress(OSError):  # stderr may be closed; calls are answered all the same
         sys.stderr.write(f"{status} {excerpt(body.decode(errors='replace'))}\n")
-
-
-@contextmanager
-def _checked() -> Iterator[None]:
-    """Turn what is wrong with a fault into a UsageError."""
-    try:
-        yield
-    except ValueError as error:
-        raise UsageError(f"invalid --fault: {error}") from None
 
 
 def _dense(text: str | None) -> tuple[int, int] | None:

@@ -12,7 +12,6 @@ layout.py          Layout: which transactions each height has, and their counts 
 pattern.py         the sample chain's own layout: ordinary blocks and special heights
 callers.py         which address occurs in which call
 chain.py           Chain: the rows of every method, from a height alone
-fork.py            Fork: the chain after a reorg
 bodies.py          Bodies: full transactions and full blocks
 wire.py            the methods of each dialect, as data: names, parameters, limits
 samples.py         sample results of methods that have no handler yet

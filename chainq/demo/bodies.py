@@ -44,7 +44,7 @@ class Bodies:
     def _confirmed(self, height: int, index: int) -> Row:
         chain = self._chain
         plan = chain.layout.plan(height).transactions[index]
-        word = chain.word(chain.transactions.before(height) + index, 4)
+        word = chain.word(height, 4, chain.transactions.before(height) + index)
         inner: Row = {
             "type": "fee" if plan.kind == "rejected" else plan.kind,
             "id": chain.transaction_id(height, index),
@@ -138,11 +138,11 @@ class Bodies:
         """Return an output that is a record; a planted record has its own commitment and sender."""
         rank = self._chain.layout.plan(height).ranks.get((index, number, position))
         if rank is None:  # from a rejected transaction: not a record of the chain
-            return _output("record", word, position, ids.RECORD.text(self._chain.word(position, 5)))
+            return _output("record", word, position, ids.RECORD.text(self._chain.word(height, 5, position)))
         record = self._chain.records.before(height) + rank
-        output = _output("record", word, position, self._chain.record_text(record))
+        output = _output("record", word, position, self._chain.record_text(height, record))
         owned = self._chain.planted.get(record)
-        if owned and owned.output_id and output["value"] == owned.record_ciphertext:  # and not that of a fork
+        if owned and owned.output_id:
             output["id"] = owned.output_id
             if owned.sender_ciphertext:
                 output["sender_ciphertext"] = owned.sender_ciphertext

@@ -7,7 +7,7 @@ of each height; `bodies.py` makes full transactions and full blocks; `results.py
 from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainq.demo import curve, ids, planted
 from chainq.demo.callers import ADDRESSES
@@ -50,6 +50,24 @@ _PER_TRANSACTION = 64  # transition numbers kept for each transaction
 _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
 
+class Keys(NamedTuple):
+    """What makes the values of blocks from height `start` on: a key for each kind of value."""
+
+    start: int
+    block: int
+    transaction: int
+    transition: int
+    record: int
+    other: int
+    owner: int
+    time: int
+
+
+def keys_of(seed: int, start: int = -1) -> Keys:
+    """Return the keys that a seed makes."""
+    return Keys(start, *(mix(seed & WORD, 0x51ED + purpose) for purpose in range(7)))
+
+
 class Chain:
     """A chain of `tip + 1` blocks. The same `seed` makes the same chain; another seed changes the values but not the
     shapes.
@@ -71,28 +89,40 @@ class Chain:
         """Takes a seed (any integer), the tip height (-1 or more), a height with the number of records there, the
         records to plant for the owner of a view key, and the time of block 0 in seconds since 1970."""
         self.seed, self.tip, self.dense, self.owned, self.genesis = seed, tip, dense, owned, genesis
-        keys = [mix(seed & WORD, 0x51ED + purpose) for purpose in range(8)]
-        self._block, self._transaction, self._transition, self._record, self._other, self._owner, self._time, _ = keys
+        self._sides = [keys_of(seed)]
         self._again: int | None = None
         self.layout = sample_layout(dense)
         self.records = self.layout.records
         self.transactions = self.layout.transactions
         self.open_calls = self.layout.open_calls
 
+    def forked(self, at: int, seed: int = 0xF0_4B) -> "Chain":
+        """Return the chain after a reorg: other hashes, transactions and records starting at height `at`, but the same
+        numbers of them, and no planted record. Another seed makes other blocks."""
+        other = copy(self)
+        other._sides = [*(side for side in self._sides if side.start < at), keys_of(self.seed ^ seed, at)]
+        other.planted = {number: one for number, one in self.planted.items() if number < self.records.before(at)}
+        other._tags = {place: tag for place, tag in self._tags.items() if place[0] < at}
+        return other
+
+    def keys(self, height: int) -> Keys:
+        """Return what makes the values of a block."""
+        return next(side for side in reversed(self._sides) if height >= side.start)
+
     @cached_property
     def addresses(self) -> list[str]:
         """The addresses on the chain. Number 0 is a busy one; number 1 occurs twice in some transactions."""
-        return [ids.ADDRESS.text(mix(number, self._owner)) for number in range(ADDRESSES)]
+        return [ids.ADDRESS.text(mix(number, self._sides[0].owner)) for number in range(ADDRESSES)]
 
     @cached_property
     def address_numbers(self) -> dict[str, int]:
         """Address -> its index in `addresses`."""
         return {address: number for number, address in enumerate(self.addresses)}
 
-    def word(self, number: int, purpose: int) -> int:
-        """Return a word (64 bits) for values that have no method of their own; `purpose` (a small number) makes them
-        differ."""
-        return mix(number, self._other + purpose & WORD)
+    def word(self, height: int, purpose: int, number: int | None = None) -> int:
+        """Return a word (64 bits) for values of a block that have no method of their own, or of `number`; `purpose` (a
+        small number) makes them differ."""
+        return mix(height if number is None else number, self.keys(height).other + purpose & WORD)
 
     @cached_property
     def planted(self) -> dict[int, planted.Planted]:
@@ -132,7 +162,7 @@ class Chain:
 
     def block_hash(self, height: int) -> str:
         """Return the hash of a block; for -1, the previous hash of block 0."""
-        return ids.BLOCK.text(mix(height, self._block) if height >= 0 else 0)
+        return ids.BLOCK.text(mix(height, self.keys(height).block) if height >= 0 else 0)
 
     def state_root(self, height: int) -> str:
         """Return the state root that block `height` names as the previous one."""
@@ -140,7 +170,7 @@ class Chain:
 
     def timestamp(self, height: int) -> int:
         """Return the time of a block in seconds since 1970; strictly greater with every height."""
-        return self.genesis + SPACING * height + (mix(height, self._time) >> 61 if height else 0)
+        return self.genesis + SPACING * height + (mix(height, self.keys(height).time) >> 61 if height else 0)
 
     def height_at(self, time: float) -> int:
         """Return the height of the newest block at a time in seconds since 1970; -1 before the first one."""
@@ -189,15 +219,19 @@ class Chain:
 
     def transaction_id(self, height: int, index: int) -> str:
         """Return the ID of transaction `index` of a block. It encodes the number of the transaction."""
-        return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self._transaction))
+        return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self.keys(height).transaction))
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
         """Return height and index of a transaction, decoded from its ID; None if the chain can never have it."""
         word = ids.TRANSACTION.word(transaction_id)
         if word is None:
             return None
-        number = ids.unmix(word, self._transaction)
-        return self.transactions.locate(number) if number < 1 << 48 else None
+        for side in self._sides:
+            number = ids.unmix(word, side.transaction)
+            found = self.transactions.locate(number) if number < 1 << 48 else None
+            if found and self.keys(found[0]) is side:
+                return found
+        return None
 
     def aborted_ids(self, height: int) -> list[str]:
         """Return the IDs of a block's aborted transactions (most blocks have none); no method has more of them."""
@@ -211,7 +245,7 @@ class Chain:
     def transition_word(self, height: int, index: int, call: int) -> int:
         """Return the word from which all values of a transition are derived."""
         number = (self.transactions.before(height) + index) * _PER_TRANSACTION + call
-        return mix(number, self._transition)
+        return mix(number, self.keys(height).transition)
 
     def transaction_rows(self, height: int, indexes: Iterable[int]) -> list[Row]:
         """Return transaction summaries; their `block_id` is the block's row id (docs/protocol.md, "Results")."""
@@ -230,10 +264,10 @@ class Chain:
 
     # --- records and transitions
 
-    def record_text(self, number: int) -> str:
-        """Return the ciphertext of a record; `number`: how many records precede it on the chain."""
+    def record_text(self, height: int, number: int) -> str:
+        """Return the ciphertext of a record of a block; `number`: how many records precede it on the chain."""
         owned = self.planted.get(number)
-        return owned.record_ciphertext if owned else ids.RECORD.text(mix(number, self._record))
+        return owned.record_ciphertext if owned else ids.RECORD.text(mix(number, self.keys(height).record))
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the records (docs/reference.md) of a block at these positions, in that order.
@@ -246,7 +280,7 @@ class Chain:
         transactions = {index: self.transaction_id(height, index) for index in {index for index, _ in transitions}}
         return [
             {
-                "record_ciphertext": self.record_text(first + position),
+                "record_ciphertext": self.record_text(height, first + position),
                 "program_id": slot.function.program,
                 "block_id": block_id,
                 "height": height,
@@ -276,10 +310,10 @@ class Chain:
         The nonces are real points and `owner_x` are field elements, but no known view key owns them, except the planted
         records. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
-        first, nonces, rows = self.records.before(height), curve.nonces(), []
+        first, key, nonces, rows = self.records.before(height), self.keys(height).record, curve.nonces(), []
         slots, transitions = self._slots(height, positions)
         for position, slot in slots:
-            word = mix(first + position, self._record)
+            word = mix(first + position, key)
             owned = self.planted.get(first + position)
             if owned:
                 nonce_x, nonce_y, owner_x = owned.nonce_x, owned.nonce_y, owned.owner_x

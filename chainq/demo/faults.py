@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -13,59 +13,53 @@ from chainq.demo.ids import WORD, mix
 from chainq.demo.registry import FAULTS, PAGE, REQUEST, ROWS, Change, Value, shown
 
 
-def _number(least: int) -> Callable[[str], int]:
-    def parsed(text: str) -> int:
-        if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
-            raise ValueError(f"a number of {least} or more")
-        return int(text)
-
-    return parsed
+def _whole(text: str, least: int = 0) -> int:
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
+        raise ValueError
+    return int(text)
 
 
-def _real(most: float, words: str) -> Callable[[str], float]:
-    def parsed(text: str) -> float:
-        with suppress(ValueError):
-            if 0 <= float(text) <= most:
-                return float(text)
-        raise ValueError(words)
-
-    return parsed
+def _real(text: str, most: float) -> float:
+    if not 0 <= float(text) <= most:
+        raise ValueError
+    return float(text)
 
 
 def _calls(text: str) -> range:
-    found = re.fullmatch("(?:([0-9]{1,9}):)?([0-9]{1,9})", text)
-    if not found:
-        raise ValueError("a number of calls, or the calls A:B")
-    return range(int(found[1] or 0), int(found[2]))
+    first, _, last = text.rpartition(":")
+    return range(_whole(first or "0"), _whole(last))
 
 
-ARGUMENTS: dict[str, Callable[[str], Value]] = {
-    "N": _number(1),
-    "HEIGHT": _number(0),
-    "CALLS": _number(0),
-    "SEED": _number(0),
-    "[N]": lambda text: _number(1)(text) if text else 0,
-    "SHARE": _real(1, "a number from 0 to 1"),
-    "SECONDS": _real(1e9, "seconds, 0 or more"),
-    "A:B": _calls,
+def _nothing(text: str) -> int:
+    if text:
+        raise ValueError
+    return 1
+
+
+ARGUMENTS: dict[str, tuple[Callable[[str], Value], str]] = {
+    "N": (partial(_whole, least=1), "a number of 1 or more"),
+    "HEIGHT": (_whole, "a number of 0 or more"),
+    "CALLS": (_whole, "a number of 0 or more"),
+    "SEED": (_whole, "a number of 0 or more"),
+    "[N]": (lambda text: _whole(text or "0"), "a number"),
+    "SHARE": (partial(_real, most=1), "a number from 0 to 1"),
+    "SECONDS": (partial(_real, most=1e9), "seconds, 0 or more"),
+    "A:B": (_calls, "a number of calls, or the calls A:B"),
+    "": (_nothing, "no value"),
 }
-"""What the value of a fault can be."""
+"""What the value of a fault can be: a function that reads it, or raises ValueError, and words."""
 
 
 def _parsed(text: str) -> tuple[str, Value]:
     """Return the name and the value of a fault. Raises ValueError."""
-    name, colon, given = text.partition(":")
+    name, _, given = text.partition(":")
     if name not in FAULTS:
         raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(FAULTS)}")
-    argument = FAULTS[name].argument
-    if not argument:
-        if colon:
-            raise ValueError(f"{name} takes no value")
-        return name, 1
+    read, words = ARGUMENTS[FAULTS[name].argument]
     try:
-        return name, ARGUMENTS[argument](given)
-    except ValueError as error:
-        raise ValueError(f"{name} takes {error}, as in {shown(name)}") from None
+        return name, read(given)
+    except ValueError:
+        raise ValueError(f"{name} takes {words}, as in {shown(name)}") from None
 
 
 class Faults:
@@ -83,15 +77,6 @@ class Faults:
     def __repr__(self) -> str:
         return f"Faults{self.texts}"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Faults) and self.given == other.given
-
-    def __hash__(self) -> int:
-        return hash(self.texts)
-
-    def __bool__(self) -> bool:
-        return bool(self.given)
-
     def get(self, name: str, default: Any) -> Any:
         """Return the value of a fault, or the default without it."""
         return self._values.get(name, default)
@@ -101,9 +86,10 @@ class Faults:
 
     def stage(self, stage: str, handler: str) -> list[tuple[Change, Value]]:
         """Return the functions of a stage for the calls of a handler, each with its value."""
-        found = [(FAULTS[name], value) for name, value in self.given]
         return [
-            (one.function, value) for one, value in found if one.stage == stage and handler in (one.of or (handler,))
+            (one.function, value)
+            for one, value in ((FAULTS[name], value) for name, value in self.given)
+            if one.function and one.stage == stage and handler in (one.of or (handler,))
         ]
 
     def applied(self, stage: str, what: Any, ask: Ask) -> Any:

@@ -23,13 +23,13 @@ class Fault(NamedTuple):
     default.
 
     `function`: in the stage `request` it takes an Ask and the fault's value. In the others it takes a list of Item
-    (`rows` and `page`), an Answer (`body`) or a Reply (`HTTP`), then the Ask and the value.
+    (`rows` and `page`), an Answer (`body`) or a Reply (`HTTP`), then the Ask and the value. None for what others read.
     """
 
     help: str
     argument: str
     stage: str
-    function: Change
+    function: Change | None = None
     of: Collection[str] = ()
 
 
@@ -54,13 +54,12 @@ def fault(stage: str, argument: str = "", of: Collection[str] = ()) -> Callable[
     return registered
 
 
+def setting(name: str, stage: str, argument: str, text: str) -> None:
+    """Register the value that another fault reads."""
+    FAULTS[name] = Fault(text, argument, stage)
+
+
 def shown(name: str) -> str:
     """Return a fault as `--fault` takes it, such as `row-cap:N`."""
     argument = FAULTS[name].argument
     return name + {"": "", "[N]": "[:N]", "A:B": ":A:B"}.get(argument, ":N")
-
-
-def needed(name: str) -> str:
-    """Return the handler of the row that a fault of a block changes; empty if it needs none."""
-    one = FAULTS[name]
-    return next(iter(one.of)) if one.argument == "HEIGHT" and one.of else ""

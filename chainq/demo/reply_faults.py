@@ -1,7 +1,7 @@
 """Faults of the stages `body` (one JSON-RPC answer) and `HTTP` (the reply that carries it)."""
 
 from chainq.demo.exchange import HTML, Answer, Ask, Reply, encoded, page
-from chainq.demo.registry import BODY, HTTP, fault
+from chainq.demo.registry import BODY, HTTP, fault, setting
 
 _FAIL, _CUT, _WRONG_ID = range(3)  # as in request_faults.py
 _DATABASE_DOWN = 'select * from "block" order by "height" - terminating connection due to administrator command'
@@ -39,33 +39,29 @@ def fail_rate(reply: Reply, ask: Ask, share: float) -> Reply:
 @fault(HTTP, "N")
 def rate_limit(reply: Reply, ask: Ask, most: int) -> Reply:
     """HTTP 429 after N calls of a method, without JSON."""
-    if reply.status != 200:
-        return reply
-    now, refused = ask.memory.clock(), False
+    now = ask.memory.clock()
+    method = str(ask.args.get("method"))
     with ask.memory.lock:
-        for method in ask.args["methods"]:
-            since, calls = ask.memory.windows.get(method, (now, 0))
-            if now - since >= ask.faults.get("rate-window", 60.0):
-                since, calls = now, 0
-            ask.memory.windows[method] = since, calls + 1
-            refused = refused or calls >= most
-    if not refused:
+        since, calls = ask.memory.windows.get(method, (now, 0))
+        if now - since >= ask.faults.get("rate-window", 60.0):
+            since, calls = now, 0
+        ask.memory.windows[method] = since, calls + 1
+    if calls < most:
         return reply
     wait = ask.faults.get("retry-after", None)
     headers = {} if wait is None else {"Retry-After": str(wait)}
     return Reply(429, HTML, b"Too many requests, please try again later", headers)
 
 
-@fault(HTTP, "SECONDS")
-def rate_window(reply: Reply, _: Ask, __: float) -> Reply:
-    """Length of the window of rate-limit. Default: 60."""
-    return reply
+setting("rate-window", HTTP, "SECONDS", "Length of the window of rate-limit. Default: 60.")
 
 
-@fault(HTTP, "CALLS")
-def retry_after(reply: Reply, _: Ask, __: int) -> Reply:
-    """Seconds in the Retry-After header of rate-limit. Default: no such header, as on deployed servers."""
-    return reply
+setting(
+    "retry-after",
+    HTTP,
+    "CALLS",
+    "Seconds in the Retry-After header of rate-limit. Default: no such header.",
+)
 
 
 @fault(HTTP, "SHARE")

@@ -1,7 +1,7 @@
 """Faults of the stage `request`: the server hears another range, another page or another tip."""
 
 from chainq.demo.exchange import Ask
-from chainq.demo.registry import LISTS, RANGED, RANGES, REQUEST, fault
+from chainq.demo.registry import LISTS, RANGED, RANGES, REQUEST, fault, setting
 
 _EMPTY, _CAP, _STALE, _LAG, _ELSEWHERE = 3, 4, 5, 8, 9  # so that shares of one server hit different calls
 
@@ -39,10 +39,7 @@ def lag_blocks(ask: Ask, blocks: int) -> Ask:
     return ask._replace(tip=max(-1, ask.tip - blocks)) if behind else ask
 
 
-@fault(REQUEST, "SHARE")
-def lag_rate(ask: Ask, _: float) -> Ask:
-    """Share of the calls that lag-blocks hits. Default: all."""
-    return ask
+setting("lag-rate", REQUEST, "SHARE", "Share of the calls that lag-blocks hits. Default: all.")
 
 
 @fault(REQUEST, "HEIGHT")
@@ -55,16 +52,10 @@ def reorg_at(ask: Ask, height: int) -> Ask:
     return ask._replace(book=ask.memory.fork)
 
 
-@fault(REQUEST, "CALLS")
-def reorg_after(ask: Ask, _: int) -> Ask:
-    """Calls before reorg-at takes effect. Default: 10."""
-    return ask
+setting("reorg-after", REQUEST, "CALLS", "Calls before reorg-at takes effect. Default: 10.")
 
 
-@fault(REQUEST, "SEED")
-def seed(ask: Ask, _: int) -> Ask:
-    """Decides which calls and rows the other faults hit."""
-    return ask
+setting("seed", REQUEST, "SEED", "Decides which calls and rows the other faults hit.")
 
 
 # --- ranges
@@ -118,10 +109,7 @@ def row_cap(ask: Ask, rows: int) -> Ask:
     return ask._replace(step=given, limit=min(ask.limit, given))
 
 
-@fault(REQUEST, of=LISTS)
-def cap_varies(ask: Ask, _: int) -> Ask:
-    """Double the row cap of half of the calls, at random."""
-    return ask
+setting("cap-varies", REQUEST, "", "Double the row cap of half of the calls, at random.")
 
 
 @fault(REQUEST, of=LISTS)

@@ -15,7 +15,6 @@ from chainq.demo.bodies import Bodies
 from chainq.demo.callers import occurrences
 from chainq.demo.chain import Chain, Row
 from chainq.demo.exchange import Ask, Book, Item, encoded
-from chainq.demo.fork import Fork
 from chainq.demo.ids import WORD, mix, scattered
 from chainq.demo.layout import Tally, calls_of
 
@@ -33,7 +32,7 @@ class Results(Book):
 
     def forked(self, height: int) -> "Results":
         """Return the rows after a reorg from that height on."""
-        return Results(Fork(self._chain, height), self._shuffle)
+        return Results(self._chain.forked(height), self._shuffle)
 
     def one(self, ask: Ask) -> Row | None:
         """Return the only row of a method without lists; None if there is none (docs/protocol.md, "Methods")."""
@@ -69,7 +68,8 @@ class Results(Book):
         for height, group in groupby(inputs, itemgetter(0)):
             found += self._disorder(list(group), height, ask.number)
         found = found[ask.offset : ask.offset + ask.limit]
-        return [Item(at[0], 0, encoded({"transaction_id": self._chain.transaction_id(*at)})) for at in found]
+        rows = ({"transaction_id": self._chain.transaction_id(*at)} for at in found)
+        return [Item(at[0], 0, encoded(self._chain.sealed(row))) for at, row in zip(found, rows, strict=True)]
 
     def _list(self, ask: Ask) -> tuple[Tally, _Rows]:
         """Return the tally of the rows of a list, and a function that makes a height's rows at some positions."""

@@ -8,7 +8,6 @@ errors".
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import chain as chained
 from itertools import count
 from threading import Lock
 from typing import Any
@@ -18,7 +17,7 @@ import orjson
 from chainq.demo.chain import Chain
 from chainq.demo.exchange import JSON, NO_END, Answer, Ask, Reply, RpcError, encoded, page
 from chainq.demo.faults import NO_FAULTS, Faults, Memory
-from chainq.demo.registry import BODY, HTTP, needed
+from chainq.demo.registry import BODY, HTTP
 from chainq.demo.results import Results
 from chainq.demo.samples import SAMPLES, sample_result
 from chainq.demo.wire import DIALECTS, Method, Param
@@ -45,8 +44,7 @@ class Service:
     ) -> None:
         """Takes the chain, its faults, the dialect (a key of wire.DIALECTS; KeyError otherwise), and whether rows are
         unordered as on deployed servers. `tip` returns the tip height at each call, for a growing chain; the default is
-        `chain.tip`. `clock` (seconds) is read for the rate limit only. Raises ValueError for the fault of a row that
-        the chain does not have."""
+        `chain.tip`. `clock` (seconds) is read for the rate limit only."""
         self._methods = DIALECTS[dialect]
         self._shuffle, self._clock = shuffle, clock
         self._tip = tip or (lambda: self.chain.tip)
@@ -56,24 +54,11 @@ class Service:
         self.change(chain, faults)
 
     def change(self, chain: Chain, faults: Faults = NO_FAULTS) -> None:
-        """Answer for this chain with these faults from now on. Raises ValueError as at the start."""
+        """Answer for this chain with these faults from now on."""
         again = faults.get("stored-again", None)
         self.chain = chain if again is None else chain.stored_again(again)
         self.faults, self._memory = faults, Memory(self._clock)
         self._book = Results(self.chain, self._shuffle)
-        for name, height in faults.given:
-            self._check(name, height)
-
-    def _check(self, name: str, height: Any) -> None:
-        """Raise ValueError, with the nearest height that has one, if a fault needs a row that its block lacks."""
-        handler = needed(name)
-
-        def lacks(at: int) -> bool:
-            return not self._book.rows(self._ask(handler, 0, tip=at, start=at, end=at + 1))
-
-        if handler and lacks(height):
-            near = next(at for far in count(1) for at in (height - far, height + far) if at >= 0 and not lacks(at))
-            raise ValueError(f"block {height} has no {handler.rstrip('s')}; block {near} has one")
 
     def _ask(self, handler: str, number: int, *, tip: int = -1, start: int = 0, end: int = NO_END, **more: Any) -> Ask:
         return Ask(handler, start, end, tip, number, self._book, self.faults, self._memory, **more)
@@ -100,40 +85,22 @@ class Service:
             content = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             return page(400, f"SyntaxError: {error.msg}")
-        requests = content if isinstance(content, list) else [content]
-        names = [request.get("method") for request in requests if isinstance(request, dict)]
-        known = [name for name in names if isinstance(name, str) and name in self._methods]
-        reply: Reply = self.faults.applied(HTTP, Reply(200, JSON, b""), self._ask("", number, args={"methods": known}))
-        if reply.status != 200:
-            return reply
-        if requests == []:
-            members: list[bytes | None] = [_member(Answer(None, "error", _INVALID_REQUEST))]
-        else:
-            numbers = chained([number], self._numbers)  # each call of a batch has its own
-            members = [self._member(request, next(numbers)) for request in requests]
-        parts = [part for part in members if part]
-        if not parts:
-            return reply._replace(status=204, cut=False)
-        joined = b"[" + b",".join(parts) + b"]" if isinstance(content, list) and requests else parts[0]
-        return reply._replace(body=joined)
+        request = content if isinstance(content, dict) else {}
+        reply: Reply = self.faults.applied(HTTP, Reply(200, JSON, b""), self._ask("", number, args=request))
+        return reply._replace(body=self._answer(request, number)) if reply.status == 200 else reply
 
     # --- JSON-RPC
 
-    def _member(self, request: Any, number: int) -> bytes | None:
-        if not isinstance(request, dict):
-            return _member(Answer(None, "error", _INVALID_REQUEST))
-        id_ = request.get("id")
+    def _answer(self, request: dict[str, Any], number: int) -> bytes:
         name = request.get("method")
-        if request.get("jsonrpc") != "2.0" or not isinstance(name, str) or isinstance(id_, (dict, list, bool)):
-            id_ = None if isinstance(id_, (dict, list, bool)) else id_
-            return _member(Answer(id_, "error", _INVALID_REQUEST))
-        if "id" not in request:
-            return None
         try:
-            answer = Answer(id_, "result", self._result(name, request.get("params"), number))
+            if request.get("jsonrpc") != "2.0" or not isinstance(name, str):
+                raise RpcError(-32600, "Invalid Request")
+            key, value = "result", self._result(name, request.get("params"), number)
         except RpcError as refused:
-            answer = Answer(id_, "error", encoded({"code": refused.code, "message": refused.message}))
-        return _member(self.faults.applied(BODY, answer, self._ask("", number)))
+            key, value = "error", encoded({"code": refused.code, "message": refused.message})
+        answer: Answer = self.faults.applied(BODY, Answer(request.get("id"), key, value), self._ask("", number))
+        return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (encoded(answer.id), answer.key.encode(), answer.value)
 
     def _result(self, name: str, params: Any, number: int) -> bytes:
         method = self._methods.get(name)
@@ -187,11 +154,3 @@ class Service:
         elif type(value) is int and value >= 0 and (param.most is None or value <= param.most):
             return value
         raise RpcError(-32602, "Invalid params")
-
-
-_INVALID_REQUEST = encoded({"code": -32600, "message": "Invalid Request"})
-
-
-def _member(answer: Answer) -> bytes:
-    """Return an answer as JSON."""
-    return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (encoded(answer.id), answer.key.encode(), answer.value)

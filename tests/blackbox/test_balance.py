@@ -23,7 +23,7 @@ pytest.importorskip("aleo")
 from harness.bank import Bank, checked
 from harness.ledger import Wallet
 
-FIRST = 2_400
+FIRST, LATE = 2_400, Faults("late-records:6")
 STEPS, RECORDS = int(os.environ.get("CHAINQ_STEPS", "5")), int(os.environ.get("CHAINQ_RECORDS", "8"))
 STRIDE, KILLS = int(os.environ.get("CHAINQ_STRIDE", "4")), int(os.environ.get("CHAINQ_KILLS", "5"))
 
@@ -71,9 +71,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
     assert len(ran.rows) == sum(held.height >= since for held in wallet.left())
 
 
-@pytest.mark.parametrize(
-    "faults", some([NO_FAULTS, Faults("late-records:6")], Faults("late-records:6")), ids=["whole", "late"]
-)
+@pytest.mark.parametrize("faults", some([NO_FAULTS, LATE], LATE), ids=["whole", "late"])
 def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
     """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
     wallet = Wallet(2, FIRST, "small")

@@ -146,7 +146,7 @@ def test_a_proxy_of_the_environment_is_used(chainq: Program, server: Servers, no
 def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The sample service behind TLS: its URL, and the file of the authority that vouches for it."""
     context, authority = certified(tmp_path)
-    server = DemoServer(lambda: Service(Chain()), "127.0.0.1", 0)
+    server = DemoServer(Service(Chain()), "127.0.0.1", 0)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

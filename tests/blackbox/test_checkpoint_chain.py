@@ -8,7 +8,6 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply
 from chainq.demo.faults import Faults
-from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program
 from harness.search import some
@@ -26,7 +25,7 @@ def test_9_the_chain_changed_and_rewind_mends_it(command: str, chainq: Program, 
         service.tip = tip
         said(job(), 0)
         lengths.append(job.out.stat().st_size)
-    fork = Fork(Chain(), 150)
+    fork = Chain().forked(150)
     old = service.chain
     service.swap(fork)
     for service.tip in (300, 301, 310):
@@ -54,7 +53,7 @@ def test_9_a_reorg_below_all_positions(chainq: Program, serve: Serve) -> None:
     said(job(), 0)
     service.tip = 30
     said(job(out=str(job.folder / "other")), 0, "has the earlier ones")
-    service.swap(Fork(Chain(), 10))
+    service.swap(Chain().forked(10))
     ran = job(out=str(job.folder / "other"))
     said(ran, 9, "reorg: block 30 is", "no position before the reorg", "a new checkpoint and a new output file")
     assert "--rewind" not in ran.err
@@ -67,7 +66,7 @@ def test_6_a_reorg_above_the_position_needs_no_rewind(chainq: Program, serve: Se
     job = Job(chainq, serve(service), "records")
     said(job(), 0)
     service.tip = 40
-    service.hook = lambda method: service.swap(Fork(Chain(), 30)) if method == "records/all" else None
+    service.hook = lambda method: service.swap(Chain().forked(30)) if method == "records/all" else None
     ran = job()
     said(ran, 6, "reorg: block 40 is", "while rows were read; run the command again; the next run resumes at height")
     assert "--rewind" not in ran.err
@@ -95,7 +94,7 @@ def test_rewind_goes_no_farther_than_the_start(chainq: Program, serve: Serve) ->
     service = Moving(40)
     job = Job(chainq, serve(service), "blocks", "--start", "20")
     said(job(), 0)
-    service.swap(Fork(Chain(), 0))
+    service.swap(Chain().forked(0))
     said(job("--rewind", "1000000"), 0)
     assert job.out.read_bytes() == lines(fork_truth(0, 40).rows("blocks", 20, 41))
 

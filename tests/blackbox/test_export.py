@@ -8,7 +8,6 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
-from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, export, jsonl_sha256
@@ -169,7 +168,7 @@ def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: 
         words = ("export", "records", "blocks", "2300:", "--partition", "100", "--to", "lake", "-w", "2")
         assert chainq(*words, url=url).code == 0
         untouched = (lake.root / "records/start=000002300/data.parquet").stat().st_mtime_ns
-        service.swap(Fork(trunk, 2450))
+        service.swap(trunk.forked(2450))
         ran = chainq(*words, url=url)
         assert ran.code == 0, ran.err
         assert "reorg: 6 partitions to replace: records/start=000002400/data.parquet" in ran.err

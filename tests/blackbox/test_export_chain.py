@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.fork import Fork
 from chainq.heights.grid import partition_name
 from harness.chain_tables import TABLES, table_rows
 from harness.damages import changed_rows, rewrite
@@ -125,7 +124,7 @@ def test_the_last_partition_grows_and_a_reorg_replaces(chainq: Program, lake: La
         for table in TABLES:
             assert [one["end"] for one in lake.receipts(table)] == [2400, 2420, 2440, 2450]
         untouched = (lake.root / partition_name("inputs", 2380)).stat().st_mtime_ns
-        service.swap(Fork(trunk, 2410))
+        service.swap(trunk.forked(2410))
         ran = export(chainq, url, "chain", "2380:")
         assert ran.code == 0, ran.err
         assert "reorg: 24 partitions to replace" in ran.err
@@ -163,7 +162,7 @@ def test_verify_with_the_service(chainq: Program, server: Servers, exports: Expo
     ran = chainq("verify", lake, "--full", url=server())
     assert ran.code == 0, ran.err
     assert "all 50 heights compared" in ran.err
-    with serving(Moving(2449, Fork(Chain(tip=2449), 2440))) as url:
+    with serving(Moving(2449, Chain(tip=2449).forked(2440))) as url:
         ran = chainq("verify", lake, "--full", "--jsonl", url=url)
     assert ran.code == 6
     found = {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.fork import Fork
 from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
 from harness.program import Program, Ran, Servers, one_line
@@ -100,7 +99,7 @@ def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, 
     words = ("records", "blocks", "2300:", "--partition", "100")
     with serving(service) as url:
         assert export(chainq, url, *words).code == 0
-        service.swap(Fork(trunk, 2450))
+        service.swap(trunk.forked(2450))
         seen: set[str] = set()
 
         def fail(method: str) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Following, Job, capped, lines, said, starting
 from harness.program import LONGEST, Program, Servers, finish
 from harness.services import FULL_BLOCKS, Moving, Serve
@@ -149,7 +148,7 @@ def test_9_a_chain_that_changes_under_it(chainq: Program, serve: Serve) -> None:
     run = Following(job.start(*SOON, "-q", out=""), service, "blocks", 0)
     for tip in (9, 10, 11, 12):
         run.up_to(tip)
-    service.swap(Fork(Chain(), 11))
+    service.swap(Chain().forked(11))
     ran = finish(run.process)
     said(ran, 9, "block 12", service.chain.block_hash(12), "--rewind 2 goes back far enough, to height 11\n")
     assert ran.out == b""
@@ -168,7 +167,7 @@ def test_9_a_reorg_without_a_checkpoint(at: int, back: int, limit: int | None, f
     run = follow(service, "blocks", 498, *words)
     for tip in range(500, 506):
         run.up_to(tip)
-    service.swap(Fork(Chain(), at))
+    service.swap(Chain().forked(at))
     service.tip = 506
     ran = finish(run.process)
     assert ran.out == b""

@@ -18,7 +18,6 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply, page
 from chainq.demo.faults import Faults
-from chainq.demo.fork import Fork
 from harness.jobs import FIRST, Following, Job, lines, recording, said, starting
 from harness.program import LONGEST, Program, finish
 from harness.search import some
@@ -209,7 +208,7 @@ def test_6_a_reorg_during_an_outage(follow: Callable[..., Following]) -> None:
     run.up_to(FIRST)
     service.instead = OUTAGES["HTTP 404"]
     assert enough.wait(LONGEST)
-    service.swap(Fork(Chain(), FIRST - 1))
+    service.swap(Chain().forked(FIRST - 1))
     service.tip, service.instead = FIRST + 5, None
     ran = finish(run.process)
     said(ran, 9, f"reorg: block {FIRST} is", "resume with --start 2397 --follow")

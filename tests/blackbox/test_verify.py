@@ -10,7 +10,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.plants import KINDS
 from chainq.demo.service import Service
-from harness.planted import Plant
+from harness.planted import Plant, plantable
 from harness.planted import planted as wrong
 from harness.program import DIALECT, Program, Ran, Servers, one_line
 from harness.search import some
@@ -45,21 +45,12 @@ COMMANDS = {
 """By what is planted: whose rows show it."""
 
 
-def plantable(plant: Plant) -> bool:
-    """Whether the block has what the plant needs."""
-    try:
-        Service(CHAIN, wrong(plant))
-    except ValueError:
-        return False
-    return True
-
-
 def planted(seed: int) -> tuple[Plant, ...]:
     """One plant of every kind, some heights apart."""
     rng = random.Random(seed)  # noqa: S311  # no secret
     kinds = rng.sample(KINDS, len(KINDS))
     return tuple(
-        next(plant for at in range(8 * (number + 2), 8 * (number + 3)) if plantable(plant := Plant(kind, at)))
+        next(plant for at in range(8 * (number + 2), 8 * (number + 3)) if plantable(CHAIN, plant := Plant(kind, at)))
         for number, kind in enumerate(kinds)
     )
 

@@ -14,7 +14,7 @@ from chainq.demo.faults import Faults
 from chainq.demo.plants import KINDS
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
-from harness.planted import Plant
+from harness.planted import Plant, plantable
 from harness.planted import planted as wrong
 from harness.program import DIALECT, LONGEST, ROOT, Program, installed, one_line
 from harness.search import some
@@ -86,14 +86,9 @@ def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedC
     """One wrong row of each kind on a sealed chain: each is found, and by its hash where a hash is made of it."""
     plants: list[Plant] = []
     for number, kind in enumerate(KINDS):
-        for height in range(number + 1, BLOCKS - 1):
-            try:
-                Service(chain, wrong(Plant(kind, height)))
-            except ValueError:
-                continue
-            if height not in {plant.height for plant in plants}:
-                plants.append(Plant(kind, height))
-                break
+        taken = {plant.height for plant in plants}
+        free = (Plant(kind, at) for at in range(number + 1, BLOCKS - 1) if at not in taken)
+        plants.append(next(plant for plant in free if plantable(chain, plant)))
     assert len(plants) == len(KINDS)
     with serving(Service(chain, wrong(*plants), DIALECT)) as url:
         ran = program("verify", f"0:{BLOCKS}", *HASHES, "--anchor", f"{LAST}:{OTHER}", "--jsonl", url=url)

@@ -66,9 +66,3 @@ def test_a_seed_picks_the_row() -> None:
     again = Service(CHAIN, planted(Plant("lost-record", AT), seed=3), shuffle=False)
     assert str(rows(again)) == picked[3]
     assert len(set(picked.values())) > 1
-
-
-def test_a_block_without_the_row_is_refused() -> None:
-    """Nothing is planted elsewhere in silence."""
-    with pytest.raises(ValueError, match="block 13 has no record"):
-        Service(CHAIN, planted(Plant("lost-record", 13)))

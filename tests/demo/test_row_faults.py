@@ -11,7 +11,6 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
-from chainq.demo.fork import Fork
 from chainq.demo.registry import FAULTS, LISTS
 from chainq.demo.request_faults import STALE_BLOCKS
 from chainq.demo.service import Service
@@ -201,7 +200,7 @@ def test_a_reorg_replaces_the_blocks_from_a_height_on() -> None:
 
 
 def test_a_fork_from_the_first_block_on_is_another_chain() -> None:
-    fork = Service(Fork(CHAIN, 0))
+    fork = Service(CHAIN.forked(0))
     assert ask(fork, "block", block=0) != ask(QUIET, "block", block=0)
     assert post(fork, "records/isOwner", start=0, end=9) != post(QUIET, "records/isOwner", start=0, end=9)
     transitions = ask(fork, "transitionsWithoutRecordInputs", start=5, end=9)

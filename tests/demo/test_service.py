@@ -96,16 +96,6 @@ def test_a_bad_envelope_is_an_invalid_request(body: bytes) -> None:
     assert envelope(body)["error"]["code"] == -32600
 
 
-def test_batches_get_arrays_and_calls_without_id_nothing() -> None:
-    call = b'{"jsonrpc":"2.0","id":%s,"method":"latest/block"}'
-    silent = b'{"jsonrpc":"2.0","method":"latest/block"}'
-    members = envelope(b"[" + call % b'"a"' + b"," + silent + b",3," + call % b"null" + b"]")
-    assert [member["id"] for member in members] == ["a", None, None]
-    assert [("result" in member) for member in members] == [True, False, True]
-    for body in (silent, b"[" + silent + b"]"):
-        assert (QUIET.respond(body).status, QUIET.respond(body).body) == (204, b"")
-
-
 def test_malformed_and_oversized_bodies_get_html() -> None:
     for body, status in ((b"{", 400), (b"", 400), (b"\xff", 400), (b" " * (150 * 1024 + 1), 413)):
         reply = QUIET.respond(body)

@@ -46,7 +46,7 @@ def test_threads_may_share_the_transport() -> None:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[DemoServer]:
-    with DemoServer(lambda: Service(CHAIN, getattr(request, "param", Faults())), "127.0.0.1", 0) as listening:
+    with DemoServer(Service(CHAIN, getattr(request, "param", Faults())), "127.0.0.1", 0) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield listening
@@ -69,13 +69,10 @@ def test_a_socket_serves_several_calls_on_one_connection(server: DemoServer) -> 
             assert response.json()["id"] == number
             assert len(response.json()["result"]) == 50
         assert opened.count("connection.connect_tcp.complete") == 1
-        silent = client.post(url, json={"jsonrpc": "2.0", "method": "latest/block"})
-        assert (silent.status_code, silent.content) == (204, b"")
         assert client.post(url, content=b"{").status_code == 400
-        for method in ("GET", "HEAD", "PUT"):
-            response = client.request(method, url)
-            assert response.status_code == 404
-            assert response.headers["Content-Type"].startswith("text/html")
+        response = client.get(url)
+        assert response.status_code == 404
+        assert response.headers["Content-Type"].startswith("text/html")
 
 
 @pytest.mark.parametrize("server", [Faults("gzip")], indirect=True)
@@ -101,6 +98,6 @@ def test_serve_says_its_port_and_ends_quietly_when_interrupted(capfd: pytest.Cap
         ports.append(port)
         raise KeyboardInterrupt
 
-    serve(lambda: QUIET, "127.0.0.1", 0, ready=ready)
+    serve(QUIET, "127.0.0.1", 0, ready)
     assert ports[0] > 0
     assert capfd.readouterr() == ("", "")

@@ -6,19 +6,16 @@ ciphertexts and tags that the chain shows are theirs. The wallet keeps a book of
 
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
 from aleo import mainnet as sdk
 
-from chainq.demo.chain import Chain, Row
-from chainq.demo.fork import Fork
+from chainq.demo.chain import Chain
 from chainq.demo.planted import Input, Planted
 
 FEE = 2_000
-_MOVED = ("block_hash", "state_root", "timestamp", "block", "transaction_id", "find_transaction", "aborted_ids")
-_UNDER = (*_MOVED, "transition_word", "open_rows")
 
 
 class Ledger(Chain):
@@ -26,53 +23,20 @@ class Ledger(Chain):
 
     def __init__(self) -> None:
         super().__init__(owned=())
-        self.under: Chain = Chain(owned=())
         self.forks = 0
         self.owned_rows: dict[int, Planted] = {}
         self.tags: dict[Input, str] = {}
-        self.__dict__["planted"] = self.owned_rows
+        self.__dict__ |= {"planted": self.owned_rows, "_tags": self.tags}
 
     def fork(self, at: int) -> None:
         """Replace the blocks from a height on; what was planted there is gone."""
         self.forks += 1
-        fork = Fork(self.under, at)
-        fork._branch = Chain(seed=self.forks, owned=())  # another one than that of the fork before
-        self.under = fork
+        self._sides = self.forked(at, self.forks)._sides  # each fork has other blocks
         first = self.records.before(at)
         for number in [number for number in self.owned_rows if number >= first]:
             del self.owned_rows[number]
         for place in [place for place in self.tags if place[0] >= at]:
             del self.tags[place]
-
-    def planted_tag(self, place: Input) -> str | None:
-        return self.tags.get(place)
-
-    def record_text(self, number: int) -> str:
-        owned = self.owned_rows.get(number)
-        return owned.record_ciphertext if owned else self.under.record_text(number)
-
-    def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        places = list(positions)
-        return [
-            {**row, "record_ciphertext": self.record_text(self.records.before(height) + at)}
-            for at, row in zip(places, self.under.record_rows(height, places), strict=True)
-        ]
-
-    def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
-        places = list(positions)
-        rows = self.under.ownership_rows(height, places)
-        for at, row in zip(places, rows, strict=True):
-            if owned := self.owned_rows.get(self.records.before(height) + at):
-                row |= {"nonce_x": owned.nonce_x, "nonce_y": owned.nonce_y, "owner_x": owned.owner_x}
-        return rows
-
-
-def _delegated(name: str) -> Callable[..., Any]:
-    return lambda self, *arguments: getattr(self.under, name)(*arguments)
-
-
-for _name in _UNDER:
-    setattr(Ledger, _name, _delegated(_name))
 
 
 class Held(NamedTuple):

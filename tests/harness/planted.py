@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 
 
@@ -20,6 +21,14 @@ class Plant(NamedTuple):
     def row(self) -> str:
         """The kind of row; empty for the whole block."""
         return self.kind.partition("-")[2]
+
+
+def plantable(chain: Chain, plant: Plant) -> bool:
+    """Whether the block has what the plant needs."""
+    plan = chain.layout.plan(plant.height)
+    needed = {"record": plan.records, "ownership": plan.records, "transition": len(plan.open_calls)}
+    needed |= dict.fromkeys(("transaction", "count"), len(plan.transactions))
+    return needed.get(plant.row or plant.kind, 1) > 0
 
 
 def planted(*plants: Plant, seed: int = 0) -> Faults:

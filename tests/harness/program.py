@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
@@ -160,11 +160,11 @@ class Servers:
     @contextmanager
     def own(self, *switches: str) -> Iterator[str]:
         """The URL of a server of the caller's own."""
-        made: list[Callable[[], Service]] = []
-        with patch.object(http_server, "serve", lambda make, *_args, **_more: made.append(make)):
+        made: list[Service] = []
+        with patch.object(http_server, "serve", lambda service, *_args: made.append(service)):
             ran = self._program("serve", "--port", "0", "--dialect", DIALECT, *switches)
         assert ran.code == 0, ran.err
-        with serving(made[0]()) as url:
+        with serving(made[0]) as url:
             yield url
 
     @contextmanager
@@ -202,7 +202,7 @@ class Inside(DemoTransport):
 def serving(service: Service, *released: threading.Event) -> Iterator[str]:
     """The URL of a service, on a socket for programs and without one for runs within this process. `released`: what
     calls may wait for; set at the end, or no server would end."""
-    server = http_server.DemoServer(lambda: service, "127.0.0.1", 0)
+    server = http_server.DemoServer(service, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.port}/"
     IN_PROCESS[url] = lambda: Inside(service)
     with running(server):

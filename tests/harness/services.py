@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.exchange import Reply
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.fork import Fork
 from chainq.demo.results import Results
 from chainq.demo.service import Service
 from harness.program import DIALECT, LONGEST, running
@@ -187,6 +186,6 @@ def held(service: "Moving", when: Callable[[str], bool]) -> tuple[threading.Even
 def fork_truth(at: int, tip: int) -> Truth:
     """The rows of a chain that forks off the sample chain."""
     truth = Truth(tip)
-    truth.chain = Fork(truth.chain, at)
+    truth.chain = truth.chain.forked(at)
     truth._results = Results(truth.chain, shuffle=False)
     return truth
