@@ -76,6 +76,7 @@ class HttpTransport:
 
     def close(self) -> None:
         """End the exchanges in progress, and close the connections."""
+        self._backend.closed = True
         for stream in list(self._backend.open):
             with contextlib.suppress(OSError):  # the peer was first
                 stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)  # closing wakes no thread that waits for it
@@ -105,13 +106,18 @@ class _Backend:
     def __init__(self, backend: httpcore.NetworkBackend, peer: str) -> None:
         self._backend, self._peer = backend, peer
         self.open: set[_Stream] = set()  # httpcore does not close all of them, as when a proxy refuses
+        self.closed = False
 
     def connect_tcp(self, timeout: float | None = None, **options: Any) -> "_Stream":
         del timeout  # as below: httpx has none
         try:
-            return _Stream(self._backend.connect_tcp(timeout=_left(), **options), self.open)
+            stream = _Stream(self._backend.connect_tcp(timeout=_left(), **options), self.open)
         except httpcore.ConnectError as error:
             raise httpcore.ConnectError(f"{self._peer}{error}") from None
+        if self.closed:  # while it was made
+            stream.close()
+            raise httpcore.ConnectError("the transport is closed")
+        return stream
 
 
 class _Stream:
