@@ -63,7 +63,7 @@ class Node:
         width = max(self.indent, width_of(self.name))
         indent = width + GAP if width else 0
         lead = paint(self.name, self.style, color) + " " * (indent - width_of(self.name))
-        if indent > room // 4 and width_of(self.value.text(room - indent)) > room - indent:  # the value is below
+        if indent > room // 2 and width_of(self.value.text(room - indent)) > room - indent:  # the value is below
             yield from (paint(piece, self.style, color) for piece in wrap(self.name, room))
             lead, indent = " " * GAP, GAP
             if not self.value.whole:

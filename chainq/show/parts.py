@@ -19,6 +19,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import integer_of, object_of, text_of
+from chainq.rows.where import Where
 from chainq.text.humanize import counted
 from chainq.text.sanitize import abridged
 
@@ -158,11 +159,10 @@ def _if_there(rows: Job) -> list[Raw] | None:
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
-    summary = service.blocks.tip_block() if height is None else None
     at = service.blocks.tip_height() if height is None else height
     heights = HeightRange(at, at + 1)
     summaries, blocks, records = _side_by_side(
-        _lookup(service, "block", at) if summary is None else lambda: [summary],
+        _lookup(service, "block", at),
         _rows(service, "full-blocks", heights),
         partial(_if_there, _rows(service, "records", heights)),
     )
@@ -203,8 +203,6 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
-    from chainq.rows.where import Where
-
     heights = _newest_heights(service, last)
     commands = ("records", "transitions")
     read = _side_by_side(*(_rows(service, command, heights) for command in commands))
@@ -217,25 +215,17 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
-    """Return what lists have of a transition; its transaction, if they have none and a data set knows better."""
+    """Return what lists have of a transition; of a data set that knows it, its transaction."""
     what, condition = f"transition {transition_id}", f"transition_id = '{transition_id}'"
-    if not service.has_index("calls"):
-        heights = _newest_heights(service, last)
-        records = _newest(service, "records", condition, heights)
-        transitions = [] if records else _newest(service, "transitions", condition, heights)
-        if not records and not transitions:
-            where = "no records of it, and no transitions without record inputs have its ID"
-            raise _unseen(service, what, heights, where)
-        return TransitionParts(transition_id, records, transitions)
-    height, transaction_id = _found(service, "calls", "transition_id", transition_id, what)
-    heights = HeightRange(height or 0, (height or 0) + 1)
-    records, transitions = (
-        _if_there(partial(_newest, service, command, condition, heights)) or []
-        for command in ("records", "transitions")
-    )
-    if records or transitions:
-        return TransitionParts(transition_id, records, transitions)
-    return _transaction(service, transaction_id)
+    if service.has_index("calls"):
+        return _transaction(service, _found(service, "calls", "transition_id", transition_id, what)[1])
+    heights = _newest_heights(service, last)
+    records = _newest(service, "records", condition, heights)
+    transitions = [] if records else _newest(service, "transitions", condition, heights)
+    if not records and not transitions:
+        where = "no records of it, and no transitions without record inputs have its ID"
+        raise _unseen(service, what, heights, where)
+    return TransitionParts(transition_id, records, transitions)
 
 
 def _spent(service: Service, tag: str) -> TransactionParts:
@@ -270,8 +260,6 @@ def _found(service: Service, table: str, column: str, text: str, what: str) -> t
 
 def _newest(service: Service, command: str, condition: str, heights: HeightRange) -> list[Raw]:
     """Return the rows that meet a condition, of the newest block that has any. No method looks rows up."""
-    from chainq.rows.where import Where
-
     where = Where(BY_COMMAND[command], [condition])
     query = Query(BY_COMMAND[command], reverse=True, where=where)
     found = matching(service.fetch_range(query, heights), where)

@@ -10,11 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 _PUBLIC = {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "host", "user-agent"}
-# A sign as it is, and as URLs, JSON, HTML and programming languages escape it. Repetitions are bounded: searching for an
-# unbounded one takes the square of the length.
-_SIGN = (
-    r"(?:(?:%[0-9A-Fa-f]{2}){1,4}|\\{1,3}(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|&(?:amp;)?#?\w{1,8};|\\{0,3}[^A-Za-z0-9])"
-)
+# A sign as it is, and as URLs, JSON, HTML and programming languages escape it. Repetitions are bounded: searching for
+# an unbounded one takes the square of the length.
+_SIGN = r"(?:(?:%[\da-fA-F]{2}){1,4}|\\{1,3}(?:u[\da-fA-F]{4}|x[\da-fA-F]{2})|&(?:amp;)?#?\w{1,8};|\\{0,3}[^A-Za-z0-9])"
 LONG = 8  # characters of a secret that is found inside of words, too; a shorter one may be a word by chance
 LONGEST = 5_000  # characters of a secret that is found in other encodings, too; the expression would take seconds
 
