@@ -159,10 +159,11 @@ def _if_there(rows: Job) -> list[Raw] | None:
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
+    summary = service.blocks.tip_block() if height is None else None
     at = service.blocks.tip_height() if height is None else height
     heights = HeightRange(at, at + 1)
     summaries, blocks, records = _side_by_side(
-        _lookup(service, "block", at),
+        _lookup(service, "block", at) if summary is None else lambda: [summary],
         _rows(service, "full-blocks", heights),
         partial(_if_there, _rows(service, "records", heights)),
     )
