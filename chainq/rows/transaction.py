@@ -19,7 +19,6 @@ _NAME = 100  # characters; a name that the chain accepts has 31 at most, with .a
 NAMES_PROGRAM = rf"(?m)^program ([^;\s]{{1,{_NAME}}});"
 """The line of a source text that names its program."""
 _PROGRAM = re.compile(NAMES_PROGRAM)
-_FUNCTION = re.compile(rf"^function ([^:\s]{{1,{_NAME}}}):", re.MULTILINE)
 _AMOUNT = re.compile(r"([0-9]{1,20})u64")
 
 
@@ -43,11 +42,6 @@ def program_id(value: Raw | None) -> Raw | None:
     """Return the ID of the program whose source text is sent; a text that names none, on some servers the ID."""
     name = program_of(text_of(value))
     return _raw(name) if name else value
-
-
-def functions_of(source: str) -> list[str]:
-    """Return the names of the functions in a source text, in its order."""
-    return _FUNCTION.findall(source)
 
 
 def amounts_of(transition: Raw | None) -> tuple[int, ...]:

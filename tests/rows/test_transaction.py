@@ -12,7 +12,6 @@ from chainq.rows.transaction import (
     calls_of,
     deployed_by,
     fee_of,
-    functions_of,
     program_of,
 )
 
@@ -30,10 +29,8 @@ def raw(value: Any) -> Raw:
 def test_a_source_text_names_its_program_and_functions() -> None:
     """Imports may come first; a text that is no source names nothing."""
     assert program_of(SOURCE) == "foo.aleo"
-    assert functions_of(SOURCE) == ["mint", "burn"]
     for text in ("", "foo.aleo", "program ;", "a program foo.aleo;", f"program {'x' * 101};"):
         assert program_of(text) == ""
-        assert functions_of(text) == []
 
 
 @pytest.mark.parametrize("inputs", [None, 1, "5u64", {}, ["5u64"], [{"value": 5}], [{"value": "5u128"}], [{}]])
