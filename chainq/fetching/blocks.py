@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import LackingError, NotFoundError, ResponseError, ServiceError
-from chainq.fetching import lookups, single_rows
-from chainq.fetching.calls import Calls, MethodCall, always
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.errors import IncompleteError, LackingError, NotFoundError, ResponseError, ServiceError
+from chainq.fetching import lookups
+from chainq.fetching.calls import Calls
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
@@ -40,12 +38,11 @@ class Blocks:
     def __init__(
         self,
         calls: Calls,
-        dialect: ServiceDialect,
         summary: Callable[[int], Raw],
         asking: Callable[[], None],
         reader: "Reader | None",
     ) -> None:
-        self._calls, self._dialect, self._summary, self._asking, self._reader = calls, dialect, summary, asking, reader
+        self._calls, self._summary, self._asking, self._reader = calls, summary, asking, reader
         self._first = 0  # of the export behind a URL, as far as `from_first` knows
         self._tip: Tip | None = None
         self._lock = Lock()  # so that threads that need the tip request it once
@@ -135,12 +132,8 @@ class Blocks:
 
     def own_hash(self, height: int) -> str | None:
         """Return the same, ignoring the lake."""
-        method = BY_COMMAND["block"]
-        try:
-            (found,) = lookups.fetch_lookups(self._calls, method, [height])
-        except NotFoundError:
-            return None
-        return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
+        found = lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), height)
+        return None if found is None else hash_text(fields.value_at(found[0], "block_hash"))
 
     def block_hashes(self, heights: HeightRange) -> dict[int, str]:
         """Return block hashes by height, of one chain: of the last existing block, and of the blocks it links to.
@@ -173,13 +166,8 @@ class Blocks:
         """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method."""
         method = BY_COMMAND["blocks"]
         arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
-
-        def call(dialect: Dialect) -> list[Raw]:
-            made = MethodCall(self._calls.connection, always(dialect), method)
-            return made(arguments, decode_rows, str(heights), divisible=True)
-
         try:
-            return self._dialect.spoken(method, call)
+            return self._calls.of(method)(arguments, decode_rows, str(heights), divisible=True)
         except ServiceError:
             return None
 
@@ -194,27 +182,17 @@ class Blocks:
     def _search(self, time: float) -> int:
         from chainq.heights import block_time
 
-        if 0 < self.first <= self.tip_height():
-            self._check_time(time, self.time_of(self.first))
+        if 0 < self.first <= self.tip_height() and time < (begins := self.time_of(self.first)):
+            from chainq.text.humanize import utc
+
+            message = f"{utc(time)} is before the first block of the export: height {self.first}, {utc(begins)}"
+            raise IncompleteError(message, f"the earliest time is {utc(begins).replace(' ', 'T')}")
         return block_time.first_at(time, self.tip_height(), self.time_of, self.first)
-
-    def _check_time(self, time: float, begins: int) -> None:
-        """Raise an error if a time is before `begins`, the block time of the first height (both since 1970)."""
-        if time >= begins:
-            return
-        from chainq.text.humanize import utc
-
-        export = "the export behind the URL" if self._reader is None else self._reader.label
-        message = f"{utc(time)} is before the first block of {export}: height {self.first}, {utc(begins)}"
-        hint = f"the earliest time is {utc(begins).replace(' ', 'T')}"
-        if self._reader is not None:
-            raise self._reader.lacking_before(message, hint)
-        raise LackingError(message, hint, first=self.first)
 
     def time_of(self, height: int) -> int:
         """Return the block time of a height, in seconds since 1970. Raises ChainqError."""
         if height not in self._times:
-            time = fields.seconds_of(fields.Picker(["timestamp"])(self._summary(height))[0])
+            time = fields.seconds_of(fields.value_at(self._summary(height), "timestamp"))
             if time is None:
                 raise ResponseError(f"block {height} has no valid timestamp, so no block can be found by its time")
             self._times[height] = time
@@ -222,9 +200,9 @@ class Blocks:
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
-        found = single_rows.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
-        if not found:
-            single_rows.check_empty(self._calls.of(BY_COMMAND["block"]))
+        found = lookups.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
+        if not found and lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), 0):
+            raise ResponseError("latest/block returned null, but block 0 exists", "run the command again later")
         return found
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:

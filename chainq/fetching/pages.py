@@ -22,7 +22,7 @@ from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
-from chainq.rows.full_block import looked_up
+from chainq.rows.block import looked_up
 from chainq.transport.jsonrpc import decode_listed, decode_rows
 
 Send = Callable[[int, int], list[Raw]]
