@@ -32,10 +32,9 @@ from chainq.transport.jsonrpc import decode_listed, decode_rows
 
 T = TypeVar("T")
 _METHOD = BY_COMMAND["transactions"]
-_DIALECT_HINT = "this server seems to speak another dialect; chainq doctor finds out which"
-_LAG_HINT = (
-    "the service sent an empty or stale result: run the command again; near the tip a server may be behind: end the "
-    "range some blocks below the tip"
+_HINT = (
+    "run the command again; near the tip a server may be behind; if it speaks another dialect, chainq doctor finds out "
+    "which"
 )
 _UNPROVED = "full blocks are missing, so nothing proves that these are all transactions of their blocks"
 _FAILED = (ServiceError, GatewayError, BrokenBodyError)  # has another name there, or is too large
@@ -89,7 +88,6 @@ class BlockTransactions:
 
     def __init__(self, calls: Calls) -> None:
         self._calls, self._list, self._block = calls, calls.of(_METHOD), calls.of(BY_COMMAND["block"])
-        self._agreed = False  # whether a list with rows was compared
         self._due = _Ahead(calls, "full-blocks", tuning.NAMED_BLOCKS, _named)
         self._row_ids = _Ahead(calls, "blocks", BY_COMMAND["blocks"].max_heights or 1, _row_id)
 
@@ -127,7 +125,6 @@ class BlockTransactions:
             return None
         else:
             self._refuse_unproved(height)
-        self._agreed = self._agreed or bool(rows)
         return in_place(rows, _METHOD.order or "")
 
     def _check(self, height: int, names: set[str], due: set[str]) -> None:
@@ -151,5 +148,4 @@ class BlockTransactions:
         self._calls.tell(_METHOD, [_UNPROVED])
 
     def _mismatch(self, height: int, found: str) -> IncompleteError:
-        hint = _LAG_HINT if self._agreed else _DIALECT_HINT
-        return IncompleteError(f"{self._list.name} height {height}: {found}", hint)
+        return IncompleteError(f"{self._list.name} height {height}: {found}", _HINT)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_NO_BLOCK = "the chain has no blocks yet"
-
 
 class Blocks:
     """The tip of a service, and the hashes and times of its blocks.
@@ -99,7 +97,7 @@ class Blocks:
         """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""
         self.tip()
         if self._tip_block is None:
-            raise NotFoundError(_NO_BLOCK)
+            raise NotFoundError("the chain has no blocks yet")
         return self._tip_block
 
     def know_tip(self, tip: Tip) -> None:
@@ -136,40 +134,21 @@ class Blocks:
         return None if found is None else hash_text(fields.value_at(found[0], "block_hash"))
 
     def block_hashes(self, heights: HeightRange) -> dict[int, str]:
-        """Return block hashes by height, of one chain: of the last existing block, and of the blocks it links to.
+        """Return block hashes by height, with one request of at most 1,000.
 
-        The block before these has one too if the service lacks it, as the last link names it.
-        Uses one request; if that fails, only the last height is looked up.
+        If that fails, or lacks the last block, only that is looked up.
         """
-        links: dict[int, tuple[str, str]] = {}
-        rows = self._summaries(heights)
-        if rows is None:
-            found = self.block_hash(heights.end - 1)
-            return {} if found is None else {heights.end - 1: found}
-        for row in rows:
-            sent = fields.Picker(["height", "block_hash", "previous_hash"])(row)
-            height = fields.integer_of(sent[0])
-            if height is not None and heights.start <= height < heights.end:
-                links[height] = hash_text(sent[1]), hash_text(sent[2])
-        at = max(links, default=-1)
-        if at < heights.end - 1 and (found := self.block_hash(heights.end - 1)) is not None:  # a list may be truncated
-            return {heights.end - 1: found}
-        hashes = {at: links[at][0]} if links else {}
-        while at - 1 in links and links[at][1] == links[at - 1][0] != "":
-            at -= 1
-            hashes[at] = links[at][0]
-        if heights.start < at and at - 1 not in links and links[at][1]:
-            hashes[at - 1] = links[at][1]
-        return hashes
-
-    def _summaries(self, heights: HeightRange) -> list[Raw] | None:
-        """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method."""
-        method = BY_COMMAND["blocks"]
-        arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
+        arguments = {Role.START: heights.start, Role.END: heights.end}
         try:
-            return self._calls.of(method)(arguments, decode_rows, str(heights), divisible=True)
-        except ServiceError:
-            return None
+            rows = self._calls.of(BY_COMMAND["blocks"])(arguments, decode_rows, str(heights), divisible=True)
+        except ServiceError:  # it may lack the method
+            rows = []
+        sent = (fields.Picker(["height", "block_hash"])(row) for row in rows)
+        hashes = {at: hash_text(found) for height, found in sent if (at := fields.integer_of(height)) is not None}
+        last = heights.end - 1
+        if last not in hashes and (found := self.block_hash(last)) is not None:  # a list may be truncated
+            return {last: found}
+        return {height: found for height, found in hashes.items() if height in heights}
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.
@@ -210,16 +189,13 @@ class Blocks:
 
         Raises NotFoundError for a chain without blocks.
         """
-        found = [self._tip_block] if known and self._tip_block is not None else self._latest()
-        if not found:
-            raise NotFoundError(_NO_BLOCK)
-        yield Batch(found)
+        self.tip(refresh=not known)
+        yield Batch([self.tip_block()])
 
     def latest_height(self, *, known: bool = True) -> int:
         """Return the height of the tip; unless `known`, request it anew. Raises NotFoundError if there is no block."""
-        height = self.tip_height() if known else self._read_tip().height
-        if height < 0:
-            raise NotFoundError(_NO_BLOCK)
+        height = self.tip(refresh=not known).height
+        self.tip_block()
         return height
 
 

@@ -14,8 +14,6 @@ from chainq.catalog.methods import Method, Role, Shape
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError
 from chainq.fetching.calls import Calls, MethodCall
 from chainq.heights.range import HeightRange
-from chainq.planning.exact_heights import lacking
-from chainq.planning.facts import behind
 from chainq.process.threads import in_order
 from chainq.query import Batch, Lookup
 from chainq.rows.fields import integer_of, object_of, text_of, value_at
@@ -62,8 +60,7 @@ def fetch_lookups(
         missing.append(str(key))
         if isinstance(key, int):
             tip = _known(tip_height) if tip is None else tip
-            if key <= tip:
-                raise IncompleteError(lacking([key], tip), behind(key, tip + 1))
+            _check_above(key, tip)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
@@ -75,6 +72,14 @@ def _known(tip_height: Callable[[], int]) -> int:
         return tip_height()
     except (ServiceError, NotFoundError):
         return -1
+
+
+def _check_above(height: int, tip: int) -> None:
+    """Raise IncompleteError for a block that does not come unless it is above the tip."""
+    if height <= tip:
+        from chainq.planning import exact_heights, facts
+
+        raise IncompleteError(exact_heights.lacking([height], tip), facts.behind(height, tip + 1))
 
 
 def with_height(batch: Batch) -> Batch:

@@ -64,7 +64,8 @@ class ServiceDialect:
         """Return what `send` returns, which calls a method in a dialect.
 
         Until a response has shown the dialect, each is tried, the stated one first, by one thread while others wait; it
-        is remembered then, unless one was stated. Raises what `send` raises, for the expected dialect if the server refuses the method in all of them.
+        is remembered then, unless one was stated. Raises what `send` raises, for the expected dialect if the server
+        refuses the method in all of them.
         """
         if is_shared(method, self.names) or method.name in self._spoken:
             return self._try([self.known(method) or self.published], method, send)

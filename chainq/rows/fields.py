@@ -5,7 +5,7 @@ Fields are named by dotted paths: `header.metadata.height` is `height` in `metad
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Self
@@ -16,6 +16,8 @@ from msgspec import Raw
 from chainq.heights.bounds import HIGHEST
 from chainq.rows.raw_json import items, members
 
+Paths = dict[str, Any]
+"""The paths below an object, by their first step: `{"a": {"b": {}}}` is `a.b`."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 
 
@@ -94,10 +96,11 @@ class Picker:
         }
         self._on_unknown = on_unknown
         self._reported: set[str] = set()
-        self._known: dict[str, set[str]] = {}  # by the path of an object (".a.b"; "" is the row): its keys on any path
+        self._known: Paths = {}
         for steps in self._steps:
-            for depth, step in enumerate(steps):
-                self._known.setdefault("".join(f".{outer}" for outer in steps[:depth]), set()).add(step)
+            inside = self._known
+            for step in steps:
+                inside = inside.setdefault(step, {})
 
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
         """Return the values in the order of the paths, as they were sent; None if the row has no such field.
@@ -113,32 +116,27 @@ class Picker:
         return values
 
     def _values(self, row: bytes | Raw) -> list[Raw | None]:
-        opened: dict[str, dict[str, Raw]] = {"": object_of(row)}
-        values: list[Raw | None] = []
-        for steps in self._steps:
-            path = ""
-            for step in steps[:-1]:
-                inner = f"{path}.{step}"
-                if inner not in opened:
-                    opened[inner] = self._open(opened[path].get(step), inner)
-                path = inner
-            values.append(opened[path].get(steps[-1]))
-        if self._on_unknown:
-            for path, found in opened.items():
-                for key in found.keys() - self._known[path]:
-                    self._report(f"{path}.{key}")
-        return values
+        top = object_of(row)
+        for path in _unknown(top, self._known, "") if self._on_unknown else ():
+            if self._on_unknown and path not in self._reported:
+                self._reported.add(path)
+                self._on_unknown(path)
+        return [_inside(top, steps) for steps in self._steps]
 
-    def _open(self, value: Raw | None, path: str) -> dict[str, Raw]:
-        """Return the members of an object that paths lead through; none, and report it, if it is something else."""
-        if value is not None and bytes(value)[:1] != b"{" and bytes(value) != b"null":
-            self._report(path)
-        return object_of(value)
 
-    def _report(self, path: str) -> None:
-        if self._on_unknown and path not in self._reported:
-            self._reported.add(path)
-            self._on_unknown(path[1:])
+def _inside(top: Mapping[str, Raw], steps: Sequence[str]) -> Raw | None:
+    for step in steps[:-1]:
+        top = object_of(top.get(step))
+    return top.get(steps[-1])
+
+
+def _unknown(top: Mapping[str, Raw], known: Paths, path: str) -> Iterator[str]:
+    """Yield the paths of members that are not known, and of values that are no objects though paths lead through."""
+    for name, value in top.items():
+        if name not in known or (known[name] and bytes(value)[:1] != b"{" and bytes(value) != b"null"):
+            yield f"{path}{name}"
+        elif known[name]:
+            yield from _unknown(object_of(value), known[name], f"{path}{name}.")
 
 
 def _each(value: Raw | None, pick: Picker | None) -> Raw | None:
@@ -195,10 +193,7 @@ class Unfolder:
 
 def value_at(row: bytes | Raw | None, path: str) -> Raw | None:
     """Return the value of one dotted path, None if the row has no such field. For many rows make a `Picker`."""
-    *outer, last = path.split(".")
-    for step in outer:
-        row = object_of(row).get(step)
-    return object_of(row).get(last)
+    return _inside(object_of(row), path.split("."))
 
 
 def object_of(value: bytes | Raw | None) -> dict[str, Raw]:
