@@ -18,7 +18,6 @@ from chainq.doctor.methods import MethodProber, other_name
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
 from chainq.errors import ChainqError, IncompleteError, ResponseError, ServiceError, UnreachableError
-from chainq.fetching import dialect_detection
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
 from chainq.text.sanitize import excerpt, mask_url
@@ -148,12 +147,17 @@ class _Examination:
         return Check(name, f"{height}, {age(seconds)} old", meaning)
 
     def _dialect(self) -> Check:
-        try:
-            self.dialect = dialect_detection.detect(self.prober.items)
-        except ChainqError as error:
-            return Check("dialect", UNKNOWN, str(error), error)
-        self.methods.set_dialect(DIALECTS[self.dialect])
-        return Check("dialect", self.dialect, f"use --dialect {self.dialect} or auto, or a profile")
+        """Return the first dialect in which the server has block summaries, or full blocks."""
+        error: ChainqError | None = None
+        for command, end in (("blocks", 1), ("full-blocks", 0)):  # one block, and an empty range
+            for dialect in DIALECTS.values():
+                outcome = self.prober.call(*dialect.call(BY_COMMAND[command], {Role.START: 0, Role.END: end}))
+                if outcome.result[:1] == b"[":
+                    self.dialect = dialect.name
+                    self.methods.set_dialect(dialect)
+                    return Check("dialect", self.dialect, f"use --dialect {self.dialect} or auto, or a profile")
+                error = error or outcome.error
+        return Check("dialect", UNKNOWN, f"the server fits no known dialect: {error}", error)
 
     def _method_checks(self, latest: _Probe) -> Iterator[Check]:
         """Yield a check of every method of the catalog, then the checks of ranges and pages."""

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, ServiceError, UnreachableError
 from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
 from chainq.transport.failures import PassingError, is_unknown_method, retry_after
-from chainq.transport.jsonrpc import decode_result, items_of
+from chainq.transport.jsonrpc import decode_result
 
 MAX_CALLS = 39
 """The most requests that a diagnosis sends, retries included."""
@@ -142,17 +142,6 @@ class Prober(Closing):
         if outcome.error is not None:
             outcome.error.message = f"{method}: {outcome.error.message}"
         return outcome
-
-    def items(self, method: str, params: Any) -> list[Raw]:
-        """Return the items of the `result` of a call, for `dialect_detection.detect`. Raises ChainqError."""
-        outcome = self.call(method, params)
-        if outcome.error is not None:
-            raise outcome.error
-        try:
-            return items_of(Raw(outcome.result))
-        except ResponseError as error:
-            error.message = f"{method}: {error.message}"
-            raise
 
     def _count(self, report: Report) -> None:
         self.calls += 1

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import LackingError, NotFoundError, ResponseError, ServiceError
-from chainq.fetching import lookups, single_rows
-from chainq.fetching.calls import Calls, MethodCall, always
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.errors import IncompleteError, LackingError, NotFoundError, ResponseError, ServiceError
+from chainq.fetching import lookups
+from chainq.fetching.calls import Calls
 from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from chainq.stored.reader import Reader
 
 T = TypeVar("T")
-
-_NO_BLOCK = "the chain has no blocks yet"
 
 
 class Blocks:
@@ -40,12 +36,11 @@ class Blocks:
     def __init__(
         self,
         calls: Calls,
-        dialect: ServiceDialect,
         summary: Callable[[int], Raw],
         asking: Callable[[], None],
         reader: "Reader | None",
     ) -> None:
-        self._calls, self._dialect, self._summary, self._asking, self._reader = calls, dialect, summary, asking, reader
+        self._calls, self._summary, self._asking, self._reader = calls, summary, asking, reader
         self._first = 0  # of the export behind a URL, as far as `from_first` knows
         self._tip: Tip | None = None
         self._lock = Lock()  # so that threads that need the tip request it once
@@ -102,7 +97,7 @@ class Blocks:
         """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""
         self.tip()
         if self._tip_block is None:
-            raise NotFoundError(_NO_BLOCK)
+            raise NotFoundError("the chain has no blocks yet")
         return self._tip_block
 
     def know_tip(self, tip: Tip) -> None:
@@ -135,53 +130,25 @@ class Blocks:
 
     def own_hash(self, height: int) -> str | None:
         """Return the same, ignoring the lake."""
-        method = BY_COMMAND["block"]
-        try:
-            (found,) = lookups.fetch_lookups(self._calls, method, [height])
-        except NotFoundError:
-            return None
-        return hash_text(fields.Picker(["block_hash"])(found.rows[0])[0])
+        found = lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), height)
+        return None if found is None else hash_text(fields.value_at(found[0], "block_hash"))
 
     def block_hashes(self, heights: HeightRange) -> dict[int, str]:
-        """Return block hashes by height, of one chain: of the last existing block, and of the blocks it links to.
+        """Return block hashes by height, with one request of at most 1,000.
 
-        The block before these has one too if the service lacks it, as the last link names it.
-        Uses one request; if that fails, only the last height is looked up.
+        If that fails, or lacks the last block, only that is looked up.
         """
-        links: dict[int, tuple[str, str]] = {}
-        rows = self._summaries(heights)
-        if rows is None:
-            found = self.block_hash(heights.end - 1)
-            return {} if found is None else {heights.end - 1: found}
-        for row in rows:
-            sent = fields.Picker(["height", "block_hash", "previous_hash"])(row)
-            height = fields.integer_of(sent[0])
-            if height is not None and heights.start <= height < heights.end:
-                links[height] = hash_text(sent[1]), hash_text(sent[2])
-        at = max(links, default=-1)
-        if at < heights.end - 1 and (found := self.block_hash(heights.end - 1)) is not None:  # a list may be truncated
-            return {heights.end - 1: found}
-        hashes = {at: links[at][0]} if links else {}
-        while at - 1 in links and links[at][1] == links[at - 1][0] != "":
-            at -= 1
-            hashes[at] = links[at][0]
-        if heights.start < at and at - 1 not in links and links[at][1]:
-            hashes[at - 1] = links[at][1]
-        return hashes
-
-    def _summaries(self, heights: HeightRange) -> list[Raw] | None:
-        """Return the summaries of blocks, with one request of at most 1,000; None if the service lacks the method."""
-        method = BY_COMMAND["blocks"]
-        arguments: dict[Role, int | str] = {Role.START: heights.start, Role.END: heights.end}
-
-        def call(dialect: Dialect) -> list[Raw]:
-            made = MethodCall(self._calls.connection, always(dialect), method)
-            return made(arguments, decode_rows, str(heights), divisible=True)
-
+        arguments = {Role.START: heights.start, Role.END: heights.end}
         try:
-            return self._dialect.spoken(method, call)
-        except ServiceError:
-            return None
+            rows = self._calls.of(BY_COMMAND["blocks"])(arguments, decode_rows, str(heights), divisible=True)
+        except ServiceError:  # it may lack the method
+            rows = []
+        sent = (fields.Picker(["height", "block_hash"])(row) for row in rows)
+        hashes = {at: hash_text(found) for height, found in sent if (at := fields.integer_of(height)) is not None}
+        last = heights.end - 1
+        if last not in hashes and (found := self.block_hash(last)) is not None:  # a list may be truncated
+            return {last: found}
+        return {height: found for height, found in hashes.items() if height in heights}
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.
@@ -194,27 +161,17 @@ class Blocks:
     def _search(self, time: float) -> int:
         from chainq.heights import block_time
 
-        if 0 < self.first <= self.tip_height():
-            self._check_time(time, self.time_of(self.first))
+        if 0 < self.first <= self.tip_height() and time < (begins := self.time_of(self.first)):
+            from chainq.text.humanize import utc
+
+            message = f"{utc(time)} is before the first block of the export: height {self.first}, {utc(begins)}"
+            raise IncompleteError(message, f"the earliest time is {utc(begins).replace(' ', 'T')}")
         return block_time.first_at(time, self.tip_height(), self.time_of, self.first)
-
-    def _check_time(self, time: float, begins: int) -> None:
-        """Raise an error if a time is before `begins`, the block time of the first height (both since 1970)."""
-        if time >= begins:
-            return
-        from chainq.text.humanize import utc
-
-        export = "the export behind the URL" if self._reader is None else self._reader.label
-        message = f"{utc(time)} is before the first block of {export}: height {self.first}, {utc(begins)}"
-        hint = f"the earliest time is {utc(begins).replace(' ', 'T')}"
-        if self._reader is not None:
-            raise self._reader.lacking_before(message, hint)
-        raise LackingError(message, hint, first=self.first)
 
     def time_of(self, height: int) -> int:
         """Return the block time of a height, in seconds since 1970. Raises ChainqError."""
         if height not in self._times:
-            time = fields.seconds_of(fields.Picker(["timestamp"])(self._summary(height))[0])
+            time = fields.seconds_of(fields.value_at(self._summary(height), "timestamp"))
             if time is None:
                 raise ResponseError(f"block {height} has no valid timestamp, so no block can be found by its time")
             self._times[height] = time
@@ -222,9 +179,9 @@ class Blocks:
 
     def _latest(self) -> list[Raw]:
         """Return the summary of the tip as one row; no row for a chain without blocks."""
-        found = single_rows.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
-        if not found:
-            single_rows.check_empty(self._calls.of(BY_COMMAND["block"]))
+        found = lookups.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
+        if not found and lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), 0):
+            raise ResponseError("latest/block returned null, but block 0 exists", "run the command again later")
         return found
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
@@ -232,16 +189,13 @@ class Blocks:
 
         Raises NotFoundError for a chain without blocks.
         """
-        found = [self._tip_block] if known and self._tip_block is not None else self._latest()
-        if not found:
-            raise NotFoundError(_NO_BLOCK)
-        yield Batch(found)
+        self.tip(refresh=not known)
+        yield Batch([self.tip_block()])
 
     def latest_height(self, *, known: bool = True) -> int:
         """Return the height of the tip; unless `known`, request it anew. Raises NotFoundError if there is no block."""
-        height = self.tip_height() if known else self._read_tip().height
-        if height < 0:
-            raise NotFoundError(_NO_BLOCK)
+        height = self.tip(refresh=not known).height
+        self.tip_block()
         return height
 
 

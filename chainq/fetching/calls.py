@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import Method, Role
-from chainq.errors import ServiceError
+from chainq.fetching.service_dialect import ServiceDialect
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection, Decode
-from chainq.transport.failures import is_misunderstood
 
 if TYPE_CHECKING:
     from chainq.planning.exchange import Known
@@ -18,27 +17,43 @@ T = TypeVar("T")
 Say = Callable[[str], None]
 
 
-def always(dialect: Dialect) -> Callable[[Method], Dialect]:
-    """Return a `dialect_for` that returns this dialect."""
-    return lambda _: dialect
+class Calls(NamedTuple):
+    """The access of row fetchers to their service. Threads may share it.
 
-
-class MethodCall(NamedTuple):
-    """A method in the dialect of a server. Threads may share it.
-
-    `dialect_for` returns the dialect in which to call it. `detect_anew`: replace a dialect that does not fit; return
-    whether there is another one now.
+    `warn` takes warnings about the service, `trace` the grade of each proof; `warned` has those about faults of a
+    method.
     """
 
     connection: Connection
-    dialect_for: Callable[[Method], Dialect]
+    dialect: ServiceDialect
+    options: ServiceOptions
+    warn: Say
+    trace: Say
+    warned: set[str]
+
+    def of(self, method: Method) -> "MethodCall":
+        """Return the method as the server has it."""
+        return MethodCall(self, method)
+
+    def tell(self, method: Method, notes: Sequence[str]) -> None:
+        """Warn about each note on a method, once a run."""
+        for note in notes:
+            text = f"{method.name}: {note}"
+            if text not in self.warned:
+                self.warned.add(text)
+                self.warn(text)
+
+
+class MethodCall(NamedTuple):
+    """A method in the dialect of a server. Threads may share it."""
+
+    calls: Calls
     method: Method
-    detect_anew: Callable[[Dialect], bool] = lambda _: False
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect of the server. Raises ChainqError if it cannot be detected."""
-        return self.dialect_for(self.method)
+        """The dialect of the server, as far as it is known."""
+        return self.calls.dialect.known(self.method) or self.calls.dialect.published
 
     @property
     def name(self) -> str:
@@ -55,42 +70,12 @@ class MethodCall(NamedTuple):
         purpose: str = "",
     ) -> T:
         """Make a call like `Connection.call` and return the result of `decode`. Raises ChainqError."""
-        dialect = self.dialect
-        name, params = dialect.call(self.method, arguments)
-        try:
-            return self.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
-        except ServiceError as error:
-            if not is_misunderstood(error.code, error.message) or not self.detect_anew(dialect):
-                raise
-        name, params = self.dialect.call(self.method, arguments)
-        return self.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
 
+        def send(dialect: Dialect) -> T:
+            name, params = dialect.call(self.method, arguments)
+            return self.calls.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
 
-class Calls(NamedTuple):
-    """The access of row fetchers to their service. `dialect_for` returns the dialect in which to call a method, and
-    detects it if unknown; `detect_anew`: as in `MethodCall`; `warn` takes warnings about the service, `trace` the grade
-    of each proof; `warned` has those about faults of a method."""
-
-    connection: Connection
-    dialect_for: Callable[[Method], Dialect]
-    detect_anew: Callable[[Dialect], bool]
-    options: ServiceOptions
-    warn: Say
-    trace: Say
-    warned: set[str]
-
-    def of(self, method: Method) -> MethodCall:
-        """Return the method as the server has it. Raises ChainqError if its dialect cannot be detected."""
-        self.dialect_for(method)
-        return MethodCall(self.connection, self.dialect_for, method, self.detect_anew)
-
-    def tell(self, method: Method, notes: Sequence[str]) -> None:
-        """Warn about each note on a method, once a run."""
-        for note in notes:
-            text = f"{method.name}: {note}"
-            if text not in self.warned:
-                self.warned.add(text)
-                self.warn(text)
+        return self.calls.dialect.call(self.method, send)
 
 
 class Asked(NamedTuple):

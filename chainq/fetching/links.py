@@ -9,8 +9,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError
 from chainq.planning.exact_heights import NO_VERIFY
-from chainq.rows.fields import Picker, text_of
-from chainq.rows.response import struct_of
+from chainq.rows.fields import Picker, struct_of, text_of
 from chainq.text.sanitize import excerpt
 
 

@@ -1,6 +1,7 @@
 """Lookups, a few calls each: blocks and transactions by height, transactions by ID.
 
-Rows are in the order of the lookups. Keys that do not exist raise an error at the end, after all rows.
+Rows are in the order of the lookups, and each is checked to be the one that was looked up. Keys that do not exist raise
+an error at the end, after all rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -10,13 +11,16 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import Method, Role, Shape
-from chainq.errors import IncompleteError, NotFoundError, ServiceError
-from chainq.fetching.calls import Calls
-from chainq.fetching.single_rows import fetch_block, fetch_transaction
+from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError
+from chainq.fetching.calls import Calls, MethodCall
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Lookup
+from chainq.rows.fields import integer_of, object_of, text_of, value_at
 from chainq.rows.raw_json import put_first
+from chainq.text.sanitize import excerpt
+from chainq.transport.connection import Decode
+from chainq.transport.jsonrpc import decode_result, decode_rows
 
 Fetch = Callable[[Any], list[Raw] | None]
 
@@ -49,14 +53,14 @@ def fetch_lookups(
     looked_up = 0
     for key, found in in_order(threads, jobs, threads + 2):
         looked_up += 1
-        if found is None:
-            missing.append(str(key))
-            if isinstance(key, int):
-                tip = _known(tip_height) if tip is None else tip
-                _check_above(key, tip)
-        else:
+        if found is not None:
             yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None, lookups=looked_up)
             looked_up = 0
+            continue
+        missing.append(str(key))
+        if isinstance(key, int):
+            tip = _known(tip_height) if tip is None else tip
+            _check_above(key, tip)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
@@ -105,5 +109,51 @@ def _fetcher(calls: Calls, method: Method) -> tuple[Fetch, Callable[[HeightRange
 
         transactions = BlockTransactions(calls)
         return transactions.fetch, transactions.expect
-    fetch: Fetch = partial(fetch_transaction if method.param(Role.ID) else fetch_block, calls.of(method))
+    fetch: Fetch = partial(_fetch_transaction if method.param(Role.ID) else fetch_block, calls.of(method))
     return fetch, lambda _: None
+
+
+def fetch_latest(latest: MethodCall) -> list[Raw]:
+    """Return the summary of the tip block as one row; none on an empty chain (docs/protocol.md, "Methods").
+
+    Raises ResponseError, and what `Connection.call` raises.
+    """
+    return latest({}, _object_of(latest.method))
+
+
+def fetch_block(block: MethodCall, height: int) -> list[Raw] | None:
+    """Return the summary of the block at a height as one row, None if there is no such block.
+
+    Raises ResponseError or IncompleteError for another block, and what `Connection.call` raises.
+    """
+    found = block({Role.HEIGHT: height}, decode_rows, f"height {height}")
+    if len(found) > 1:
+        raise ResponseError(f"{block.name} height {height}: response has {len(found)} blocks, expected one")
+    sent = integer_of(value_at(found[0], "height")) if found else None
+    if sent not in (None, height):
+        raise IncompleteError(f"{block.name} height {height}: response has block {sent}")
+    return found or None
+
+
+def _fetch_transaction(transaction: MethodCall, name: str) -> list[Raw] | None:
+    """Return a transaction as one row, None if there is none of that ID. Raises as `fetch_block` does."""
+    found = transaction({Role.ID: name}, _object_of(transaction.method), name)
+    sent = text_of(value_at(found[0], "transaction.id")) if found else ""
+    if sent and sent.lower() != name.lower():  # BIP 173: either case, but not mixed
+        raise IncompleteError(f"{transaction.name} {name}: response has transaction {excerpt(sent, 80)}")
+    return found or None
+
+
+def _object_of(method: Method) -> Decode[list[Raw]]:
+    """Return what decodes a result to one row, none for null. Any of its fields may be missing, but not all of them."""
+    names = {column.path.partition(".")[0] for column in method.sent}
+
+    def decode(text: memoryview, call_id: int) -> list[Raw]:
+        result = decode_result(text, call_id)
+        if bytes(result) == b"null":
+            return []
+        if names.isdisjoint(object_of(result)):
+            raise ResponseError(f"result is not a {method.command} row: {excerpt(bytes(result).decode(), 60)}")
+        return [result]
+
+    return decode

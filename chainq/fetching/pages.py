@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from msgspec import Raw
 
@@ -22,7 +23,7 @@ from chainq.planning.page_plan import NewestPlan, PagePlan
 from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
-from chainq.rows.full_block import looked_up
+from chainq.rows.block import looked_up
 from chainq.transport.jsonrpc import decode_listed, decode_rows
 
 Send = Callable[[int, int], list[Raw]]
@@ -56,25 +57,23 @@ def fetch_pages(
         else PagePlan(query, largest=largest, window=window, strict=strict)
     )
     steps, pages = plan.steps(), _ReadAhead(send, window)
+    found: Any = None  # what the plan gets for the step before
     try:
-        step = next(steps, None)
-        while step is not None:
+        while True:
+            try:
+                step = steps.throw(found) if isinstance(found, ChainqError) else steps.send(found)
+            except StopIteration:
+                break
+            finally:
+                calls.tell(method, plan.facts.notes)
             if isinstance(step, PageResult):
                 calls.trace(f"{method.name}: {len(step.rows)} rows, proof: {step.proof}")
+                found = None
                 yield Batch(step.rows, None, step.proof)
-                step = next(steps, None)
-                continue
-            if isinstance(step, BlockRequest):
-                step = steps.send(_transactions_at(calls, first_at, step.time))
-                continue
-            rows = pages.get(step)
-            if isinstance(rows, OverdueError):  # as in `ranges`
-                raise rows
-            try:
-                step = steps.throw(rows) if isinstance(rows, ChainqError) else steps.send(rows)
-            except StopIteration:
-                step = None
-            calls.tell(method, plan.facts.notes)
+            elif isinstance(step, BlockRequest):
+                found = _transactions_at(calls, first_at, step.time)
+            else:
+                found = pages.get(step)
     except ChainqError as error:
         if not error.message.startswith(call.name):  # planning has pages, not methods
             error.message = f"{call.name} " + error.message  # which may be a phrase
@@ -119,8 +118,8 @@ class _ReadAhead:
         self._sent: set[tuple[int, int]] = set()
         self._kept: dict[tuple[int, int], object] = {}
 
-    def get(self, request: PageRequest) -> list[Raw] | ChainqError:
-        """Return the rows of a page, or the failure of its request. Raises errors that are not service failures."""
+    def get(self, request: PageRequest) -> Any:
+        """Return the rows of a page, or the failure of its request. Raises errors after which no request can help."""
         wanted = [(number, request.size) for number in range(request.number, request.number + request.ahead + 1)]
         self._kept = {page: outcome for page, outcome in self._kept.items() if page in wanted}
         for page in wanted:
@@ -136,9 +135,9 @@ class _ReadAhead:
         found = self._kept.pop(first)
         while isinstance(found, DIVISIBLE) and self._sent:  # smaller pages beside these would fail for their sake
             self._sent.discard(self._pool.wait()[0])
-        if isinstance(found, list | ChainqError):
-            return found
-        raise found if isinstance(found, BaseException) else TypeError(found)
+        if isinstance(found, BaseException) and (isinstance(found, OverdueError) or not isinstance(found, ChainqError)):
+            raise found
+        return found
 
     def close(self) -> None:
         """Let the threads end."""

@@ -47,7 +47,7 @@ IN_PROCESS: dict[str, Callable[[], Transport]] = {"demo:": _sample}
 class Service(Closing):
     """One service at a URL (`demo:` is the sample chain), or a data set that answers as one. A context manager.
 
-    Not thread-safe, except as `Blocks` is, and for batches whose dialect is known (`ServiceDialect.known`).
+    Not thread-safe, except as `Blocks` is, and for batches.
 
     `report`: called after every attempt of a request. `warn`: called with warnings about the server; `trace`: with how
     each chunk was proved complete.
@@ -82,10 +82,10 @@ class Service(Closing):
             dialect, names = "chain", NO_NAMES
             self.transport = self._stored = StoredService(self.url, self.options.max_memory)
         self.connection = Connection(options, report, transport=self.transport)
-        self.dialect = ServiceDialect(dialect, names, self.connection, self.url, options.profile)
-        self.calls = Calls(self.connection, self.dialect.of, self.dialect.detect_anew, options, warn, trace, set())
+        self.dialect = ServiceDialect(dialect, names, self.connection, self.url)
+        self.calls = Calls(self.connection, self.dialect, options, warn, trace, set())
         reader = None if self._stored is None else self._stored.reader
-        self.blocks = Blocks(self.calls, self.dialect, self._summary, self._ask_lake, reader)
+        self.blocks = Blocks(self.calls, self._summary, self._ask_lake, reader)
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
@@ -212,7 +212,7 @@ class Service(Closing):
             self._learned[name] = known
             asked.learned(known)
 
-        batches = fetch_range(
+        return fetch_range(
             self.calls,
             self.calls.of(query.method),
             query,
@@ -223,7 +223,6 @@ class Service(Closing):
             believed=partial(self._believe, query.method),
             witness=self._witness(query.method),
         )
-        return self.dialect.explained(query.method, batches)
 
     def _witness(self, method: Method) -> "Witness | None":
         """Return a `Witness` that requests the due rows of this method from others, or None if none has them."""
@@ -231,7 +230,7 @@ class Service(Closing):
             return None
         from chainq.fetching.witness import Witness
 
-        return Witness(self.connection, method, self.dialect)
+        return Witness(self.calls, method)
 
     def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""
@@ -243,8 +242,7 @@ class Service(Closing):
         from chainq.fetching.pages import fetch_pages
 
         believed = partial(self.believed_lists.__setitem__, query.method.name)
-        batches = fetch_pages(self.calls, self.calls.of(query.method), query, believed, self.blocks.first_at)
-        return self.dialect.explained(query.method, batches)
+        return fetch_pages(self.calls, self.calls.of(query.method), query, believed, self.blocks.first_at)
 
     def _believe(self, method: Method, heights: HeightRange) -> None:
         from chainq.heights.height_set import HeightSet
@@ -253,9 +251,6 @@ class Service(Closing):
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         """Yield the one page that the query names, unverified and in the server's order."""
-        return self.dialect.explained(query.method, self._one_page(query, heights))
-
-    def _one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
         arguments = {
             **query.arguments,
             Role.PAGE: query.page or 0,
@@ -272,8 +267,7 @@ class Service(Closing):
         Raises NotFoundError after the last one if some do not exist, IncompleteError for a block that must.
         """
         stored = self._lake.block if self._lake is not None and method.stored else lambda _: None
-        found = lookups.fetch_lookups(self.calls, method, wanted, stored, tip_height=self.blocks.tip_height)
-        return self.dialect.explained(method, found)
+        return lookups.fetch_lookups(self.calls, method, wanted, stored, tip_height=self.blocks.tip_height)
 
     def call(self, name: str, params: Any) -> Raw:
         """Return the `result` of any method. `params`: an object, an array, or None to send none."""

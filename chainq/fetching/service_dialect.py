@@ -1,40 +1,38 @@
-"""The dialect of one service: stated, remembered from an earlier run, or detected when it first makes a difference."""
+"""The dialect of one service: stated, remembered from an earlier run, or found by the first call that it matters to."""
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from threading import Lock
-from typing import Any, TypeVar
-
-from msgspec import Raw
+from typing import TypeVar
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names, is_shared
-from chainq.catalog.methods import Method
-from chainq.errors import ResponseError, ServiceError
-from chainq.query import Batch
+from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.errors import ServiceError
 from chainq.transport.connection import Connection
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
 T = TypeVar("T")
 
+_BLOCKS, _FIRST = BY_COMMAND["blocks"], {Role.START: 0, Role.END: 1}
+HINT = "the server may speak another dialect (--dialect), or lack the method: chainq doctor shows what it has"
+
 
 class ServiceDialect:
-    """The dialect in which to call the methods of a service.
+    """The dialect in which to call the methods of a service. Threads may share it.
 
-    `name`: as stated, `auto` to detect it. `names`: the server's own beside its dialect. `profile`: its profile's name.
+    `name`: the one to expect, `auto` for what an earlier run found. `names`: the server's own beside its dialect.
     """
 
-    def __init__(self, name: str, names: Names, connection: Connection, url: str, profile: str | None) -> None:
+    def __init__(self, name: str, names: Names, connection: Connection, url: str) -> None:
         self.name, self.names = name, names
-        self._connection, self._url, self._profile = connection, url, profile
-        self._detecting, self._trying = Lock(), Lock()
+        self._connection, self._url = connection, url
+        self._trying = Lock()
         self._spoken: dict[str, Dialect] = {}  # by method name, once a response has shown it
-        self._known = None if name == AUTO else DIALECTS[name].with_names(names)
-        self._remembered = False
+        self._expected = None if name == AUTO else DIALECTS[name].with_names(names)
 
     @property
     def stated(self) -> str:
-        """Return the name of the dialect that the user stated, empty if it is to be detected."""
+        """Return the name of the dialect that the user stated, empty if it is to be found."""
         return "" if self.name == AUTO else self.name
 
     @property
@@ -43,91 +41,59 @@ class ServiceDialect:
         return DIALECTS["chain"].with_names(self.names)
 
     def known(self, method: Method) -> Dialect | None:
-        """Return the dialect in which to call a method, None if it would have to be detected. Sends nothing."""
-        if self._known is not None:
-            return self._known
+        """Return the dialect in which to call a method, None if nothing says it yet. Sends nothing."""
         if is_shared(method, self.names):
             return self.published
-        from chainq.config import dialect_cache
+        if method.name in self._spoken:
+            return self._spoken[method.name]
+        if self._expected is None:
+            from chainq.config import dialect_cache
 
-        if name := dialect_cache.remembered(self._url):
-            self._known, self._remembered = DIALECTS[name].with_names(self.names), True
-        return self._known
+            if name := dialect_cache.remembered(self._url):
+                self._expected = DIALECTS[name].with_names(self.names)
+        return self._expected
 
     def of(self, method: Method) -> Dialect:
-        """Return the dialect in which to call a method. Detect it if it is unknown and makes a difference.
+        """Return the dialect in which the server has a method; unless it is stated, or the same in all, a response has
+        shown it. Raises ChainqError."""
+        if not (self.stated or self._spoken or is_shared(method, self.names)):
+            self.call(_BLOCKS, lambda dialect: self._connection.call(*dialect.call(_BLOCKS, _FIRST), decode_array))
+        return self.known(method) or self.published
 
-        Raises ChainqError if detection fails.
+    def call(self, method: Method, send: Callable[[Dialect], T]) -> T:
+        """Return what `send` returns, which calls a method in a dialect.
+
+        Until a response has shown the dialect, each is tried, the stated one first, by one thread while others wait; it
+        is remembered then, unless one was stated. Raises what `send` raises, for the expected dialect if the server
+        refuses the method in all of them.
         """
-        with self._detecting:  # once, of several threads
-            return self.known(method) or self._detect()
-
-    def detect_anew(self, dialect: Dialect) -> bool:
-        """Detect the dialect if it is one that an earlier run remembered, and does not fit; return whether it is
-        another one now."""
-        with self._detecting:
-            if self._remembered and self._known == dialect:
-                from chainq.config import dialect_cache
-
-                self._remembered = False
-                dialect_cache.forget(self._url)
-                with suppress(ServiceError, ResponseError):  # what does not fit then is explained by the first error
-                    self._detect()
-            return self._known not in (None, dialect)
-
-    def spoken(self, method: Method, call: Callable[[Dialect], T]) -> T:
-        """Return what a call of a method returns in the dialect of the server; another than the expected one is
-        remembered.
-
-        Until a response has shown the dialect, the call is tried in each of them, by one thread while others wait. So a
-        command that is the same in all dialects needs no detection. Raises what `call` raises.
-        """
+        if is_shared(method, self.names) or method.name in self._spoken:
+            return self._try([self.known(method) or self.published], method, send)
         with self._trying:
-            if method.name not in self._spoken:
-                return self._try(method, call)
-        return call(self._spoken[method.name])
+            first = self.known(method) or self.published
+            others = [] if method.name in self._spoken else [one.with_names(self.names) for one in DIALECTS.values()]
+            return self._try([first, *(one for one in others if one != first)], method, send)
 
-    def _try(self, method: Method, call: Callable[[Dialect], T]) -> T:
-        first = self.known(method) or self.published
-        others = [one.with_names(self.names) for one in DIALECTS.values()]
-        *all_but_last, last = first, *(one for one in others if one != first)
-        for dialect in all_but_last:
+    def _try(self, dialects: list[Dialect], method: Method, send: Callable[[Dialect], T]) -> T:
+        refusals: list[ServiceError] = []
+        for dialect in dialects:
             try:
-                return self._heard(method, dialect, call(dialect))
-            except ServiceError as error:
-                if not is_misunderstood(error.code, error.message):
+                found = send(dialect)
+            except ServiceError as error:  # not those of its kind: too heavy, or lacking at some heights
+                if type(error) is not ServiceError or error.code.startswith("HTTP"):
                     raise
-        return self._heard(method, last, call(last))
+                refusals.append(error)
+            else:
+                if len(dialects) > 1:
+                    self._hear(method, dialect)
+                return found
+        if is_misunderstood(refusals[0].code, refusals[0].message):
+            refusals[0].hint = HINT
+        raise refusals[0]
 
-    def _heard(self, method: Method, dialect: Dialect, found: T) -> T:
-        """Return what was found, and record the dialect in which it was."""
-        self._spoken[method.name] = dialect
-        with self._detecting:
-            if self._known is None and dialect != self.published:
-                from chainq.config import dialect_cache
+    def _hear(self, method: Method, dialect: Dialect) -> None:
+        self._spoken[method.name] = self._expected = dialect
+        from chainq.config import dialect_cache
 
-                self._known = dialect
-                dialect_cache.remember(self._url, dialect.name)
-        return found
-
-    def _detect(self) -> Dialect:
-        from chainq.fetching import dialect_detection
-
-        def probe(name: str, params: Any) -> list[Raw]:
-            return self._connection.call(name, params, decode_array, divisible=False, purpose=dialect_detection.PURPOSE)
-
-        self._known = dialect_detection.dialect_of(self._url, probe, self.names)
-        return self._known
-
-    def explained(self, method: Method, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Yield the batches; add a hint to an error that means that the server has another dialect."""
-        try:
-            yield from batches
-        except ServiceError as error:
-            from chainq.fetching import dialect_detection
-
-            if not dialect_detection.explain_name(error, method, self.names, self._profile):
-                dialect = self.known(method) or self.published
-                stated, shared = self.name != AUTO, is_shared(method, self.names)
-                dialect_detection.explain(error, dialect, stated=stated, shared=shared)
-            raise
+        if not self.stated and dialect_cache.remembered(self._url) != dialect.name:
+            dialect_cache.remember(self._url, dialect.name)

@@ -6,8 +6,6 @@ from chainq.heights.bounds import Bounds, none_below
 from chainq.heights.range import HeightRange
 from chainq.text.humanize import chain_end, end_above, utc
 
-_DAY = 86_400  # seconds
-
 
 def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
     """Return why bounds resolve to `heights`, which are none; empty if only requests for a fixed range can show it.
@@ -20,9 +18,7 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
     if (bounds.start or 0) == bounds.end:
         return none_below(bounds.end, bounds.end)
     if since is not None and since == until:
-        next_day = f"; for that day use --until {utc(until + _DAY)[:10]}"
-        later = next_day if until % _DAY == 0 else ""
-        return f"no times from {utc(since)} to {utc(until)}: --until is exclusive{later}"
+        return f"no times from {utc(since)} to {utc(until)}: --until is exclusive"
     if bounds.fixed:
         return ""
     tip = service.blocks.tip()
@@ -31,13 +27,7 @@ def reason(service: Service, bounds: Bounds, heights: HeightRange) -> str:
         return f"no blocks in that range: {chain_end(tip.height)}{time}"
     if since is None and until is None:
         return none_below(place, heights.end)
-    if place == 0:
-        return f"no blocks in that range: block 0 is of {utc(service.blocks.time_of(0))}"
-    around = f"block {place - 1} is of {utc(service.blocks.time_of(place - 1))}, and block {place} of "
-    missing = (
-        "blocks in that range" if since is None or until is None else f"block between {utc(since)} and {utc(until)}"
-    )
-    return f"no {missing}: {around}{utc(service.blocks.time_of(place))}"
+    return f"no blocks in that range: block {place} is of {utc(service.blocks.time_of(place))}"
 
 
 def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:

@@ -1,21 +1,18 @@
 """Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ResponseError, ServiceError
-from chainq.fetching.calls import MethodCall, always
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.fetching.calls import Calls
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
+from chainq.rows.block import Block, read_block
 from chainq.rows.fields import Picker, integer_of
-from chainq.rows.full_block import FullBlock, read_full_block
 from chainq.rows.response import name_reader
 from chainq.rows.sorting import Sorter
-from chainq.transport.connection import Connection
 from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
@@ -26,9 +23,8 @@ _pick_row_id = Picker(("height", "id"))
 class Witness:
     """The due rows of one method, read from other methods. Threads share it."""
 
-    def __init__(self, connection: Connection, method: Method, dialect: ServiceDialect) -> None:
-        self._method, self._records = method, MethodCall(connection, dialect.of, _RECORDS)
-        self._connection, self._dialect = connection, dialect
+    def __init__(self, calls: Calls, method: Method) -> None:
+        self._calls, self._method, self._records = calls, method, calls.of(_RECORDS)
         self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
@@ -37,7 +33,7 @@ class Witness:
         None arrives if the service refuses these heights, or returns no list. Raises ServiceError if it has no full
         blocks, and the other failures of a request.
         """
-        blocks: dict[int, FullBlock] = {}
+        blocks: dict[int, Block] = {}
         try:
             rows = self._blocks(_BLOCKS, heights)
         except ResponseError:
@@ -48,7 +44,7 @@ class Witness:
                 raise
             rows = []
         for row in rows:
-            block = read_full_block(row)
+            block = read_block(row)
             if block.height is not None and heights.start <= block.height < heights.end:
                 blocks[block.height] = block
         end = next((height for height in range(heights.start, heights.end) if height not in blocks), heights.end)
@@ -56,9 +52,12 @@ class Witness:
         hashes = {height: block.hash for height, block in named}
         covered = HeightRange(heights.start, end)
         if self._method.command == "transitions":
-            kinds = {key: of for _, block in named for key, of in block.listed.items()}
-            return Due(covered, _by_key(named, lambda block: block.listed), hashes=hashes, kinds=kinds)
-        return Due(covered, _by_key(named, lambda block: block.outputs), hashes=hashes)
+            listed = [(height, one.id, one.kinds) for height, block in named for one in block.transitions]
+            at: dict[Key, int] = {(name,): height for height, name, of in listed if of is not None}
+            return Due(covered, at, hashes=hashes, kinds={(name,): of for _, name, of in listed if of is not None})
+        outputs = ((height, output) for height, block in named for output in block.outputs)
+        at = {(output.transition, str(output.place)): height for height, output in outputs}
+        return Due(covered, at, hashes=hashes)
 
     def blocks_of(self, heights: HeightRange) -> Iterator[Due]:
         """Yield the due rows, as far as the service has full blocks; with fewer heights per request if too many."""
@@ -78,18 +77,13 @@ class Witness:
         return {height: row_id for height, row_id in found if height is not None and row_id is not None}
 
     def _blocks(self, method: Method, heights: HeightRange) -> list[Raw]:
-        arguments: dict[Role, Value] = {Role.START: heights.start, Role.END: heights.end}
-
-        def call(dialect: Dialect) -> list[Raw]:
-            made = MethodCall(self._connection, always(dialect), method)
-            return made(arguments, decode_array, str(heights), divisible=True)
-
-        return self._dialect.spoken(method, call)
+        arguments = {Role.START: heights.start, Role.END: heights.end}
+        return self._calls.of(method)(arguments, decode_array, str(heights), divisible=True)
 
     def located(self, request: DueRequest) -> Located:
         """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""
         heights, size = request.heights, request.page_size
-        arguments: dict[Role, Value] = {
+        arguments = {
             Role.START: heights.start,
             Role.END: heights.end,
             Role.PAGE: request.page,
@@ -97,7 +91,3 @@ class Witness:
         }
         page = self._sort(self._records(arguments, decode_array, str(heights), divisible=True), heights)
         return Located(self._names(page.rows), page.heights, page.ordered)
-
-
-def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], Iterable[Key]]) -> dict[Key, int]:
-    return {key: height for height, block in named for key in keys(block)}

@@ -32,7 +32,7 @@ from chainq.planning.exchange import Due, DueRequest, Grade, Key, Located, RowsR
 from chainq.planning.order import Order, same_digits
 from chainq.planning.seen import Said, Shown
 from chainq.planning.spans import AGAIN, Points, Spans, Whole
-from chainq.rows.full_block import UNLISTED
+from chainq.rows.block import UNLISTED
 from chainq.rows.sorting import Page
 from chainq.text.sanitize import excerpt
 

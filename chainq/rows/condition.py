@@ -9,8 +9,8 @@ Rejected: libraries for expressions. None compares the strings of digits that se
 start of a program with one takes longer than this takes to read most ranges.
 """
 
+import operator
 import re
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -19,49 +19,47 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind
 from chainq.errors import UsageError
-from chainq.rows.comparison import NUMBER, ORDERS, Compare, compares, equals, is_null, matches
+from chainq.rows.fields import text_of
 from chainq.text.sanitize import quoted
 
 Values = Sequence[Raw | None]
 Test = Callable[[Values], bool]
-Read = Callable[[Values], Values]
-"""Returns the values of a field in a row, from the values that were picked from it: several for `a[].b`."""
+Compare = Callable[[Raw | None], bool]
+"""Returns whether a value meets a comparison; null meets none."""
 
 
 class Field(NamedTuple):
-    """A field that an expression names: its reader, and the kind of its values, None if unknown.
-
-    `other`: that it is an array or an object, and what has numbers instead; empty for other fields.
-    """
+    """A field that an expression names: what reads its values in a row, several for `a[].b`, from those that were
+    picked; and their kind, None if unknown."""
 
     name: str
-    read: Read
+    read: Callable[[Values], Values]
     kind: Kind | None
-    other: str = ""
 
 
-DEEPEST = 50  # nested conditions; Python's stack allows a few hundred
+DEEPEST = 100  # `not` and `(` of an expression; Python's stack allows a few hundred
 _TOKEN = re.compile(
-    r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")|(?P<word>[^\s()'"=!<>~,&;]+))"""
+    r"""\s*(?:(?P<operator>!=|==|<=|>=|!~|[=<>~])|(?P<bracket>[()])|(?P<text>'[^']*'|"[^"]*")"""
+    r"""|(?P<word>[^\s()'"\u2018-\u201f=!<>~,&;]+)|(?P<other>\S)|(?P<end>$))"""
 )
 _LITERAL = re.compile(r"([-+]?[0-9][0-9_]*(?:\.[0-9]+)?)(?:[eE]([-+]?[0-9]{1,6})|([KkMm]))?")
-_OPERATORS = "=, !=, <, <=, >, >=, ~ or !~"
+_NUMBER = re.compile(rb'"?(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"?')
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _NUMBERS = (Kind.NUMBER, Kind.HEIGHT, Kind.TIME)
-_INVALID = (re.error, RecursionError, OverflowError)
 _EXPONENTS = {"K": 3, "M": 6}
 
 
 class _Token(NamedTuple):
-    """A part of the expression: its kind (a group of _TOKEN, or `end`), its text, and where it begins, from 0."""
+    """A part of the expression: its kind (a group of _TOKEN), its text, and where it begins, from 0."""
 
     kind: str
     text: str
     at: int
 
     @property
-    def keyword(self) -> str:
-        """Return the word in lower case, empty if it is not a word."""
-        return self.text.lower() if self.kind == "word" else ""
+    def key(self) -> str:
+        """Return the word in lower case, or the bracket; empty for other kinds."""
+        return self.text.lower() if self.kind in ("word", "bracket") else ""
 
 
 def parse(expression: str, field: Callable[[str, int], Field]) -> Test:
@@ -75,53 +73,36 @@ def parse(expression: str, field: Callable[[str, int], Field]) -> Test:
 class _Parser:
     def __init__(self, expression: str, field: Callable[[str, int], Field]) -> None:
         self._expression, self._field = expression, field
-        self._tokens = self._split()
-        self._next = self._depth = 0
+        found = ((one.lastgroup or "", one) for one in _TOKEN.finditer(expression))
+        self._tokens = [_Token(kind, one[kind], one.start(kind)) for kind, one in found]
 
     def parse(self) -> Test:
-        if self._token.kind == "end":
+        if self._tokens[0].kind == "end":
             raise _wrong("it is empty")
+        if sum(token.key in ("not", "(") for token in self._tokens) > DEEPEST:
+            raise _wrong(f"more than {DEEPEST} `not` and `(`")
         test = self._any()
-        if self._token.kind != "end":
-            raise self._expected("and, or, or its end")
+        self._take("and, or, or its end", "end")
         return test
 
-    def _split(self) -> list[_Token]:
-        text, tokens, at = self._expression, list[_Token](), 0
-        while found := _TOKEN.match(text, at):
-            kind = found.lastgroup or ""
-            tokens.append(_Token(kind, found[kind], found.start(kind)))
-            at = found.end()
-            if kind == "word" and (curly := re.search("[\u2018-\u201f]", found[kind])):
-                at = found.start(kind) + curly.start()
-                raise _wrong(f"unexpected {quoted(curly[0])} at character {at + 1}; write ' or \" around a text")
-        rest = text[at:].lstrip()
-        at = len(text) - len(rest)
-        if rest[:1] in ("'", '"'):
-            raise _wrong(f"the quote at character {at + 1} has no end")
-        if rest:  # an error where the parser comes to it, which may find another one before
-            tokens.append(_Token("other", rest[0], at))
-        return [*tokens, _Token("end", "", at)]
+    def _take(self, what: str, *kinds: str, keywords: Sequence[str] = ("and", "or")) -> _Token:
+        """Return the next token. Raises UsageError if it is none of `kinds`, or a keyword."""
+        token = self._tokens[0]
+        if token.kind not in kinds or token.key in keywords:
+            raise self._expected(what)
+        return self._tokens.pop(0)
 
-    @property
-    def _token(self) -> _Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> _Token:
-        self._next += 1
-        return self._tokens[self._next - 1]
+    def _taken(self, key: str) -> bool:
+        """Return whether the next token is a keyword or a bracket; if so, it is taken."""
+        return self._tokens[0].key == key and bool(self._tokens.pop(0))
 
     def _expected(self, what: str) -> UsageError:
-        return _wrong(f"expected {what} {self._place()}")
+        return _wrong(f"expected {what} {self._place(self._tokens[0])}")
 
-    def _expected_number(self, after: str, field: Field) -> UsageError:
-        return self._expected(f"a number{' (Unix seconds)' * (field.kind is Kind.TIME)} after {after}")
-
-    def _place(self) -> str:
-        at = self._token.at
-        if self._token.kind == "end":
+    def _place(self, token: _Token) -> str:
+        if token.kind == "end":
             return "at its end"
-        return f"at character {at + 1}, before {quoted(self._expression[at:], 40)}"
+        return f"at character {token.at + 1}, before {quoted(self._expression[token.at :], 40)}"
 
     def _any(self) -> Test:
         return self._joined("or", lambda: self._joined("and", self._factor, all), any)
@@ -129,101 +110,86 @@ class _Parser:
     def _joined(self, word: str, part: Callable[[], Test], holds: Callable[[Iterable[bool]], bool]) -> Test:
         """Return the test of parts with a word between them."""
         tests = [part()]
-        while self._token.keyword == word:
-            self._take()
+        while self._taken(word):
             tests.append(part())
         return tests[0] if len(tests) == 1 else lambda values: holds(test(values) for test in tests)
 
     def _factor(self) -> Test:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise _wrong(f"more than {DEEPEST} conditions inside each other")
-        try:
-            if self._token.keyword == "not":
-                self._take()
-                return _not(self._factor())
-            if self._token.text == "(" and self._token.kind == "bracket":
-                self._take()
-                test = self._any()
-                if self._token.text != ")" or self._token.kind != "bracket":
-                    raise self._expected("and, or, or )" if self._token.kind != "end" else ")")
-                self._take()
-                return test
+        if self._taken("not"):
+            return _not(self._factor())
+        if not self._taken("("):
             return self._comparison()
-        finally:
-            self._depth -= 1
+        test = self._any()
+        if not self._taken(")"):
+            raise self._expected("and, or, or )")
+        return test
 
     def _comparison(self) -> Test:
-        if self._token.kind != "word" or self._token.keyword in ("and", "or"):
-            raise self._expected("a field")
-        name = self._token
+        name = self._take("a field", "word")
         field = self._field(name.text, name.at + 1)
-        self._take()
-        if self._token.kind != "operator":
-            raise self._expected(_OPERATORS)
-        sign = self._take().text
+        sign = self._take("=, !=, <, <=, >, >=, ~ or !~", "operator").text
         one = self._matcher(sign, field)
         if one is is_null and sign == "!=":  # of an array: one item is there, or blocks without items would pass
             return lambda values: not all(map(is_null, field.read(values)))
-        test: Test = lambda values: any(one(value) for value in field.read(values))  # noqa: E731  # a def for each would hide that they are alike
+        test: Test = lambda values: any(map(one, field.read(values)))  # noqa: E731  # a def for each would hide that they are alike
         return _not(test) if sign in ("!=", "!~") else test
 
     def _matcher(self, sign: str, field: Field) -> Compare:
         """Return the test of one value, of the value that follows the sign; `!=` and `!~` as `=` and `~`."""
-        token = self._token
-        number, matching = self._number(token), sign in ("~", "!~")
-        if token.kind not in ("word", "text") or token.keyword in ("and", "or", "not"):
-            raise self._expected("a value")
+        number = _number(self._tokens[0])
+        numeric = sign in _ORDERS or (field.kind in _NUMBERS and sign not in ("~", "!~"))
+        token = self._take("a value", "word", "text", keywords=("and", "or", "not"))
         text = token.text[1:-1] if token.kind == "text" else token.text
-        _check_single(field, numeric=sign in ORDERS or (number is not None and not matching))
-        if sign in ORDERS:
-            if number is None:
-                raise self._expected_number(sign, field)
-            self._take()
-            return compares(sign, number)
-        if matching:
-            pattern = self._pattern(text)
-            self._take()
-            return matches(pattern)
-        if (
-            token.keyword != "null"
-            and number is None
-            and field.kind in _NUMBERS
-            and not NUMBER.fullmatch(text.encode())
-        ):
-            raise self._expected_number(f"{field.name} {sign}", field)
-        self._take()
-        if token.keyword == "null":
+        if sign in ("~", "!~"):
+            return self._matches(token, text)
+        if token.key == "null" and sign not in _ORDERS:
             return is_null
-        return equals(text) if number is None else compares(sign, number)
+        if number is None and numeric and (sign in _ORDERS or not _NUMBER.fullmatch(text.encode())):
+            raise _wrong(f"expected a number after {field.name} {sign} {self._place(token)}")
+        if number is not None and field.kind is Kind.DATA:
+            raise _wrong(f"{field.name} is an array or an object, not a number")
+        return equals(text) if number is None else _compares(sign, number)
 
-    @staticmethod
-    def _number(token: _Token) -> Decimal | None:
-        """Return the number that a word is, as heights are written too: 12_345, 12K, 1.5M. In quotes it is a text."""
-        found = _LITERAL.fullmatch(token.text) if token.kind == "word" else None
-        if found is None:
-            return None
-        exponent = found[2] or _EXPONENTS.get((found[3] or "").upper(), 0)
-        return Decimal(f"{found[1].replace('_', '')}E{exponent}")  # a product would be rounded to 28 digits
-
-    def _pattern(self, text: str) -> re.Pattern[str]:
+    def _matches(self, token: _Token, text: str) -> Compare:
         try:
-            return _regex(text)
-        except _INVALID as error:
-            raise _wrong(f"invalid regular expression {self._place()}: {quoted(str(error))[1:-1]}") from None
+            pattern = re.compile(text)
+        except (re.error, RecursionError, OverflowError) as error:
+            reason = quoted(str(error))[1:-1]
+            raise _wrong(f"invalid regular expression {self._place(token)}: {reason}") from None
+        return lambda value: not is_null(value) and pattern.search(text_of(value)) is not None
 
 
-def _regex(text: str) -> re.Pattern[str]:
-    """Return the regular expression. Raises one of `_INVALID`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of patterns that a later Python may read in another way
-        return re.compile(text)
+def _number(token: _Token) -> Decimal | None:
+    """Return the number that a word is, as heights are written too: 12_345, 12K, 1.5M. In quotes it is a text."""
+    found = _LITERAL.fullmatch(token.text) if token.kind == "word" else None
+    if found is None:
+        return None
+    exponent = found[2] or _EXPONENTS.get((found[3] or "").upper(), 0)
+    return Decimal(f"{found[1].replace('_', '')}E{exponent}")  # a product would be rounded to 28 digits
 
 
-def _check_single(field: Field, *, numeric: bool) -> None:
-    """Raise UsageError for an array or an object that is to be compared with a number."""
-    if field.other and numeric:
-        raise _wrong(f"{field.name} is {field.other}")
+def equals(text: str) -> Compare:
+    """Return the test whether a value is a text."""
+    return lambda value: not is_null(value) and text_of(value) == text
+
+
+def _compares(sign: str, number: Decimal) -> Compare:
+    """Return the test whether a value is a number above, below or equal to another one, with every digit."""
+    compare = _ORDERS.get(sign, operator.eq)
+
+    def test(value: Raw | None) -> bool:
+        sent = None if value is None else _NUMBER.fullmatch(bytes(value))
+        try:
+            return sent is not None and bool(compare(Decimal(sent[1].decode()), number))
+        except ArithmeticError:  # an exponent beyond any use
+            return False
+
+    return test
+
+
+def is_null(value: Raw | None) -> bool:
+    """Return whether a value is null, or its field is missing."""
+    return value is None or bytes(value) == b"null"
 
 
 def _not(test: Test) -> Test:

@@ -5,14 +5,20 @@ Fields are named by dotted paths: `header.metadata.height` is `height` in `metad
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Self
 
 import msgspec
 from msgspec import Raw
 
 from chainq.heights.bounds import HIGHEST
 from chainq.rows.raw_json import items, members
+
+Paths = dict[str, Any]
+"""The paths below an object, by their first step: `{"a": {"b": {}}}` is `a.b`."""
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)*")
 
 
 class Key(str):
@@ -34,9 +40,40 @@ class Alias(str):
         return alias
 
 
-def read_path(path: str) -> str:
-    """Return the path whose value is picked for a path: another one for an `Alias`."""
-    return path.reads if isinstance(path, Alias) else path
+def struct_of(kinds: Mapping[str, Any], *, closed: bool = False) -> type[msgspec.Struct]:
+    """Return a Struct that decodes only the given dotted paths, and is compared by them in their order.
+
+    A `Raw` may be missing, and is None then, except inside an object that has other kinds. `closed`: there are no other
+    fields. No path may lead through another one.
+    """
+    parts: dict[str, Any] = {}
+    for path, kind in kinds.items():
+        head, _, tail = path.partition(".")
+        if tail:
+            parts.setdefault(head, {})[tail] = kind
+        else:
+            parts[head] = kind
+    fields: list[tuple[str, Any, Any]] = []
+    for name, kind in parts.items():
+        if isinstance(kind, dict):
+            inner = struct_of(kind, closed=closed)
+            whole = all(one is Raw for one in kind.values())
+            fields.append((name, inner, msgspec.field(default_factory=inner) if whole else msgspec.NODEFAULT))
+        else:
+            fields.append((name, kind, None if kind is Raw else msgspec.NODEFAULT))
+    return msgspec.defstruct("Fields", fields, order=True, gc=False, kw_only=True, forbid_unknown_fields=closed)
+
+
+@lru_cache
+def _fast_picker(paths: tuple[str, ...], closed: bool) -> Callable[[bytes | Raw], list[Raw | None]] | None:
+    """Return what reads the values of paths in a fifth of the time; it raises msgspec.DecodeError for other rows than
+    usual. None if a path is not of plain names, or leads through another one."""
+    through = any(path.startswith(f"{other}.") for path in paths for other in paths)
+    if through or not paths or not all(map(_PLAIN.fullmatch, paths)):
+        return None
+    take: Callable[[Any], Any] = attrgetter(*paths)
+    decode = msgspec.json.Decoder(struct_of(dict.fromkeys(paths, Raw), closed=closed)).decode
+    return (lambda row: [take(decode(row))]) if len(paths) == 1 else (lambda row: [*take(decode(row))])
 
 
 class Picker:
@@ -47,9 +84,11 @@ class Picker:
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
-        read = map(read_path, paths)
+        read = [path.reads if isinstance(path, Alias) else path for path in paths]
         heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in read]
         self._steps = [[head] if isinstance(head, Key) else head.split(".") for head, _, _ in heads]
+        divided = not any(isinstance(head, Key) for head, _, _ in heads)
+        self._fast = _fast_picker(tuple(head for head, _, _ in heads), on_unknown is not None) if divided else None
         self._inner = {
             number: Picker([rest.removeprefix(".")]) if rest else None
             for number, (_, brackets, rest) in enumerate(heads)
@@ -57,48 +96,47 @@ class Picker:
         }
         self._on_unknown = on_unknown
         self._reported: set[str] = set()
-        self._known: dict[str, set[str]] = {}  # by the path of an object (".a.b"; "" is the row): its keys on any path
+        self._known: Paths = {}
         for steps in self._steps:
-            for depth, step in enumerate(steps):
-                self._known.setdefault("".join(f".{outer}" for outer in steps[:depth]), set()).add(step)
+            inside = self._known
+            for step in steps:
+                inside = inside.setdefault(step, {})
 
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
         """Return the values in the order of the paths, as they were sent; None if the row has no such field.
 
         A row that is not an object has no fields, and a path through a value that is not an object leads to none.
         """
-        opened: dict[str, dict[str, Raw]] = {"": object_of(row)}
-        values: list[Raw | None] = []
-        for steps in self._steps:
-            path = ""
-            for step in steps[:-1]:
-                inner = f"{path}.{step}"
-                if inner not in opened:
-                    opened[inner] = self._open(opened[path].get(step), inner)
-                path = inner
-            values.append(opened[path].get(steps[-1]))
+        try:
+            values = self._fast(row) if self._fast else self._values(row)
+        except msgspec.DecodeError:
+            values = self._values(row)
         for number, pick in self._inner.items():
             values[number] = _each(values[number], pick)
-        if self._on_unknown:
-            for path, found in opened.items():
-                if not found.keys() <= self._known[path]:
-                    for key in found.keys() - self._known[path]:
-                        self._report(f"{path}.{key}")
         return values
 
-    def _open(self, value: Raw | None, path: str) -> dict[str, Raw]:
-        """Return the members of an object that paths lead through; none, and report it, if it is something else."""
-        if value is None:
-            return {}
-        sent = bytes(value)
-        if self._on_unknown and sent[:1] != b"{" and sent != b"null":
-            self._report(path)
-        return object_of(sent)
+    def _values(self, row: bytes | Raw) -> list[Raw | None]:
+        top = object_of(row)
+        for path in _unknown(top, self._known, "") if self._on_unknown else ():
+            if self._on_unknown and path not in self._reported:
+                self._reported.add(path)
+                self._on_unknown(path)
+        return [_inside(top, steps) for steps in self._steps]
 
-    def _report(self, path: str) -> None:
-        if self._on_unknown and path not in self._reported:
-            self._reported.add(path)
-            self._on_unknown(path[1:])
+
+def _inside(top: Mapping[str, Raw], steps: Sequence[str]) -> Raw | None:
+    for step in steps[:-1]:
+        top = object_of(top.get(step))
+    return top.get(steps[-1])
+
+
+def _unknown(top: Mapping[str, Raw], known: Paths, path: str) -> Iterator[str]:
+    """Yield the paths of members that are not known, and of values that are no objects though paths lead through."""
+    for name, value in top.items():
+        if name not in known or (known[name] and bytes(value)[:1] != b"{" and bytes(value) != b"null"):
+            yield f"{path}{name}"
+        elif known[name]:
+            yield from _unknown(object_of(value), known[name], f"{path}{name}.")
 
 
 def _each(value: Raw | None, pick: Picker | None) -> Raw | None:
@@ -153,6 +191,11 @@ class Unfolder:
                 values[name] = inner
 
 
+def value_at(row: bytes | Raw | None, path: str) -> Raw | None:
+    """Return the value of one dotted path, None if the row has no such field. For many rows make a `Picker`."""
+    return _inside(object_of(row), path.split("."))
+
+
 def object_of(value: bytes | Raw | None) -> dict[str, Raw]:
     """Return the members of an object; none for any other value."""
     sent = b"" if value is None else bytes(value)
@@ -174,10 +217,7 @@ def count_of(value: bytes | Raw) -> int | None:
 
 
 def text_of(value: bytes | Raw | None) -> str:
-    """Return a value as a person or a CSV cell reads it: the characters of a string, other values' JSON; null is empty.
-
-    Lone surrogates stay in the string: how to encode them is for the caller to decide.
-    """
+    """Return a value as a person or a CSV cell reads it: a string's characters, other values' JSON; null is empty."""
     if value is None:
         return ""
     sent = bytes(value)

@@ -1,114 +1,35 @@
-"""Reads the rows that other methods have for a height from its full block.
+"""What a full block says of the rows that other methods have for its height, as text."""
 
-A full block contains transactions, these contain transitions, and these contain inputs and outputs. Each output of one
-of the types RECORDS, of an execution or of a fee, is one row of `records` and one of `ownership`. The intended effects
-of a rejected transaction are in its outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
-
-`read_full_block` reads which rows are due, `read_block` also reads their known fields.
-"""
-
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.rows.block import (
+    DOUBTFUL,
+    Transaction,
+    Transition,
+    read_transaction,
+)
+from chainq.rows.block import (
+    RECORDS as RECORDS,
+)
+from chainq.rows.block import (
+    UNLISTED as UNLISTED,
+)
 from chainq.rows.fields import array_of, integer_of, object_of, text_of
-from chainq.text.sanitize import printable
 
 Texts = dict[str, str | None]
 """Fields as text: a number and a string of its digits are the same; None for null and for no such field."""
 Key = tuple[str, ...]
 """The identity of a row inside a command."""
 
-RECORDS = frozenset(("record", "record_with_dynamic_id"))
-"""The types of outputs that have a ciphertext, and of inputs that have a tag (docs/protocol.md, "Values")."""
-_DOUBTFUL = frozenset(("external_record", "external_record_with_dynamic_id", "record_dynamic"))  # of inputs
-UNLISTED = ("of fees", "without inputs", "with external or dynamic records")
-"""Kinds of transitions that servers are known to leave out of their list (docs/protocol.md, "Results")."""
-
 IDENTITY: Mapping[str, Key] = {
     "transactions": ("transaction_id",),
     **{command: BY_COMMAND[command].identity for command in ("records", "ownership", "transitions")},
 }
 """The fields that identify a row of each command that a full block explains."""
-
-
-class FullBlock(NamedTuple):
-    """Which rows a full block has. `height`: None if none is valid, or it has no list of transactions. `outputs`: of
-    its records, by transition ID and index of the output as text. `listed`: transitions without a record as
-    input, by ID, with their kinds (`kinds_of`): services do not list all of them.
-    """
-
-    height: int | None
-    hash: str
-    outputs: list[tuple[str, ...]]
-    listed: dict[Key, Key]
-
-
-def read_full_block(row: Raw) -> FullBlock:
-    """Return the rows due according to a full block; malformed parts add none."""
-    block = object_of(row)
-    metadata = object_of(object_of(block.get("header")).get("metadata"))
-    whole = bytes(block.get("transactions", b""))[:1] == b"["
-    block_hash = printable(text_of(block.get("block_hash")))  # as the hashes of blocks are kept
-    found = FullBlock(integer_of(metadata.get("height")) if whole else None, block_hash, [], {})
-    for confirmed in array_of(block.get("transactions")):
-        for _, members, fee in transitions_of(object_of(confirmed)):
-            name = text_of(members.get("id"))
-            found.outputs.extend((name, str(index)) for index, _ in records_of(members))
-            inputs = input_types(members)
-            if RECORDS.isdisjoint(inputs):
-                found.listed[name,] = kinds_of(text_of(members.get("program")), inputs, fee=fee)
-    return found
-
-
-def looked_up(row: Raw) -> list[Raw]:
-    """Return the transactions of a full block in the form of lookups: with the time of the block."""
-    block = object_of(row)
-    metadata = object_of(object_of(block.get("header")).get("metadata"))
-    time = b',"finalizedAt":' + msgspec.json.encode(text_of(metadata.get("timestamp"))) + b"}"
-    return [Raw(bytes(one)[:-1] + time) for one in array_of(block.get("transactions"))]
-
-
-class Transition(NamedTuple):
-    """A transition that happened: the ID of its transaction, its own members, and whether it pays the fee."""
-
-    transaction: str
-    members: dict[str, Raw]
-    fee: bool
-
-
-def transitions_of(confirmed: Mapping[str, Raw]) -> Iterator[Transition]:
-    """Yield the transitions of a member of a full block's `transactions` that happened."""
-    inner = object_of(confirmed.get("transaction"))
-    name = text_of(inner.get("id"))
-    for transition in array_of(object_of(inner.get("execution")).get("transitions")):
-        yield Transition(name, object_of(transition), fee=False)
-    fee = object_of(inner.get("fee")).get("transition")
-    if fee is not None:
-        yield Transition(name, object_of(fee), fee=True)
-
-
-def records_of(transition: Mapping[str, Raw]) -> Iterator[tuple[int, dict[str, Raw]]]:
-    """Yield the outputs of a transition that are records, with their indexes."""
-    for index, output in enumerate(array_of(transition.get("outputs"))):
-        members = object_of(output)
-        if text_of(members.get("type")) in RECORDS:
-            yield index, members
-
-
-def input_types(transition: Mapping[str, Raw]) -> list[str]:
-    """Return the types of a transition's inputs, in their order."""
-    return [text_of(object_of(given).get("type")) for given in array_of(transition.get("inputs"))]
-
-
-def kinds_of(program: str, inputs: Collection[str], *, fee: bool) -> tuple[str, ...]:
-    """Return the kinds of a transition with such types of inputs, of which a server may list none: the last one is its
-    program, which may be missing from the server's table; the others are UNLISTED."""
-    may_lack = (fee, not inputs, not _DOUBTFUL.isdisjoint(inputs))
-    return (*(kind for kind, has in zip(UNLISTED, may_lack, strict=True) if has), f"of {program}")
 
 
 class BlockFacts(NamedTuple):
@@ -142,23 +63,22 @@ def read_block(row: Raw, height: int) -> BlockFacts:
     for name in ("block_hash", "previous_hash", "previous_state_root"):
         facts.ids.append((name, summary.get(name) or ""))
     for confirmed in array_of(block.get("transactions")):
-        _read_transaction(facts, object_of(confirmed))
+        _read_transaction(facts, read_transaction(confirmed))
     return facts
 
 
-def _read_transaction(facts: BlockFacts, outer: dict[str, Raw]) -> None:
-    inner = object_of(outer.get("transaction"))
-    transaction_id = text(inner.get("id")) or ""
+def _read_transaction(facts: BlockFacts, transaction: Transaction) -> None:
+    outer, inner = transaction.outer, transaction.inner
     facts.indexes.append(integer_of(outer.get("index")))
-    facts.ids.append(("transaction_id", transaction_id))
+    facts.ids.append(("transaction_id", transaction.id))
     status = text(outer.get("status"))
-    facts.due["transactions"][transaction_id,] = {
+    facts.due["transactions"][transaction.id,] = {
         "type": _types(text(outer.get("type")), text(inner.get("type")) if status == "rejected" else None),
         "index": text(outer.get("index")),
         "status": status,
     }
-    for _, members, fee in transitions_of(outer):
-        _read_transition(facts, transaction_id, members, fee=fee)
+    for transition in transaction.transitions:
+        _read_transition(facts, transition)
 
 
 def _types(outer: str | None, inner: str | None) -> str | None:
@@ -166,32 +86,31 @@ def _types(outer: str | None, inner: str | None) -> str | None:
     return " or ".join(dict.fromkeys(kind.lower() for kind in (outer, inner) if kind)) or None
 
 
-def _read_transition(facts: BlockFacts, transaction_id: str, transition: dict[str, Raw], *, fee: bool) -> None:
-    transition_id = text(transition.get("id")) or ""
-    facts.ids.append(("transition_id", transition_id))
+def _read_transition(facts: BlockFacts, transition: Transition) -> None:
+    facts.ids.append(("transition_id", transition.id))
     common: Texts = {
-        "transaction_id": transaction_id,
-        "function_name": text(transition.get("function")),
+        "transaction_id": transition.transaction,
+        "function_name": text(transition.members.get("function")),
         "height": str(facts.height),
         "timestamp": facts.summary.get("timestamp"),
     }
-    program = text(transition.get("program"))
-    for index, members in records_of(transition):
-        key = (transition_id, str(index))
+    program = text(transition.members.get("program"))
+    for output in transition.records:
+        key = (transition.id, str(output.place))
         record = {**common, "program_id": program, "block_hash": facts.summary.get("block_hash")}
-        if value := text(members.get("value")):
-            record["record_ciphertext"] = value
-            facts.ids.append(("record_ciphertext", value))
+        if output.ciphertext:
+            record["record_ciphertext"] = output.ciphertext
+            facts.ids.append(("record_ciphertext", output.ciphertext))
         facts.due["records"][key] = record
         facts.due["ownership"][key] = {}
-    inputs = set(input_types(transition))
-    if not RECORDS & inputs:
-        listed = {**common, "tpk": text(transition.get("tpk")), "tcm": text(transition.get("tcm")), "program": program}
-        if _DOUBTFUL & inputs:
-            facts.optional[transition_id,] = listed
+    if (kinds := transition.kinds) is not None:
+        own = {name: text(transition.members.get(name)) for name in ("tpk", "tcm")}
+        listed = {**common, **own, "program": program}
+        if not DOUBTFUL.isdisjoint(transition.input_types):
+            facts.optional[transition.id,] = listed
         else:
-            facts.due["transitions"][transition_id,] = listed
-            facts.kinds[transition_id,] = kinds_of(program or "", inputs, fee=fee)
+            facts.due["transitions"][transition.id,] = listed
+            facts.kinds[transition.id,] = kinds
 
 
 def text(value: Raw | None) -> str | None:

@@ -7,7 +7,7 @@ refuses (lone surrogates). Nothing here depends on requests, methods or formats.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -15,6 +15,7 @@ from msgspec import Raw
 from chainq.errors import ResponseError
 from chainq.text.sanitize import excerpt
 
+T = TypeVar("T")
 SPACES = (b" ", b"\n", b"\t", b"\r")  # what JSON allows between tokens (RFC 8259, section 2)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -57,15 +58,26 @@ def _parts(text: str, at: int, close: str) -> Iterator[tuple[str, str]]:
 
 def members(text: bytes | memoryview) -> dict[str, Raw]:
     """Return the members of a JSON object, values as they were sent. Raises ValueError for anything else."""
+    found = _decoded(text, dict[str, Raw], "{")
+    return found if isinstance(found, dict) else {key: Raw(value.encode()) for key, value in found}
+
+
+def items(text: bytes | memoryview) -> list[Raw]:
+    """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
+    found = _decoded(text, list[Raw], "[")
+    return found if isinstance(found, list) else [Raw(value.encode()) for _, value in found]
+
+
+def _decoded(text: bytes | memoryview, kind: type[T], opening: str) -> T | Iterator[tuple[str, str]]:
+    """Return what msgspec decodes, or the parts of a text that it refuses."""
     try:
-        return msgspec.json.decode(text, type=dict[str, Raw])
-    except msgspec.ValidationError:
-        raise ValueError("expected a JSON object") from None
+        return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError:
-        decoded = bytes(text).decode()
-        if not isinstance(_SCANNER.decode(decoded), dict):
-            raise ValueError("expected a JSON object") from None
-        return {key: Raw(value.encode()) for key, value in _parts(decoded, decoded.index("{"), "}")}
+        decoded = bytes(text).decode().lstrip(" \t\n\r")
+        _SCANNER.decode(decoded)
+        if not decoded.startswith(opening):
+            raise ValueError(f"expected a JSON {'object' if opening == '{' else 'array'}") from None
+        return _parts(decoded, 0, "}" if opening == "{" else "]")
 
 
 def is_valid(text: bytes | memoryview) -> bool:
@@ -75,19 +87,6 @@ def is_valid(text: bytes | memoryview) -> bool:
     except msgspec.DecodeError:
         return False
     return True
-
-
-def items(text: bytes | memoryview) -> list[Raw]:
-    """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
-    try:
-        return msgspec.json.decode(text, type=list[Raw])
-    except msgspec.ValidationError:
-        raise ValueError("expected a JSON array") from None
-    except msgspec.DecodeError:
-        decoded = bytes(text).decode()
-        if not isinstance(_SCANNER.decode(decoded), list):
-            raise ValueError("expected a JSON array") from None
-        return [Raw(value.encode()) for _, value in _parts(decoded, decoded.index("["), "]")]
 
 
 def put_first(row: Raw, values: Mapping[str, bytes | Raw]) -> Raw:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from chainq.rows.fields import Picker, text_of
+from chainq.rows.fields import Picker, struct_of, text_of
 
 
 class ResponseRows(list[Raw]):
@@ -28,19 +28,6 @@ class RowDecoder:
         """Return a `kind` for each row. Raises msgspec.DecodeError if a row does not fit it, or RecursionError."""
         text = rows.text if isinstance(rows, ResponseRows) else b'{"result":[%b]}' % b",".join(rows)
         return self._decode(text).result  # type: ignore[attr-defined, no-any-return]  # as above
-
-
-def struct_of(fields: dict[str, Any]) -> type[msgspec.Struct]:
-    """Return a Struct that decodes only the given dotted paths, and is compared by them in their order."""
-    parts: dict[str, Any] = {}
-    for path, kind in fields.items():
-        head, _, tail = path.partition(".")
-        if tail:
-            parts.setdefault(head, {})[tail] = kind
-        else:
-            parts[head] = kind
-    kinds = [(name, struct_of(kind) if isinstance(kind, dict) else kind) for name, kind in parts.items()]
-    return msgspec.defstruct("Keys", kinds, order=True, gc=False)
 
 
 def name_reader(paths: Sequence[str]) -> Callable[[list[Raw]], list[tuple[str, ...]]]:

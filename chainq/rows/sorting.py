@@ -12,9 +12,9 @@ from chainq import tuning
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
-from chainq.rows.fields import Picker, integer_of, text_of
+from chainq.rows.fields import Picker, integer_of, struct_of, text_of
 from chainq.rows.raw_json import check_objects
-from chainq.rows.response import RowDecoder, struct_of
+from chainq.rows.response import RowDecoder
 
 
 class Page(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from chainq.rows.block import RECORDS, Transaction, Transition, read_transaction
 from chainq.rows.fields import array_of, object_of, text_of
-from chainq.rows.full_block import RECORDS, input_types, transitions_of
 
 Rows = dict[str, list[Raw]]
 _LITERAL = re.compile(r"(-?[0-9]+)([ui](?:8|16|32|64|128)|field|group|scalar)|(aleo1)[a-z0-9]{58}|(true|false)")
@@ -37,13 +37,13 @@ def table_rows(block: Raw) -> Rows:
     for index, ratification in enumerate(array_of(members.get("ratifications"))):
         rows["ratifications"].append(_row({**object_of(ratification), "height": height, "index": index}))
     for confirmed in array_of(members.get("transactions")):
-        _read_transaction(rows, {"height": height}, object_of(confirmed))
+        _read_transaction(rows, {"height": height}, read_transaction(confirmed))
     return rows
 
 
-def _read_transaction(rows: Rows, place: Mapping[str, Raw], outer: dict[str, Raw]) -> None:
+def _read_transaction(rows: Rows, place: Mapping[str, Raw], transaction: Transaction) -> None:
     """Add the rows of a transaction. `place`: the columns that all rows of its block have."""
-    inner = object_of(outer.get("transaction"))
+    outer, inner = transaction.outer, transaction.inner
     own = {name: value for name, value in outer.items() if name not in _ELSEWHERE}
     if "type" in inner:
         own["inner_type"] = inner["type"]
@@ -55,16 +55,17 @@ def _read_transaction(rows: Rows, place: Mapping[str, Raw], outer: dict[str, Raw
         rows["finalize"].append(_row({**object_of(entry), **place, "position": position}))
     names = (("index", "transaction_index"), ("status", "status"))
     common = {name: outer[sent] for sent, name in names if sent in outer}
-    for index, (_, members, fee) in enumerate(transitions_of(outer)):
-        call = {**common, "index": index, "kind": "fee" if fee else "execution"}
-        _read_transition(rows, place, members, call)
+    for index, transition in enumerate(transaction.transitions):
+        call = {**common, "index": index, "kind": "fee" if transition.fee else "execution"}
+        _read_transition(rows, place, transition, call)
 
 
-def _read_transition(rows: Rows, place: Mapping[str, Raw], members: dict[str, Raw], call: Mapping[str, Any]) -> None:
+def _read_transition(rows: Rows, place: Mapping[str, Raw], transition: Transition, call: Mapping[str, Any]) -> None:
     """Add the rows of a transition. `call`: the columns of its own that it does not name itself."""
+    members = transition.members
     names = (("id", "transition_id"), ("program", "program"), ("function", "function"))
     place = {**place, **{name: members[sent] for sent, name in names if sent in members}}
-    records = sum(1 for kind in input_types(members) if kind in RECORDS)
+    records = sum(kind in RECORDS for kind in transition.input_types)
     rest = {name: value for name, value in members.items() if name not in ("id", "inputs", "outputs", "proof")}
     rows["calls"].append(_row({**rest, **place, **call, "record_inputs": records}))
     for table in ("inputs", "outputs"):

@@ -1,24 +1,16 @@
 """`Where`: filters the rows to print (`--where`, `--program`, `--function`) after they are proved complete."""
 
-import re
 from collections.abc import Sequence
-from typing import Any
 
-import msgspec
 from msgspec import Raw
 
 from chainq.catalog.columns import column_by_end, known_column
 from chainq.catalog.methods import Column, Kind, Method
-from chainq.catalog.nested import AMOUNT, INTEGER, SHAPES
 from chainq.errors import UsageError
-from chainq.rows.comparison import equals
-from chainq.rows.condition import Field, Read, Test, Values, parse
-from chainq.rows.fields import Picker
-from chainq.rows.raw_json import items
+from chainq.rows.condition import Field, Test, Values, equals, parse
+from chainq.rows.fields import Picker, array_of
 from chainq.rows.transaction import program_id
 from chainq.text.sanitize import quoted
-
-_FLAT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class Where:
@@ -50,15 +42,8 @@ class Where:
         self._test: Test = lambda values: all(test(values) for test in tests)
         self._unseen = {path: place for path, place in self._paths.items() if "[]" not in path}
         self._pick = Picker([*self._paths])
-        self._computed = [
-            self._paths[column.path] for column in method.columns if column.computed and column.path in self._paths
-        ]
-        self._decode = None if self._computed else _decoder([*self._paths])
-
-    @property
-    def paths(self) -> list[str]:
-        """The fields that the condition reads."""
-        return [*self._paths]
+        computed = {column.path for column in method.columns if column.computed}
+        self._computed = [place for path, place in self._paths.items() if path in computed]
 
     @property
     def unseen(self) -> list[str]:
@@ -73,86 +58,52 @@ class Where:
 
     def passes(self, row: Raw, height: int | None = None) -> bool:
         """Return whether a row meets the condition."""
-        values = self._values(row, height)
+        values = self._pick(row)
+        for place in self._computed:
+            values[place] = None if height is None else Raw(b"%d" % height)
         if self._unseen:
             self._unseen = {path: place for path, place in self._unseen.items() if values[place] is None}
         return self._test(values)
 
-    def _values(self, row: Raw, height: int | None) -> Values:
-        if self._decode is not None:
-            try:
-                return msgspec.structs.astuple(self._decode(row))
-            except msgspec.DecodeError:  # lone surrogates
-                pass
-        values = self._pick(row)
-        for place in self._computed:
-            values[place] = None if height is None else Raw(b"%d" % height)
-        return values
-
     def _field(self, name: str, place: int) -> Field:
-        """Return the reader of a field. Raises UsageError for a name that is not in the catalog."""
+        """Return a field. Raises UsageError for a name that is not in the catalog."""
+        columns = self._method.sent
         if name == "program_id" and self._method.program == "program":  # the column that chainq makes of it
             name = self._method.program
-        column = known_column(name, self._method.sent)
-        if column is None and self._check:
-            column = column_by_end(name, self._method.sent)
+        column = known_column(name, columns) or (column_by_end(name, columns) if self._check else None)
         if column is None and (self._check or not name.isprintable()):
-            known = ", ".join(one.path for one in self._method.sent)
+            known = ", ".join(one.path for one in columns)
             unknown = f"unknown field {quoted(name)} at character {place}; the columns are {known}"
             raise UsageError(f"invalid --where: {unknown}")
-        path = column.path if column else name
-        if column is None or not self._check:
-            return Field(path, self._reader(path), None)
-        return Field(path, self._reader(path), column.kind, _other(column))
+        field = self._read(column or self._column(name))
+        return field if column and self._check else field._replace(kind=None)
 
-    def _reader(self, path: str) -> Read:
+    def _column(self, path: str) -> Column:
+        return known_column(path, self._method.sent) or Column(path, "unknown")
+
+    def _read(self, column: Column) -> Field:
+        path = column.path
         place = self._paths.setdefault(path, len(self._paths))
         if "[]" in path:
-            return lambda values: _leaves(values[place])
-        column = known_column(path, self._method.sent)
-        if path == self._method.program and column is not None and column.kind is Kind.TEXT:
-            return lambda values: [program_id(values[place])]
-        return lambda values: [values[place]]
+            return Field(path, lambda values: _leaves(values[place]), column.kind)
+        if path == self._method.program and column.kind is Kind.TEXT:
+            return Field(path, lambda values: [program_id(values[place])], column.kind)
+        return Field(path, lambda values: [values[place]], column.kind)
 
     def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
         """Return the test that a row has a call of one of each, or of either if the other is empty."""
-        sought = [list(map(equals, texts)) for texts in (programs, functions)]
-        wanted = [tests for tests in sought if tests]
-        kinds = [
-            [self._reader(path) for path, tests in zip(paths, sought, strict=True) if tests]
-            for paths in self._method.called
-        ]
+        sought = [(which, list(map(equals, texts))) for which, texts in enumerate((programs, functions)) if texts]
+        kinds = [[self._read(self._column(paths[which])).read for which, _ in sought] for paths in self._method.called]
         # Both fields of a kind come from the same items, so the values of a call are at the same place in each.
         return lambda values: any(
-            all(any(test(value) for test in tests) for tests, value in zip(wanted, call, strict=True))
+            all(any(test(value) for test in tests) for (_, tests), value in zip(sought, call, strict=True))
             for readers in kinds
             for call in zip(*(read(values) for read in readers), strict=True)
         )
 
 
-def _other(column: Column) -> str:
-    """Return that a column is an array or an object, and what to compare with a number instead; empty for others."""
-    if column.kind is not Kind.DATA:
-        return ""
-    if "array" not in column.type:
-        return "an object, not a number"
-    shape = SHAPES[column.path][0]
-    items = shape if isinstance(shape, dict) else {}
-    numbers = [f"{column.path}[].{name}, or " for name in items if items[name] in (INTEGER, AMOUNT)]
-    name = f'"{column.path}"' if "." in column.path else column.path
-    return f"an array, not a number; use {''.join(numbers[:1])}len({name}) in chainq sql"
-
-
-def _decoder(paths: list[str]) -> Any:
-    """Return a decoder of only some fields, in a fifth of a Picker's time; None for nested fields."""
-    if not all(map(_FLAT.fullmatch, paths)):
-        return None
-    fields: list[tuple[str, Any, Any]] = [(f"f{number}", Raw, None) for number in range(len(paths))]
-    rename = {f"f{number}": path for number, path in enumerate(paths)}
-    return msgspec.json.Decoder(msgspec.defstruct("Fields", fields, rename=rename, gc=False)).decode
-
-
 def _leaves(value: Raw | None) -> Values:
     """Return the values in an array and in the arrays inside it; any other value is returned alone."""
-    sent = b"" if value is None else bytes(value)
-    return [leaf for item in items(sent) for leaf in _leaves(item)] if sent[:1] == b"[" else [value]
+    if value is None or bytes(value)[:1] != b"[":
+        return [value]
+    return [leaf for item in array_of(value) for leaf in _leaves(item)]

@@ -127,17 +127,13 @@ def _newest_heights(service: Service, last: int | None) -> HeightRange:
 
 
 def _rows(service: Service, command: str, heights: HeightRange) -> Job:
-    """Return a job that returns all rows of a range. Resolves the dialect, which threads are not to do at once."""
-    query = Query(BY_COMMAND[command])
-    service.dialect.of(query.method)
-    return partial(_all, service.fetch_range(query, heights))
+    """Return a job that returns all rows of a range."""
+    return partial(_all, service.fetch_range(Query(BY_COMMAND[command]), heights))
 
 
 def _lookup(service: Service, command: str, *keys: int | str) -> Job:
-    """Return a job that returns a row for each key, made as by `_rows`; it raises NotFoundError for a missing one."""
-    method = BY_COMMAND[command]
-    service.dialect.of(method)
-    return partial(_all, service.fetch_lookups(method, keys))
+    """Return a job that returns a row for each key; it raises NotFoundError for a missing one."""
+    return partial(_all, service.fetch_lookups(BY_COMMAND[command], keys))
 
 
 def _all(batches: Iterator[Batch]) -> list[Raw]:

@@ -12,8 +12,8 @@ from msgspec import Raw
 from chainq.catalog.tables import SOURCE
 from chainq.heights.range import HeightRange
 from chainq.query import Batch
+from chainq.rows.block import looked_up
 from chainq.rows.fields import object_of, text_of
-from chainq.rows.full_block import looked_up
 from chainq.rows.transaction import times_called
 from chainq.stored.index import key_of
 from chainq.stored.narrow import lacking

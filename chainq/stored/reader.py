@@ -22,7 +22,7 @@ from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
 from chainq.process.threads import in_order
 from chainq.query import Batch
-from chainq.rows.full_block import RECORDS
+from chainq.rows.block import RECORDS
 from chainq.rows.tables import table_rows
 from chainq.stored import data_set, last_run
 from chainq.stored.index import heights_of

@@ -18,7 +18,7 @@ from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Query
-from chainq.rows.outputs import BlockRecords, RecordOutput, read_block_records
+from chainq.rows.block import Block, RecordOutput, read_block
 from chainq.text.humanize import counted, end_above
 from chainq.wallet import genuine
 from chainq.wallet.book import Book, Entry, Mark
@@ -156,7 +156,7 @@ class Bookkeeper(Closing):
         left = set(window.owned)
         for batch in full_blocks(self._service, heights):
             for row in batch.rows:
-                block = read_block_records(row)
+                block = read_block(row)
                 if window.listed.lacks(block):
                     return book.next if block.height is None else block.height
                 left -= {(output.transition, output.place) for output in block.outputs}
@@ -182,7 +182,7 @@ class Bookkeeper(Closing):
                     self.findings.setdefault(key_of(rows[number]), f"is malformed: {problem}")
         return window
 
-    def _enter(self, book: Book, block: BlockRecords, window: _Window, open_tags: dict[str, Entry]) -> None:
+    def _enter(self, book: Book, block: Block, window: _Window, open_tags: dict[str, Entry]) -> None:
         """Enter the records that a block creates and spends."""
         last = book.as_of
         follows = last is None or block.height != last.height + 1 or block.previous == last.hash

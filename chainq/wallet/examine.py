@@ -17,7 +17,7 @@ from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query
 from chainq.rows import fields
-from chainq.rows.outputs import RecordOutput, read_block_records, record_outputs
+from chainq.rows.block import RecordOutput, read_block, read_transaction
 from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
@@ -121,12 +121,13 @@ class Examiner:
         for heights in stored:
             for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
                 for row in batch.rows:
-                    outputs = read_block_records(row).outputs
+                    outputs = read_block(row).outputs
                     found |= {(output.transition, output.place): output for output in outputs}
         try:
             for batch in self._service.fetch_lookups(_TRANSACTION, list(wanted)) if wanted else ():
                 for row in batch.rows:
-                    found |= {(output.transition, output.place): output for output in record_outputs(row)}
+                    outputs = [output for one in read_transaction(row).transitions for output in one.records]
+                    found |= {(output.transition, output.place): output for output in outputs}
         except NotFoundError:  # existing ones were yielded before; the others have no output
             pass
         return found

@@ -8,7 +8,7 @@ import re
 from typing import Any, NamedTuple
 
 from chainq.hashes.sdk import load
-from chainq.rows.outputs import RecordOutput
+from chainq.rows.block import RecordOutput
 from chainq.wallet.ownership import DOMAIN
 
 SENDER_HASH = "AleoPoseidon4"

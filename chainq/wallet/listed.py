@@ -11,7 +11,7 @@ from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
-from chainq.rows.outputs import BlockRecords
+from chainq.rows.block import Block
 from chainq.wallet.records import key_of
 
 _FULL_BLOCKS = BY_COMMAND["full-blocks"]
@@ -28,7 +28,7 @@ class Listed:
         """Add all rows of heights that are new."""
         self._parts.insert(self._at(heights.start), (heights, array("q", map(hash, map(key_of, rows)))))
 
-    def lacks(self, block: BlockRecords) -> bool:
+    def lacks(self, block: Block) -> bool:
         """Return whether a record in a block is not listed. Blocks in order of height cost least."""
         if block.height is not None and block.height not in self._last[0] and (at := self._at(block.height)):
             heights, hashes = self._parts[at - 1]

@@ -20,7 +20,7 @@ from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
 from chainq.rows import fields, raw_json
-from chainq.rows.outputs import BlockRecords, read_block_records
+from chainq.rows.block import Block, read_block
 from chainq.text.humanize import counted
 from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
@@ -181,7 +181,7 @@ class Wallet(Closing):
             self._progress.begin(len(heights), "full blocks")
             lower = "run the command again later, or with a lower --as-of HEIGHT"
             for blocks in full_blocks(service, heights, lower):
-                for block in map(read_block_records, blocks.rows):
+                for block in map(read_block, blocks.rows):
                     spends.read(block)
                     self._compare(block)
                 self._progress.wrote(len(blocks.heights or ()), 0)
@@ -199,7 +199,7 @@ class Wallet(Closing):
                     self.amounts.pop(key_of(row), None)
             yield batch._replace(rows=wanted)
 
-    def _compare(self, block: BlockRecords) -> None:
+    def _compare(self, block: Block) -> None:
         """Note a block of the range with records that the service does not list."""
         if self.read and block.height is not None and block.height in self.read and self._listed.lacks(block):
             self._lacking.append(block.height)

@@ -15,7 +15,7 @@ from chainq.hashes.sdk import load
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import first_requests
 from chainq.query import Query
-from chainq.rows.outputs import BlockRecords, RecordOutput
+from chainq.rows.block import Block, RecordOutput
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet.keys import ViewKey
@@ -76,7 +76,7 @@ class Spends:
         self._seen: set[Key] = set()
         self._spends: dict[Key, Spend] = {}
 
-    def read(self, block: BlockRecords) -> None:
+    def read(self, block: Block) -> None:
         """Read the next full block."""
         for output in block.outputs:  # before the inputs: a transaction can spend its own outputs
             key = (output.transition, output.place)

@@ -208,4 +208,4 @@ def test_commands_do_not_load_what_they_do_not_need(chainq: Program) -> None:
     loaded = {line.rpartition("|")[2].strip() for line in ran.err.splitlines()}
     assert ran.code == 0
     assert "chainq.fetching.service" in loaded
-    assert not loaded & {f"chainq.{name}" for name in ("config.profiles", "doctor", "fetching.dialect_detection")}
+    assert not loaded & {f"chainq.{name}" for name in ("config.profiles", "config.dialect_cache", "doctor")}

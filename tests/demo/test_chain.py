@@ -13,7 +13,7 @@ from chainq.demo.chain import DYNAMIC_FROM, Chain
 from chainq.demo.pattern import sample_layout
 from chainq.demo.programs import PROGRAMS
 from chainq.demo.service import Service
-from chainq.rows.full_block import RECORDS
+from chainq.rows.block import RECORDS
 from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks
 
 

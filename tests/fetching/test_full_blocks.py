@@ -12,6 +12,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
+from chainq.fetching.calls import Calls
 from chainq.fetching.service_dialect import ServiceDialect
 from chainq.fetching.witness import Witness
 from chainq.heights.range import HeightRange
@@ -36,7 +37,9 @@ def test_threads_that_meet_an_unknown_name_all_get_full_blocks(monkeypatch: pyte
 
     transport = DemoTransport(Aleo(Chain(tip=1000), dialect="aleo"))
     with Connection(ServiceOptions(URL), transport=transport) as connection, ThreadPoolExecutor(4) as pool:
-        witness = Witness(connection, BY_COMMAND["records"], ServiceDialect("auto", NO_NAMES, connection, URL, None))
+        dialect = ServiceDialect("auto", NO_NAMES, connection, URL)
+        access = Calls(connection, dialect, ServiceOptions(URL), print, print, set())
+        witness = Witness(access, BY_COMMAND["records"])
 
         def due(start: int) -> HeightRange:
             together.wait()

@@ -8,8 +8,6 @@ from typing import Any
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service
 from chainq.errors import ServiceError
-from chainq.fetching import dialect_detection
-from chainq.rows import raw_json
 
 CHAIN = Chain(tip=50_000)
 QUIET = Service(CHAIN, shuffle=False)
@@ -51,12 +49,6 @@ def calls(start: int, end: int) -> Iterator[tuple[int, dict[str, Any], dict[str,
         for confirmed in block["transactions"]:
             for transition in transitions_of(confirmed):
                 yield block["header"]["metadata"]["height"], confirmed, transition
-
-
-def answered(service: Service) -> dialect_detection.Call:
-    """Calls a sample service without a socket."""
-
-    return lambda method, params: raw_json.items(json.dumps(result_of(service, method, params)).encode())
 
 
 def result_of(service: Service, method: str, params: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 from chainq.demo.bodies import Bodies
 from chainq.demo.sealed import SealedChain
 from chainq.hashes.check import check_block, check_summary
-from chainq.rows.full_block import RECORDS
+from chainq.rows.block import RECORDS
 from harness.program import ROOT
 from harness.search import some
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec import Raw
 
 from chainq.query import Batch
-from chainq.rows.outputs import RecordOutput, record_outputs
+from chainq.rows.block import RecordOutput, read_transaction
 from harness.wallet import fresh_key
 
 pytest.importorskip("aleo")
@@ -53,7 +53,7 @@ def made() -> tuple[Any, RecordOutput, Opened]:
     program, function = sdk.ProgramID.from_string("two_tokens.aleo"), sdk.Identifier.from_string("give")
     given = [sdk.Value.parse(key.address), sdk.Value.parse("5u64")]
     (transition,) = process.authorize(MAKER, program, function, given).transitions()
-    (output,) = record_outputs(confirmed(transition.to_json()))
+    ((output,),) = (one.records for one in read_transaction(confirmed(transition.to_json())).transitions)
     view_key = sdk.ViewKey.from_string(key.text)
     ciphertext = sdk.RecordCiphertext.from_string(output.ciphertext)
     return key, output, Opened(ciphertext.decrypt(view_key), ciphertext.record_view_key(view_key))

@@ -11,7 +11,7 @@ pytest.importorskip("aleo")
 
 from aleo import mainnet as sdk
 
-from chainq.rows.outputs import read_block_records
+from chainq.rows.block import read_block
 from chainq.wallet import keys
 from chainq.wallet.spends import Spend, Spends
 
@@ -93,7 +93,7 @@ def spend(*blocks: Raw) -> Spend | None:
     (key,) = keys.checked([("key", str(MINE.view_key))])
     spends = Spends([key], {(made["id"], 0): key.address})
     for block in blocks:
-        spends.read(read_block_records(block))
+        spends.read(read_block(block))
     return spends.of((made["id"], 0))
 
 
@@ -116,7 +116,7 @@ def test_the_tag_is_in_a_transition_of_the_record_s_own_program(
     assert (calling["program"], calling["inputs"][0]["type"]) == (program, outer)
     assert not any("tag" in one for one in calling["inputs"])
     assert spend(block(5, executed(1, [made])), block(9, executed(2, [inner, calling]))) == Spend(9, "at12")
-    assert {output.place for output in read_block_records(block(9, executed(2, [inner]))).outputs} == {0, 1}
+    assert {output.place for output in read_block(block(9, executed(2, [inner]))).outputs} == {0, 1}
 
 
 def test_a_record_is_spent_in_its_own_block_by_a_fee_and_not_by_what_was_rejected() -> None:
