@@ -298,7 +298,7 @@ def _function(service: Service, called: str, last: int) -> FunctionParts:
     query = Query(method, {Role.PROGRAM: program, Role.FUNCTION: function}, newest=True, limit=NEWEST)
     start, more = service.blocks.first, ""
     if start and not service.is_export:  # others serve it, and its list would begin at height 0
-        from chainq.stored.lookups import calls_in
+        from chainq.lake.lookups import calls_in
 
         heights = _newest_heights(service, last)
         blocks = service.fetch_range(Query(BY_COMMAND["full-blocks"], reverse=True), heights)

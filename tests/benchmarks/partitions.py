@@ -15,20 +15,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from chainq.heights.grid import PartitionSpec
+from chainq.lake.table import SCHEMAS, PartitionFile
+from chainq.stored import data_set
+from chainq.stored.folder import FolderStore
+from chainq.stored.index import INDEXED, keep
+from chainq.stored.receipt import VERSION, Entry, Receipt, entry_of
 from msgspec import Raw, structs
 
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.exchange import encoded
 from chainq.demo.service import Service
-from chainq.heights.grid import PartitionSpec
-from chainq.lake.table import SCHEMAS, PartitionFile
 from chainq.planning.exchange import Grade
 from chainq.rows.tables import table_rows
-from chainq.stored import data_set
-from chainq.stored.folder import FolderStore
-from chainq.stored.index import INDEXED, keep
-from chainq.stored.receipt import VERSION, Entry, Receipt, entry_of
 
 
 def main() -> None:

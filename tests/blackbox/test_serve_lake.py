@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from chainq.heights.grid import partition_name
 from harness.exports import Exports
 from harness.jobs import said
+from harness.lake import file_of
 from harness.mirrors import mirror
 from harness.program import LONGEST, Program, Servers, one_line
 from harness.search import some
@@ -130,7 +130,7 @@ def test_single_rows(program: Program, url: str, truth: Truth) -> None:
 def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Path) -> None:
     """A JSON-RPC error, and never a result without these rows."""
     shutil.copytree(lake, chainq.home / "lake")
-    (chainq.home / "lake" / partition_name("records", 2450)).unlink()
+    file_of(chainq.home / "lake", "records", 2450).unlink()
     with mirror(chainq, chainq.home / "lake") as url:
         no_whole = "no whole partition of records for"
         for start, end, lacks in (

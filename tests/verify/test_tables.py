@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 pa = pytest.importorskip("pyarrow")
 np = pytest.importorskip("numpy")
 
+from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
+
 from chainq.catalog import bech32  # noqa: E402  # as below
 from chainq.catalog.methods import BY_COMMAND  # noqa: E402
 from chainq.demo.ids import BLOCK, RECORD, TRANSITION  # noqa: E402  # as below
 from chainq.heights.range import HeightRange  # noqa: E402  # as below
-from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
 from chainq.verify.across import check_across  # noqa: E402  # they need numpy
 from chainq.verify.tables import TableCheck  # noqa: E402
 

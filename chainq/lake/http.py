@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from chainq.errors import ChainqError, needed
-from chainq.stored.service import StoredService
+from chainq.lake.service import StoredService
 
 MOST_BYTES = 150 * 1024
 """Bytes of a request; larger ones get HTTP 413, as from deployed servers (docs/protocol.md, "Envelope and errors")."""
@@ -56,7 +56,7 @@ def application(service: StoredService) -> Any:
 
     async def health(_: Request) -> Response:
         try:
-            await run_sync(service.reader.is_stale)  # apart from the requests, which may wait for each other
+            await run_sync(service.reader.check_store)  # apart from the requests, which may wait for each other
         except ChainqError as error:
             return PlainTextResponse(f"{error}\n", 503)
         return PlainTextResponse("ok\n")

@@ -19,10 +19,10 @@ from chainq.catalog.tables import COMMANDS, DERIVED, SOURCE
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
+from chainq.lake import lookups
+from chainq.lake.names import no_table
+from chainq.lake.reader import Reader
 from chainq.rows.fields import object_of, text_of
-from chainq.stored import lookups
-from chainq.stored.opened import no_table
-from chainq.stored.reader import Reader
 from chainq.transport.base import Request, Response, check_size
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
@@ -184,8 +184,7 @@ class StoredService:
         return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
 
     def _latest(self, *_: object) -> Raw | None:
-        if self.reader.is_stale():
-            self.reader = self._read()
+        self.reader = self._read()  # an export may have ended since
         self._need_blocks()
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 
