@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from chainq import Client
-from harness.damages import file_of, rewrite
+from harness.damages import rewrite
 from harness.exports import Exports
 from harness.jobs import said
-from harness.lake import Lake
+from harness.lake import Lake, file_of
 from harness.program import Program, Servers, one_line
 from harness.search import some
 from harness.services import Moving, serving

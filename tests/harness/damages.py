@@ -175,6 +175,6 @@ def rewrite(
         writer.add_key_value_metadata({**own, **parquet_footer.UNSEALED, **(more or {})})
     if forged:
         spec = PartitionSpec(command, start, values["end"])
-        hashes = (digest(values[name]) for name in ("previous_hash", "last_hash"))
-        path = root / Entry(spec, values["tip"], values["rows"], *hashes).name
+        previous, last = digest(values["previous_hash"]), digest(values["last_hash"])
+        path = root / Entry(spec, values["tip"], values["rows"], previous, last).name
     path.write_bytes(parquet_footer.sealed(buffer.getvalue()))
