@@ -8,7 +8,6 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import groupby
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -32,8 +31,6 @@ from chainq.lake.writer import SCHEMAS
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
-
-NEAR, MANY = 1000, 8  # MANY hashes within NEAR heights are fetched with one request for all blocks there
 
 
 class ExportQuery(NamedTuple):
@@ -124,7 +121,7 @@ class Export:
             self._warn(
                 f"partitions begin at multiples of {found.partition}: the range starts at height {specs[0].start}"
             )
-        todo = plan.make_plan(specs, contents.tables, self._hash_at, self._service.blocks.tip_height(), self._look_up)
+        todo = plan.make_plan(specs, contents.tables, self._hash_at, self._service.blocks.tip_height())
         self._tell_of_reorgs(todo)
         # Lowest heights first, so that all commands become complete evenly.
         order = list(schemas)
@@ -233,13 +230,6 @@ class Export:
         if height not in self._hashes:
             self._hashes[height] = self._service.blocks.hash_of(height)
         return self._hashes[height]
-
-    def _look_up(self, heights: Sequence[int]) -> None:
-        """Look up the hashes of nearby blocks with one request for many."""
-        for _, group in groupby(heights, lambda height: height // NEAR):
-            near = list(group)
-            if len(near) >= MANY:
-                self._hashes |= self._service.blocks.block_hashes(HeightRange(near[0], near[-1] + 1))
 
     @contextmanager
     def _noted(self, todo: Sequence[Todo], written: Sequence[Entry]) -> Iterator[None]:

@@ -33,11 +33,8 @@ def make_plan(
     tables: Mapping[str, Sequence[Entry]],
     hash_at: HashAt,
     tip: int,
-    expect: Callable[[list[int]], None] = lambda _: None,
 ) -> list[Todo]:
     """Return the partitions to write, in the order wanted; `tip` is the current tip height.
-
-    `expect` is called with the heights whose hashes are about to be looked up.
 
     Raises IncompleteError if the chain is shorter than the partitions.
     """
@@ -45,7 +42,7 @@ def make_plan(
     there = {(command, entry.spec.start): entry for command, some in tables.items() for entry in some}
     old = {spec: there.get((spec.command, spec.start)) for spec in specs}
     kept = [entry for spec, entry in old.items() if entry is not None and entry.spec.end >= spec.end]
-    replaced = {entry.spec[:2] for entry in _reorganized(kept, hash_at, expect)}
+    replaced = {entry.spec[:2] for entry in _reorganized(kept, hash_at)}
     made = []
     for spec, entry in old.items():
         if entry is None:
@@ -85,7 +82,7 @@ def on_chain(entry: Entry, hash_at: HashAt) -> bool:
     return bool(found) and digest(found or "") == entry.last
 
 
-def _reorganized(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
+def _reorganized(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
     """Return the partitions whose last block is no longer on the chain."""
     stretches: list[list[Entry]] = []
     for entry in entries:
@@ -93,7 +90,6 @@ def _reorganized(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[i
             stretches[-1].append(entry)
         else:
             stretches.append([entry])
-    expect(sorted({stretch[-1].spec.end - 1 for stretch in stretches}))
     return [entry for stretch in stretches for entry in stretch[_agreeing(stretch, hash_at) :]]
 
 

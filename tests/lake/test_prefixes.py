@@ -1,4 +1,4 @@
-"""Whatever an export has done when it is killed, its data set can be read: no row is lost without a word, none twice."""
+"""Whatever an export has done when it is killed, its data set can be read: no row lost without a word, none twice."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
