@@ -19,17 +19,16 @@ from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
-from chainq.heights.bounds import MINUS, Bounds, parse_count
+from chainq.heights.bounds import Bounds, parse_count
 from chainq.lake.engine import Engine
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.extras import check_installed
 from chainq.lake.local import LocalEngine
-from chainq.lake.reads import EXPORTED, NAME
+from chainq.lake.reads import NAME
+from chainq.lake.store import absolute, open_store
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
-from chainq.stored.open import absolute, open_store
 from chainq.text.humanize import chain_end, counted, in_bytes
-from chainq.text.sanitize import quoted
 from chainq.transport.base import Report, ServiceOptions
 
 _RANGE = re.compile(r"[0-9:\u2212]|latest")
@@ -77,7 +76,6 @@ def run(given: ExportCommand) -> None:
                 _engine(given, workers, reporter, progress),
                 service.options._replace(headers=options.headers, names=None),
                 destination,
-                lock=not given.no_lock,
                 begin=progress.begin,
                 wrote=progress.wrote,
             )
@@ -91,7 +89,7 @@ def run(given: ExportCommand) -> None:
             reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
         elif not reporter.quiet:
             hashed = " (block hashes checked)" if given.hashes else ""
-            kept = f", {totals.kept:,} skipped (receipt and size match)" if totals.kept else ""
+            kept = f", {totals.kept:,} skipped" if totals.kept else ""
             committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
             unread = f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals.kept else ""
             calls = counted(totals.calls + own.number, "call")
@@ -119,17 +117,12 @@ class _OwnCalls:
 
 def _query(given: ExportCommand) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
-    if given.repair not in (None, "all"):
-        raise UsageError(f"invalid --repair {quoted(given.repair)}: expected all")
     words = given.words or []
     ranges = [word for word in words if _RANGE.match(word)]
     commands = [word for word in words if word not in ranges]
     if len(ranges) > 1:
         raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
-    if not commands:
-        only = f", only the range {ranges[0].replace(MINUS, '-')}" if ranges else ""
-        raise UsageError(f"no command to export{only}", f"the commands are {', '.join(EXPORTED)}")
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
     partition = None if given.partition is None else parse_count(given.partition, "partition")
@@ -142,7 +135,6 @@ def _query(given: ExportCommand) -> ExportQuery:
         given.lag,
         full_blocks=not given.no_full_blocks,
         delta=given.delta,
-        repair=given.repair == "all",
     )
 
 
@@ -157,7 +149,7 @@ def _with_hashes(query: ExportQuery) -> ExportQuery:
     """Return the query with block hashes. Raises UsageError without a command of blocks."""
     from chainq.fetching.hashed import TIERS
 
-    if not {NAME, *TIERS, *DERIVED} & set(query.commands):  # the others are not read from blocks
+    if query.commands and not {NAME, *TIERS, *DERIVED} & {*query.commands}:  # the others are not read from blocks
         raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
     return query._replace(hashes=True)
 
@@ -186,5 +178,5 @@ def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
         writer.close()
     if not reporter.quiet:
         why = without_range(plan) if plan and query.unbounded else ""
-        kept = plan.kept if plan else 0
+        kept = len(plan.kept) if plan else 0
         reporter.line(f"chainq: {counted(len(found), 'partition')} to write, {kept:,} complete{why}")

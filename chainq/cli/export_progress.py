@@ -15,7 +15,7 @@ def without_range(plan: ExportPlan) -> str:
     if not plan.todo:
         return ""
     start = plan.heights.start
-    if plan.inventory.valid:
+    if not plan.new:
         return f"; no range was given, so it continues at height {start}; pass 0: for the whole chain" if start else ""
     return "; no range was given, so it is all that the source has"
 
@@ -27,14 +27,14 @@ class Progress:
         self._reporter, self._announce, self._whole = reporter, announce, whole
         self._lock = Lock()  # of those below
         self._partitions = self._written = 0
-        self._underway: dict[str, Advance] = {}  # by the name of the partition
+        self._underway: dict[str, Advance] = {}  # by partition
 
     def begin(self, plan: ExportPlan) -> None:
         """Start the bar; with `announce`, because nobody gave these heights, say how much, with `whole` also why."""
         if plan.todo and self._announce:
             heights = HeightSet(todo.spec.heights for todo in plan.todo)
             what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
-            self._reporter.note(f"{what}, {plan.kept:,} complete{without_range(plan) if self._whole else ''}")
+            self._reporter.note(f"{what}, {len(plan.kept):,} complete{without_range(plan) if self._whole else ''}")
         self._partitions = len(plan.todo)
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
@@ -47,14 +47,14 @@ class Progress:
     def wrote(self, done: Done) -> None:
         """Count a partition."""
         with self._lock:
-            self._written += len(done.receipts)
+            self._written += len(done.files)
             self._count(Advance(done.spec, len(done.spec.heights), done.rows))
-            del self._underway[done.spec.name]
+            del self._underway[str(done.spec)]
         rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
-        self._reporter.trace(f"{done.spec.name}: {rows}, {in_bytes(done.size)}, {calls}")
+        self._reporter.trace(f"{done.spec!s}: {rows}, {in_bytes(done.size)}, {calls}")
 
     def _count(self, advance: Advance) -> None:
-        before = self._underway.get(advance.spec.name, Advance(advance.spec))
-        self._underway[advance.spec.name] = advance
+        before = self._underway.get(str(advance.spec), Advance(advance.spec))
+        self._underway[str(advance.spec)] = advance
         self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
         self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])

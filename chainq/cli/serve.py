@@ -83,8 +83,8 @@ def run(given: ServeOptions) -> None:
 
 def _serve_lake(given: ServeOptions, destination: str) -> None:
     """Serve a data set until a signal ends it. Raises UsageError."""
-    from chainq.stored import http
-    from chainq.stored.service import StoredService
+    from chainq.lake import http
+    from chainq.lake.service import StoredService
 
     _refuse(given, "{} cannot be combined with --lake", vars(given).keys() - {"lake", "host", "port", "verbose"})
     service = StoredService(destination)

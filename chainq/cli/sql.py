@@ -24,15 +24,13 @@ from chainq.fetching.short_range import unreached
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.sql import Database, Result, statements, view_name
+from chainq.lake.store import Store, open_store
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.stored import last_run
-from chainq.stored.open import open_store
-from chainq.stored.store import Store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 
@@ -74,7 +72,6 @@ def run(given: "SqlOptions") -> None:
                 _fetch(database, query, bounds, given, reporter)
             else:
                 database.tables(query)
-                _warn_unfinished(store, reporter)
             result = database.run(query)
             said = _warn(database, reporter)
             _print(result, sink, given, reporter)
@@ -87,16 +84,10 @@ def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -
         where = "" if stdin.is_terminal() else " on standard input"
         raise UsageError(f"no query{where}: expected one SELECT in quotes")
     made, lacking = statements(store, partial=given.partial)
-    _warn_unfinished(store, reporter)
     if lacking:
         reporter.warn(lacking)
     with open_sink(None) as sink:
         sink.write(made.encode())
-
-
-def _warn_unfinished(store: Store, reporter: Reporter) -> None:
-    if unfinished := last_run.read(store).warning(store.label):
-        reporter.warn(unfinished)
 
 
 def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:

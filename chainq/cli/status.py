@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,14 +23,11 @@ from chainq.text.width import terminal_width
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
-    from chainq.heights.grid import PartitionSpec
-    from chainq.stored.receipt import Entry
-    from chainq.stored.store import Store
+    from chainq.lake.store import Store
 
 
 SHOWN = 10
 """Gaps that a line names."""
-RUNNING = "an export is running"
 IN_PROGRESS = "a run is in progress"
 
 
@@ -74,15 +70,9 @@ class Status(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A checkpoint, or the tables of a data set.
-
-    `lost`: what to do if `chainq.json` is lost or damaged. `unreceipted`: how many partitions have a file, but no
-    receipt.
-    """
+    """A checkpoint, or the tables of a data set."""
 
     tables: list[Status]
-    lost: str = ""
-    unreceipted: int = 0
 
 
 def run(given: "StatusCommand") -> None:
@@ -160,13 +150,9 @@ def statuses(target: str, now: float) -> Group:
         return Group([status._replace(running=running, unfinished=status.unfinished and not (before or running))])
     if not path.exists() and in_use(path):
         raise UsageError(f"no checkpoint {printable(target)} yet: {IN_PROGRESS}, and has recorded nothing so far")
-    from chainq.stored.open import open_store
+    from chainq.lake.store import open_store
 
-    store = open_store(target)
-    found = _of_data_set(store, now)
-    if not found.tables:
-        raise UsageError(f"no checkpoint and no data set at {store.label}")
-    return found
+    return _of_data_set(open_store(target), now)
 
 
 def _of_checkpoint(target: str, now: float) -> Status:
@@ -209,96 +195,57 @@ def _of_runs(target: str, command: str, next_height: int, state: State, now: flo
 def _of_data_set(store: "Store", now: float) -> Group:
     """Return the status of each table, up to its first gap; tables of full blocks come first.
 
-    A table that an export began and that has no partition yet has no rows, so that monitoring sees it.
+    The last success is when the newest file was written. A table of `chainq.json` without a partition has no rows, so
+    that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
-    from chainq.stored import last_run
-    from chainq.stored.inventory import gaps, in_order, span, take_inventory
-    from chainq.stored.receipt import parse_entry
+    from chainq.lake.data_set import gaps, look
 
-    running = store.is_locked()
-    listed = list(store.listing())
-    written = {one.name for one in listed}
-    last = last_run.read(store) if last_run.NAME in written else last_run.of_receipts(listed)
-    inventory = take_inventory(listed)
-    named: dict[str, list[PartitionSpec]] = {}  # of receipts whose files are gone or damaged
-    for entry in filter(None, map(parse_entry, chain(*inventory.damaged.values()))):
-        named.setdefault(entry.spec.command, []).append(entry.spec)
-    valid = inventory.valid.values()
-    begun = HeightRange(*last.begun) if last.begun else span(entry.spec for entry in valid)
-    described, lost = _described(store)
-    tables: dict[str, list[Entry]] = {command: [] for command in described}
-    for entry in valid:
-        tables.setdefault(entry.spec.command, []).append(entry)
+    contents = look(store)
+    start = contents.data_set.start
+    whole = contents.span or HeightRange(start, start)
+    tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=-1)
     found = []
-    for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in tables):
-        entries = in_order(tables[command], store.label)
-        heights = span([*(entry.spec for entry in entries), *named.get(command, ())]) or begun or HeightRange(0, 0)
-        unfinished = command in last.pending and not running
-        if due := last.due(command, running=running):
-            edges = (*heights.edges, *due) if entries else due
-            heights = HeightRange(min(edges), max(edges))
+    for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
+        entries = contents.tables.get(command, [])
+        heights = HeightRange(entries[0].spec.start, entries[-1].spec.end) if entries else whole
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
-        tip = max(last.tip, *(entry.tip for entry in entries or valid), -1)
-        success = last.success_of(command) or None
-        whole = [entry for entry in entries if entry.spec.end <= end]
-        status = Status(
-            target=store.label,
-            command=printable(command),
-            next=end,
-            tip=None if tip < 0 else tip,
-            tip_time=None,
-            lag=None if tip < 0 else max(0, tip + 1 - end),
-            success=success,
-            age=None if success is None else now - success,
-            rows=sum(entry.rows for entry in whole),
-            bytes=sum(entry.size for entry in whole),
-            failure=last.failure or None,
-            error=printable(last.error),
-            missing=missing,
-            rows_above=sum(entry.rows for entry in entries if entry.spec.end > end),
-            start=heights.start if entries else None,
-            running=running,
-            unfinished=unfinished,
-            lasting=last.lasting,
+        success = max((entry.modified for entry in entries), default=None)
+        below = [entry for entry in entries if entry.spec.end <= end]
+        found.append(
+            Status(
+                target=store.label,
+                command=command,
+                next=end,
+                tip=None if tip < 0 else tip,
+                tip_time=None,
+                lag=None if tip < 0 else max(0, tip + 1 - end),
+                success=success,
+                age=None if success is None else now - success,
+                rows=sum(entry.rows for entry in below),
+                bytes=sum(entry.size for entry in below),
+                missing=missing,
+                rows_above=sum(entry.rows for entry in entries if entry.spec.end > end),
+                start=heights.start if entries else None,
+            )
         )
-        found.append(status)
-    return Group(found, lost, sum(not names for names in inventory.damaged.values()))
-
-
-def _described(store: "Store") -> tuple[Sequence[str], str]:
-    """Return the tables that exports have begun to write into a data set, and what to do if its description is lost,
-    damaged or of a later version; receipts show what is there then."""
-    from chainq.stored import data_set
-
-    try:
-        found = data_set.read(store)
-    except (UsageError, IncompleteError) as error:
-        return (), str(error)
-    return ((), str(data_set.missing(store, ""))) if found is None else ([*found.schemas], "")
+    return Group(found)
 
 
 def _table(group: Group) -> str:
-    """Return a table of the tables of a data set, then gaps and the error, which all have in common.
+    """Return a table of the tables of a data set, then gaps, which several may have in common.
 
     With short numbers it fits 60 character cells; on a narrower terminal each row is upright. `from` is the first
     height, `through` the last height up to the first gap, `lag` counts blocks from there to the tip, `age` is the time
-    since the last success.
+    since the newest file was written.
     """
     from chainq.formats.drawing import ENDLESS, draw_texts
 
-    found, described = group.tables, [group.lost] if group.lost else []
+    found = group.tables
     if not any(one.bytes for one in found):
         every = found[0]._replace(command=" ".join(one.command for one in found))
-        ended = "no run went well yet" if every.failure else "no run has ended"
-        rest = f"; {_missing(every)}" if every.missing else ""
-        ended = RUNNING if every.running else ended
-        reached = f"no partition yet, {ended}"
-        if not every.running and group.unreceipted:
-            reached = f"{counted(group.unreceipted, 'file')} without receipts (copy the folder _chainq, too)"
-        printed = [f"{every.target}: {reached}{rest}", *_failure(found), *described]
-        return "".join(f"{line}\n" for line in printed)
+        return f"{every.target}: no partition yet{f'; {_missing(every)}' if every.missing else ''}\n"
     lines = [("table", "from", "through", "lag", "rows", "size", "age")]
     for one in found:
         through = str(one.next - 1) if one.next and one.bytes else "-"
@@ -311,17 +258,7 @@ def _table(group: Group) -> str:
     for one in _alike(found):
         above = f"{counted(one.rows_above, 'more row')} above the first gap, " if one.rows_above else ""
         notes += [f"{_names(one)}: {above}{_missing(one)}"] if one.missing else []
-    first = found[0].running and not found[0].failure  # the first export is in progress
-    success = "" if first or any(one.success for one in found) else ", no run went well yet"
-    left = [one for one in found if one.unfinished]
-    printed = [
-        f"{found[0].target}, tip {found[0].tip}{success}{f', {RUNNING}' if found[0].running else ''}",
-        *rows,
-        *notes,
-        *(_failure(found) or ([_unfinished(left)] if left else [])),
-        *described,
-    ]
-    return "".join(f"{line}\n" for line in printed)
+    return "".join(f"{line}\n" for line in (f"{found[0].target}, tip {found[0].tip}", *rows, *notes))
 
 
 def _alike(found: Sequence[Status]) -> list[Status]:
@@ -339,7 +276,7 @@ def _alike(found: Sequence[Status]) -> list[Status]:
 
 
 def _names(status: Status) -> str:
-    from chainq.stored.inventory import export_words
+    from chainq.lake.data_set import export_words
 
     return ", ".join(export_words(status.command.split()))
 
@@ -351,11 +288,6 @@ def _failure(found: Sequence[Status]) -> list[str]:
         error = found[0].error
         return [f"{error}, {utc(failure)}" if error.startswith(STOPPED) else f"last error, {utc(failure)}: {error}"]
     return []
-
-
-def _unfinished(found: Sequence[Status]) -> str:
-    names = _names(found[0]._replace(command=" ".join(one.command for one in found)))
-    return f"the last export of {names} did not finish"
 
 
 def _line(status: Status) -> str:
@@ -386,7 +318,7 @@ def _line(status: Status) -> str:
 
 def _missing(status: Status) -> str:
     """Return which heights are missing, and what writes them."""
-    from chainq.stored.inventory import export_command, listed
+    from chainq.lake.data_set import export_command, listed
 
     gaps = [HeightRange(*edges) for edges in status.missing]
     writes = export_command(status.command.split(), HeightRange(gaps[0].start, gaps[-1].end), status.target)
@@ -412,6 +344,4 @@ def _fault(status: Status, limit: float) -> IncompleteError | None:
         return StaleError(f"{name}: the last run failed for good: {status.error}")
     if status.missing:
         return IncompleteError(f"{name}: {_missing(status)}")
-    if status.unfinished and status.rows_above is not None:  # of a data set: the next run mends a checkpoint
-        return IncompleteError(f"{status.target}: {_unfinished([status])}")
     return None

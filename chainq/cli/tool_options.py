@@ -133,13 +133,13 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
     and ratifications. `chainq show` also reads records and transitions. See docs/tables.md.
 
-    Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
-    and so are those that a reorg touched.
+    Run it again to resume, also without COMMAND: partitions that are complete are skipped, the last one is replaced
+    as the chain grows, and so are those that a reorg touched.
     """
 
     words: list[str] | None = argument(
-        "COMMAND... [RANGE]",
-        "Range commands or chain, then heights as in RANGE; 0: is the whole chain. A new export needs a range.",
+        "[COMMAND...] [RANGE]",
+        "Range commands or chain, then heights as in RANGE; 0: is the whole chain. A new export needs both.",
         None,
     )
     to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
@@ -150,9 +150,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     engine: str = option("local|dask", "Worker processes, or a Dask cluster.", "local")
     scheduler: str | None = option("URL", "Dask scheduler, such as tcp://host:8786.  [default: on this machine]")
     delta: bool = switch("Commit full partitions to Delta tables.")
-    repair: str | None = option("all", "Write the partitions of the range again.")
     hashes: bool = switch(options.HASHES_HELP)
-    no_lock: bool = switch("Do not lock DEST; for exports of disjoint partitions.")
     dry_run: bool = switch("List the partitions to write, write none.")
 
 

@@ -16,7 +16,6 @@ from chainq.planning import exact_heights
 from chainq.process.signals import signals_deferred
 from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
-from chainq.stored.inventory import REMOVES
 from chainq.text.humanize import counted
 from chainq.verify.findings import CHECKS, Step
 from chainq.verify.service_rows import COMMANDS
@@ -165,7 +164,7 @@ def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | N
         verdict.of_witness += step.of_witness
         repairs = [finding.repair for finding in step.findings if finding.repair]
         verdict.repairable |= bool(repairs)
-        verdict.exported |= not all(repair.startswith(REMOVES) for repair in repairs)
+        verdict.exported |= bool(repairs)
         verdict.rows.update(step.rows)
         verdict.unlisted = step.unlisted
         verdict.reached = step.heights.end

@@ -42,6 +42,7 @@ from chainq.fetching.short_range import reason, unreached
 from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
+from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, signals_deferred
 from chainq.resume.follow import from_genesis, open_journal
@@ -49,7 +50,6 @@ from chainq.resume.journal import Journal
 from chainq.resume.rounds import difference
 from chainq.resume.settings import ResumeSettings
 from chainq.sinks.open import open_sink
-from chainq.stored.open import is_same_service
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions

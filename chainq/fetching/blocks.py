@@ -19,7 +19,7 @@ from chainq.text.sanitize import printable
 from chainq.transport.jsonrpc import decode_rows
 
 if TYPE_CHECKING:
-    from chainq.stored.reader import Reader
+    from chainq.lake.reader import Reader
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from chainq.errors import IncompleteError
 from chainq.fetching.calls import Asked
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
+from chainq.lake.data_set import gaps
+from chainq.lake.names import Entry, digest
+from chainq.lake.reader import Reader
 from chainq.query import Batch, Query
-from chainq.stored.inventory import gaps
-from chainq.stored.reader import Reader
-from chainq.stored.receipt import Entry, digest
 from chainq.text.sanitize import excerpt
 from chainq.transport.base import ServiceOptions
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from chainq.fetching.lake import Lake
     from chainq.fetching.witness import Witness
     from chainq.heights.height_set import HeightSet
+    from chainq.lake.reader import Reader
     from chainq.planning.exchange import Known
-    from chainq.stored.reader import Reader
 
 
 def _sample() -> Transport:
@@ -77,7 +77,7 @@ class Service(Closing):
             dialect = "chain"
         self._stored = None
         if is_data_set(self.url):
-            from chainq.stored.service import StoredService
+            from chainq.lake.service import StoredService
 
             dialect, names = "chain", NO_NAMES
             self.transport = self._stored = StoredService(self.url, self.options.max_memory)
@@ -184,7 +184,7 @@ class Service(Closing):
 
         Raises IncompleteError if it lacks the table, or heights, so that this is not known.
         """
-        from chainq.stored.lookups import row_of
+        from chainq.lake.lookups import row_of
 
         return None if self._stored is None else row_of(self._stored.reader, table, column, text)
 
@@ -235,7 +235,7 @@ class Service(Closing):
     def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""
         if self._stored is not None:
-            from chainq.stored.lookups import program_transactions
+            from chainq.lake.lookups import program_transactions
 
             names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
             return program_transactions(self._stored.reader, *names, newest=query.newest, start=start)

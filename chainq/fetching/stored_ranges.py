@@ -1,4 +1,4 @@
-"""Ranges of a data set. Its receipts prove them, so nothing is requested or proved again."""
+"""Ranges of a data set. Its partitions are proved, so nothing is requested or proved again."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query
 
 if TYPE_CHECKING:
-    from chainq.stored.reader import Reader
+    from chainq.lake.reader import Reader
 
 
 def fetch_stored(
@@ -26,7 +26,7 @@ def fetch_stored(
     `believed` is called with the heights of a batch that rests on belief; with `strict` it raises an error. Raises
     IncompleteError before the first row if the data set lacks heights.
     """
-    from chainq.stored.lookups import address_transactions
+    from chainq.lake.lookups import address_transactions
 
     method, address = query.method, query.arguments.get(Role.ADDRESS)
     reader.check("inputs" if address else method.command, heights)

@@ -6,7 +6,7 @@ If a worker dies, others take its tasks; a task that runs twice writes the same 
 Refusals (HTTP 429) of one task reach the coordinator as dask events, and it makes the other tasks pause (`holds`).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ class DaskEngine:
             with ExitStack() as stack:
                 stack.enter_context(self._connected(stack))
 
-    def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
+    def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Done]:
         """Yield partitions as they are written. After a failure, start no more and raise the first failure.
 
         As many tasks run as the cluster has threads at the start, each with that share of the rate: a cluster that
@@ -66,7 +66,6 @@ class DaskEngine:
             for _ in range(slots):
                 submit()
             for future in underway:
-                check()
                 yield from run.ended(self._outcome(future, run))
                 submit()
         if run.failure is not None:

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,7 +35,7 @@ class Engine(Protocol):
     def check(self) -> None:
         """Raise UnreachableError if workers cannot be reached; called before anything is written."""
 
-    def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
+    def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Done]:
         """Yield partitions as they are written. Raises the first failure once no partition is in progress."""
 
 

@@ -9,11 +9,10 @@ from chainq.config.server import completed
 from chainq.config.values import LEAST_MEMORY
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
-from chainq.heights.grid import PartitionSpec
 from chainq.heights.range import HeightRange
+from chainq.lake.names import Entry, PartitionSpec
+from chainq.lake.store import Store, open_store
 from chainq.planning.exchange import NOTHING_KNOWN, Known
-from chainq.stored.open import open_store
-from chainq.stored.store import Store
 from chainq.transport.base import Report, ServiceOptions
 
 
@@ -60,12 +59,10 @@ class Hold(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One partition of a read to write. `stale`: names of receipts to remove first. `tables`: which tables of the read
-    to write (`reads.py`), none for the one of its name. `known`: learned from partitions of this export. `holds`: that
-    apply from the start."""
+    """One partition of a read to write. `tables`: which tables of the read to write (`reads.py`), none for the one of
+    its name. `known`: learned from partitions of this export. `holds`: that apply from the start."""
 
     spec: PartitionSpec
-    stale: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     known: Known = NOTHING_KNOWN
     holds: Sequence[Hold] = ()
@@ -84,15 +81,22 @@ class Advance(msgspec.Struct, frozen=True):
 
 
 class Done(msgspec.Struct, frozen=True):
-    """A written partition of a read. `rows`, `size`: rows and bytes of its files; `receipts`: the names of their
-    receipts; `known`: what it learned; `believed`: the unproved heights; `unhashed`: what `--hashes` could not check,
-    counted."""
+    """A written partition of a read, and its files. `known`: what it learned; `believed`: the unproved heights;
+    `unhashed`: what `--hashes` could not check, counted."""
 
     spec: PartitionSpec
-    rows: int
-    size: int
+    files: tuple[Entry, ...]
     calls: int
-    receipts: tuple[str, ...]
     known: Known = NOTHING_KNOWN
     believed: tuple[HeightRange, ...] = ()
     unhashed: Mapping[str, int] = {}
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows its files have."""
+        return sum(entry.rows for entry in self.files)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its files have."""
+        return sum(entry.size for entry in self.files)

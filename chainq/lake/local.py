@@ -10,22 +10,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from queue import Empty
 from typing import NamedTuple
 
 from chainq.errors import OutputError
-from chainq.heights.grid import PartitionSpec
 from chainq.lake.engine import Listener, Run
 from chainq.lake.job import Advance, Done, Job, Task
+from chainq.lake.names import PartitionSpec
 from chainq.lake.partition import LESS_MEMORY, Worker
-from chainq.lake.table import load
+from chainq.lake.writer import load
 from chainq.process.pool import Process, WorkerDiedError, Workers
 from chainq.process.threads import Pool
 from chainq.process.worker import Say
 from chainq.transport.base import Report
 
 DEATHS = 3  # of workers that had the same partition
-HEARTBEAT = 2.0  # seconds between two checks of the lock
 
 
 class LocalEngine:
@@ -38,26 +36,20 @@ class LocalEngine:
     def check(self) -> None:
         """Do nothing: workers are processes of this machine."""
 
-    def run(self, job: Job, tasks: Sequence[Task], check: Callable[[], None]) -> Iterator[Done]:
-        """Yield partitions as they are written, in any order. `check` is called regularly, and may raise.
-
-        After a failure, start no more tasks, wait for the tasks in progress, and raise the first failure.
-        """
+    def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Done]:
+        """Yield partitions as they are written, in any order. After a failure, start no more tasks, wait for the tasks
+        in progress, and raise the first failure."""
         run, deaths = Run(tasks, self._listener), Counter[PartitionSpec]()
         count = idle = min(self._wanted, len(tasks))
         workers = Workers(partial(_worker, job.shared(count)), lambda *heard: self._hear(run, workers, *heard))
         with workers, closing(Pool[Task](count)) as pool:
             while True:
-                check()
                 while idle and (task := run.next()):
                     pool.submit(task, partial(workers.call, Worker.write, task))
                     idle -= 1
                 if idle == count:
                     break
-                try:
-                    task, outcome = pool.wait(HEARTBEAT)
-                except Empty:
-                    continue
+                task, outcome = pool.wait()
                 idle += 1
                 if isinstance(outcome, WorkerDiedError):
                     deaths[task.spec] += 1

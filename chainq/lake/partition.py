@@ -1,9 +1,7 @@
-"""One partition of a read, the unit of an export: its rows fetched and proved, and the file and receipt of each table.
+"""One partition of a read, the unit of an export: its rows fetched and proved, and the file of each table.
 
-It depends only on its arguments and writes the same rows each time, so an engine may repeat it anywhere.
-
-The order of writing makes kills harmless. For each table, the old receipts are removed, the new file replaces the old
-one, and the new receipt is written. The next run rewrites a file without a receipt; readers always see a complete file.
+It depends only on its arguments and writes the same rows each time, so an engine may repeat it anywhere. A file appears
+whole, under a name that no other file has, so that a kill at any moment is harmless.
 """
 
 from collections.abc import Callable
@@ -14,25 +12,25 @@ from msgspec import Raw, structs
 
 from chainq._version import __version__
 from chainq.catalog.methods import BY_COMMAND, Method
-from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall
+from chainq.errors import BehindError, ChainqError, IncompleteError, OutputError, Shortfall
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.hashed import TIERS
 from chainq.heights.bounds import Bounds
-from chainq.heights.grid import PartitionSpec
+from chainq.lake import files as partition_files
+from chainq.lake.files import Receipt
 from chainq.lake.job import Advance, Done, Hold, Job, Task
+from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.lake.reads import Files, read_method
 from chainq.planning.exchange import Known
 from chainq.process import Closing
 from chainq.query import Query
 from chainq.rows.fields import Picker
-from chainq.stored import receipt as receipts
-from chainq.stored.receipt import Receipt
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
     from chainq.fetching.service import Service
-    from chainq.stored.store import Store, Upload
+    from chainq.lake.store import Store, Upload
 
 ATTEMPTS = 3  # if a reorg happens between the first and the last request
 LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
@@ -95,35 +93,31 @@ class Worker(Closing):
                 try:
                     hashes, known = self._fetch(task, files)
                     break
-                except BaseException as error:
-                    files.abandon()
+                except ChainqError as error:
                     if isinstance(error, BehindError) and spec.start < error.height and left:
                         spec = spec._replace(end=error.height)  # the next run writes what is missing now
                         task = structs.replace(task, spec=spec)
                         self._warn(Shortfall(f"{error.message}: this run ends before that height"))
                     elif not isinstance(error, _ReorgError) or not left:
                         raise
-            sealed = {
-                table: self._finished(files, spec._replace(command=table), read, hashes, self._calls - calls)
+            entries = tuple(
+                self._published(uploads[table], files, spec._replace(command=table), read, hashes, calls)
                 for table in files.tables
-            }
-            self._store.delete(task.stale)
-            entries = [self._published(uploads[table], receipt) for table, receipt in sealed.items()]
+            )
         believed = tuple(self._service.believed.get(read.name, ()))
-        rows, size = sum(entry.rows for entry in entries), sum(entry.size for entry in entries)
-        unhashed = dict(self._service.unhashed)
-        names = tuple(entry.name for entry in entries)
-        return Done(spec, rows, size, self._calls - calls, names, known, believed, unhashed)
+        return Done(spec, entries, self._calls - calls, known, believed, dict(self._service.unhashed))
 
     def _hashed(self, read: Method) -> bool:
         """Return whether the hashes of blocks are recomputed."""
         return self._job.hashes and read.command in TIERS
 
-    def _finished(self, files: Files, spec: PartitionSpec, read: Method, hashes: Hashes, calls: int) -> Receipt:
-        """End the file of a table; return its receipt, with the hash of the file."""
-        file = files.tables[spec.command]
+    def _published(
+        self, upload: "Upload", files: Files, spec: PartitionSpec, read: Method, hashes: Hashes, calls: int
+    ) -> Entry:
+        """End the file of a table, and publish it. `calls`: how many there were before it."""
+        file, tip = files.tables[spec.command], self._job.tip.height
         receipt = Receipt(
-            receipt=receipts.VERSION,
+            receipt=partition_files.VERSION,
             command=spec.command,
             start=spec.start,
             end=spec.end,
@@ -132,24 +126,18 @@ class Worker(Closing):
             last_hash=hashes.last,
             previous_hash=hashes.previous,
             sha256=file.sha256,
-            content=file.content,
             proof=dict(files.proofs),
-            calls=calls,
-            tip=self._job.tip.height,
+            calls=self._calls - calls,
+            tip=tip,
             dialect=self._service.dialect.name,
             version=__version__,
             source="" if read.command == spec.command else read.command,
             hashes=TIERS[read.command] if self._hashed(read) else "",
             unhashed=dict(self._service.unhashed),
         )
-        return structs.replace(receipt, file=file.finish(receipt))
-
-    def _published(self, upload: "Upload", receipt: Receipt) -> receipts.Entry:
-        """Publish a file, then write its receipt; return the essentials in the receipt's name."""
-        spec = PartitionSpec(receipt.command, receipt.start, receipt.end)
-        entry = receipts.entry_of(receipt, upload.publish(spec.name))
-        self._store.write(entry.name, receipt.encode())
-        return entry
+        file.finish(receipt)
+        entry = Entry(spec, tip, file.rows, digest(hashes.previous), digest(hashes.last))
+        return entry._replace(size=upload.publish(entry.name))
 
     def hold_back(self, hold: Hold) -> None:
         """Pause calls of a method; callable from any thread."""

@@ -1,21 +1,19 @@
 """Plans an export from one listing of the data set and a few block hashes of the chain.
 
-A partition is kept if its file has the size in its receipt, it reaches the wanted height, its last block is still on
-the chain, and no row can be missing. Services write some rows after their block, so a partition that ended just below
-the tip is rewritten once the tip has moved on.
+A partition is kept if it reaches the wanted height, its last block is still on the chain, and no row can be missing.
+Services write some rows after their block, so a partition that ended just below the tip is rewritten once the tip has
+moved on.
 
-Blocks are linked by hash, and a receipt contains the hash before its partition. Partitions that link to each other are
-therefore of one chain: if the last one of such a stretch is still on the chain, so are all the others.
+Blocks are linked by hash, and the name of a file has the hash before its partition. Partitions that link to each other
+are therefore of one chain: if the last one of such a stretch is still on the chain, so are all the others.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.errors import IncompleteError
-from chainq.heights.grid import PartitionSpec
-from chainq.stored.inventory import Inventory
-from chainq.stored.receipt import Entry, digest, is_settled, parse_entry
+from chainq.lake.names import UNKNOWN, Entry, PartitionSpec, digest, is_settled
 
 HashAt = Callable[[int], str | None]
 """The hash of a block as the chain has it now; None if there is no such block."""
@@ -23,57 +21,39 @@ HashAt = Callable[[int], str | None]
 
 class Todo(NamedTuple):
     """A partition to write. `reason`: `new`, `grown` (its end is higher now), `late rows` (it ended just below the
-    tip), `reorg` or `repair`. `stale`: receipts to remove."""
+    tip) or `reorg`. `old`: the file that is there."""
 
     spec: PartitionSpec
     reason: str
-    stale: tuple[str, ...] = ()
+    old: Entry | None = None
 
 
 def make_plan(
     wanted: Iterable[PartitionSpec],
-    inventory: Inventory,
+    tables: Mapping[str, Sequence[Entry]],
     hash_at: HashAt,
     tip: int,
-    expect: Callable[[list[int]], None] = lambda _: None,
 ) -> list[Todo]:
     """Return the partitions to write, in the order wanted; `tip` is the current tip height.
-
-    `expect` is called with the heights whose hashes are about to be looked up.
 
     Raises IncompleteError if the chain is shorter than the partitions.
     """
     specs = list(wanted)
-    kept: list[Entry] = []
-    reasons: dict[PartitionSpec, str] = {}
-    for spec in specs:
-        entry = inventory.valid.get((spec.command, spec.start))
+    there = {(command, entry.spec.start): entry for command, some in tables.items() for entry in some}
+    old = {spec: there.get((spec.command, spec.start)) for spec in specs}
+    kept = [entry for spec, entry in old.items() if entry is not None and entry.spec.end >= spec.end]
+    replaced = {entry.spec[:2] for entry in _reorganized(kept, hash_at)}
+    made = []
+    for spec, entry in old.items():
         if entry is None:
-            reasons[spec] = "new"
+            made.append(Todo(spec, "new"))
+        elif spec[:2] in replaced:
+            made.append(Todo(spec, "reorg", entry))
         elif entry.spec.end < spec.end:
-            reasons[spec] = "grown"
-        else:
-            kept.append(entry)
-            if not entry.settled and is_settled(entry.spec, tip):
-                reasons[spec] = "late rows"
-    replaced = {(entry.spec.command, entry.spec.start) for entry in _reorganized(kept, hash_at, expect)}
-    for spec in specs:
-        if (spec.command, spec.start) in replaced:
-            reasons[spec] = "reorg"
-    return [_todo(spec, reasons[spec], inventory) for spec in specs if spec in reasons]
-
-
-def make_repair(specs: Iterable[PartitionSpec], inventory: Inventory) -> list[Todo]:
-    """Return partitions to write whether or not they are complete."""
-    return [_todo(spec, "repair", inventory) for spec in specs]
-
-
-def _todo(spec: PartitionSpec, reason: str, inventory: Inventory) -> Todo:
-    """Return a partition to write, at least up to its present end if its blocks are still on the chain."""
-    stale = inventory.receipts(spec)
-    if reason in ("late rows", "repair"):
-        spec = spec._replace(end=max([spec.end, *(entry.spec.end for name in stale if (entry := parse_entry(name)))]))
-    return Todo(spec, reason, stale)
+            made.append(Todo(spec, "grown", entry))
+        elif not entry.settled and is_settled(entry.spec, tip):
+            made.append(Todo(entry.spec, "late rows", entry))
+    return made
 
 
 def linked(before: Entry, after: Entry) -> bool:
@@ -88,13 +68,12 @@ def broken(before: Entry, after: Entry) -> bool:
 
 def _comparable(before: Entry, after: Entry) -> bool:
     edges = (before.spec.command, before.spec.end), (after.spec.command, after.spec.start)
-    return edges[0] == edges[1] and "0" not in (before.last, after.previous)
+    return edges[0] == edges[1] and UNKNOWN not in (before.last, after.previous)
 
 
 def first_broken(entries: Iterable[Entry]) -> tuple[Entry, Entry] | None:
     """Return the first partition that is on another chain than the previous one, after that one; None without any."""
-    in_order = sorted(entries, key=lambda entry: entry.spec)
-    return next((pair for pair in pairwise(in_order) if broken(*pair)), None)
+    return next((pair for pair in pairwise(sorted(entries)) if broken(*pair)), None)
 
 
 def on_chain(entry: Entry, hash_at: HashAt) -> bool:
@@ -103,7 +82,7 @@ def on_chain(entry: Entry, hash_at: HashAt) -> bool:
     return bool(found) and digest(found or "") == entry.last
 
 
-def _reorganized(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[int]], None]) -> list[Entry]:
+def _reorganized(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
     """Return the partitions whose last block is no longer on the chain."""
     stretches: list[list[Entry]] = []
     for entry in entries:
@@ -111,7 +90,6 @@ def _reorganized(entries: list[Entry], hash_at: HashAt, expect: Callable[[list[i
             stretches[-1].append(entry)
         else:
             stretches.append([entry])
-    expect(sorted({stretch[-1].spec.end - 1 for stretch in stretches}))
     return [entry for stretch in stretches for entry in stretch[_agreeing(stretch, hash_at) :]]
 
 
@@ -137,4 +115,4 @@ def _agrees(entry: Entry, hash_at: HashAt) -> bool:
             f"the data set contains the partition {entry.spec}, but the service has no block {height}",
             "its tip is behind, or the chain was reorganized; run the command again later",
         )
-    return entry.last == "0" or not found or digest(found) == entry.last
+    return entry.last == UNKNOWN or not found or digest(found) == entry.last

@@ -1,11 +1,8 @@
 """Maps reads of the service to the tables that they fill, both separate tables and the tables of full blocks.
 
 A read is one method and the tables that its rows fill. Everything before it (what exists, what is missing, what a reorg
-changed) and after it (files, receipts, SQL, verification) handles only tables, each with its own receipts. If a killed
-or partial run leaves tables without some heights, the next run reads these heights again for those tables only.
-
-Rejected: one receipt for all tables of a read. Each consumer would need the list of tables that belong together, and a
-damaged file of one table would make all others count as damaged.
+changed) and after it (files, SQL, verification) handles only tables. If a killed or partial run leaves tables without
+some heights, the next run reads these heights again for those tables only.
 """
 
 from collections import Counter
@@ -15,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.catalog.tables import CHAIN, COMMANDS, DERIVED, SOURCE, TABLES
 from chainq.errors import UsageError
-from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Task
+from chainq.lake.names import PartitionSpec
 from chainq.lake.plan import Todo
-from chainq.lake.table import PartitionFile
+from chainq.lake.store import Upload
+from chainq.lake.writer import PartitionFile
 from chainq.query import Batch
 from chainq.rows.tables import table_rows
-from chainq.stored.store import Upload
 
 if TYPE_CHECKING:
     from msgspec import Raw
@@ -75,7 +72,6 @@ def tasks_of(todos: Sequence[Todo], reads: Iterable[Read]) -> list[Task]:
     return [
         Task(
             PartitionSpec(name, start, max(todo.spec.end for todo in some)),
-            tuple(receipt for todo in some for receipt in todo.stale),
             tuple(todo.spec.command for todo in some),
         )
         for (name, start), some in groups.items()
@@ -120,8 +116,3 @@ class Files:
             for table in self._others:
                 self.tables[table].write([row for one in found for row in one[table]])
         self.rows = sum(file.rows for file in self.tables.values())
-
-    def abandon(self) -> None:
-        """Close the writers of files that failed."""
-        for file in self.tables.values():
-            file.abandon()

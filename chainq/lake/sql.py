@@ -20,20 +20,17 @@ from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.heights.grid import PARTITION_COLUMN
 from chainq.heights.range import HeightRange
 from chainq.lake import exact
+from chainq.lake.data_set import Contents, export_command, gaps, listed, look, shorter, span
+from chainq.lake.names import PARTITION_COLUMN, Entry, PartitionSpec
 from chainq.lake.scan import Files, MissingHeightsError
 from chainq.lake.sql_errors import invalid
+from chainq.lake.store import Store
 from chainq.process import Closing, signals
 from chainq.process.threads import Pool
 from chainq.rows.fields import Key
 from chainq.rows.transaction import NAMES_PROGRAM
-from chainq.stored import data_set, last_run
-from chainq.stored.data_set import DataSet
-from chainq.stored.inventory import Inventory, export_command, gaps, listed, look, shorter, span
-from chainq.stored.receipt import Entry
-from chainq.stored.store import Store
 from chainq.text.sanitize import quoted
 
 T = TypeVar("T")
@@ -64,8 +61,6 @@ class Database(Closing):
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
-        self._begun: list[str] = []  # tables of the data set without a whole partition
-        self._writes: Callable[[list[str], str], str]  # returns what writes tables of it, with such words at its end
         self._files: list[Files] = []
         self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
         self._uneven = ""  # tables of the last query that end at different heights
@@ -84,22 +79,15 @@ class Database(Closing):
 
         With `partial`, queries that need heights between them get the rest. Raises UsageError.
         """
-        description, inventory = _opened(store)
-        every = list(inventory.partitions(description.partition))
-        self._label, last = store.label, last_run.read(store)
-        for command, some, heights, lacked in _tables(store, description, inventory):
+        contents = look(store)
+        self._label = store.label
+        for command, some, heights, lacked in _tables(contents):
             self._spans[command] = heights
-            without = [gap for gap in lacked if gap.overlaps(heights)]
-            files = Files(TABLES[command], some, store, without, partial=partial, partition=description.partition)
-            files.unwritten = [gap for gap in lacked if gap not in without]
+            partition = contents.data_set.partition
+            files = Files(TABLES[command], some, store, lacked, partial=partial, partition=partition)
             self._files.append(files)
             self._add_view(command, files.table(), _columns(command))
-        self._held = tuple(command for command in TABLES if command in self._spans)
-        begun = {*description.schemas, *(spec.command for spec in every)} - self._spans.keys()
-        first = HeightRange(*last.begun) if begun and last.begun else None
-        wanted = first or span(every)
-        self._begun = [table for table in TABLES if table in begun]
-        self._writes = lambda tables, does: last_run.what_writes(store, tables, wanted, does)
+        self._held = tuple(self._spans)
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names, and prepare to run it.
@@ -112,35 +100,25 @@ class Database(Closing):
             raise invalid(error) from None
         known = {view_name(command): command for command in self._commands}
         if unknown := sorted(named - known.keys()):
-            table = next((table for table in TABLES if view_name(table) == unknown[0]), None)
-            if table in self._begun:
-                writes = self._writes(self._begun, "writes them")
-                raise IncompleteError(f"the data set has no whole partition of {unknown[0]}", writes)
-            where = "tables are" if self._held is None else "data set has"
-            if table is None:
-                more = ""
-            elif self._held is None:
-                writes = f"chainq export chain --to DEST writes {unknown[0]}, and chainq sql DEST has it"
-                more = f"; {writes} (recipes: docs/tables.md)"
-            else:
-                more = f"; {self._writes([table], 'writes it')}"
+            where, more = "tables are" if self._held is None else "data set has", ""
+            if table := next((table for table in TABLES if view_name(table) == unknown[0]), None):
+                writes = export_command([table], self._whole, self._label or "DEST")
+                more = f"; {writes} writes {table}" + " (recipes: docs/tables.md)" * (self._held is None)
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
         commands = [command for view, command in known.items() if view in named]
-        self._compare_spans({command: self._spans[command] for command in commands if command in self._spans})
+        spans = {command: self._spans[command] for command in commands if command in self._spans}
+        whole = HeightRange(
+            min((heights.start for heights in spans.values()), default=0),
+            max((heights.end for heights in spans.values()), default=0),
+        )
+        words = shorter({view_name(command): heights for command, heights in spans.items()}, whole)
+        self._uneven = f"{'; '.join(words)}; the tables of the query span {whole}" if words else ""
         return commands
 
-    def _compare_spans(self, spans: Mapping[str, HeightRange]) -> None:
-        """Take the heights of the tables of a query, to warn of it if it needs heights that only some of them have."""
-        if not spans:
-            return
-        edges = [heights.edges for heights in spans.values()]
-        whole = HeightRange(min(start for start, _ in edges), max(end for _, end in edges))
-        for files in self._files:
-            heights = spans.get(files.command, whole)
-            parts = (HeightRange(whole.start, heights.start), HeightRange(heights.end, whole.end))
-            files.beyond = [part for part in parts if len(part)]
-        words = shorter({view_name(command): heights for command, heights in spans.items()}, whole)
-        self._uneven = f"{'; '.join(words)}; the tables of the query span {whole}"
+    @property
+    def _whole(self) -> HeightRange | None:
+        """The heights of the data set, None without one."""
+        return span(PartitionSpec("", *heights.edges) for heights in self._spans.values())
 
     def _named(self, query: str) -> set[str]:
         """Return the tables that a query names.
@@ -305,17 +283,11 @@ class Database(Closing):
         return failure or invalid(error)
 
     def lacking(self) -> list[str]:
-        """Return in words which heights a query with `partial` needed that no partition has, which tables lack heights
-        that it needed of others, which filters ask for heights outside a table, and which columns lack values."""
+        """Return in words which heights a query with `partial` needed that no partition has, which of its tables cover
+        fewer heights than others, and which columns lack values."""
         gaps = _lacking({files.command: files.needed for files in self._files if files.needed})
-        uneven = self._uneven if any(files.needs_beyond for files in self._files) else ""
-        outside = [
-            f"{view_name(files.command)}: {self._spans[files.command]} only; the query asks for others"
-            for files in self._files
-            if files.asks_beyond
-        ]
         unfit = [f"{view_name(files.command)}: {text}" for files in self._files for text in files.unfit.values()]
-        return [text for text in (gaps, uneven) if text] + ([] if uneven else outside) + unfit
+        return [text for text in (gaps, self._uneven) if text] + unfit
 
     def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
         """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""
@@ -347,12 +319,11 @@ def statements(store: Store, *, partial: bool) -> tuple[str, str]:
     Raises UsageError without a data set, and IncompleteError for heights that are lacking, unless `partial`: DuckDB
     would leave them out and say nothing.
     """
-    description, inventory = _opened(store)
     made, lacking = ["SET TimeZone = 'UTC';"], {}
-    for command, entries, heights, lacked in _tables(store, description, inventory):
+    for command, entries, heights, lacked in _tables(look(store)):
         if lacked:
             lacking[command] = lacked
-        files = ", ".join(_literal(store.address(entry.spec.name)) for entry in entries)
+        files = ", ".join(_literal(store.address(entry.name)) for entry in entries)
         read = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'{PARTITION_COLUMN}': BIGINT}})"
         made.append(f"-- {heights}\nCREATE VIEW {view_name(command)} AS SELECT {_columns(command)} FROM {read};")  # noqa: S608  # all of it is quoted
     if lacking and not partial:
@@ -366,26 +337,12 @@ def _literal(path: str) -> str:
     return f"'{quoted_path}'"
 
 
-def _opened(store: Store) -> tuple[DataSet, Inventory]:
-    """Return what a data set has. Raises UsageError without one."""
-    description = data_set.read(store)
-    if description is None:
-        raise data_set.missing(store, "chainq export writes one")
-    return description, look(store)
-
-
-def _tables(
-    store: Store, description: DataSet, inventory: Inventory
-) -> Iterator[tuple[str, list[Entry], HeightRange, list[HeightRange]]]:
-    """Yield each table with its partitions, its heights, and those that it lacks, also around them if an unfinished
-    export was to write them. Raises IncompleteError for partitions that overlap."""
-    every = list(inventory.partitions(description.partition))
-    last, running = last_run.read(store), store.is_locked()
-    for command, entries in inventory.tables(store.label).items():
-        specs = [spec for spec in every if spec.command == command]
-        heights = HeightRange(min(spec.start for spec in specs), max(spec.end for spec in specs))
-        edges = (*heights.edges, *(last.due(command, running=running) or ()))
-        yield command, entries, heights, gaps((one.spec for one in entries), HeightRange(min(edges), max(edges)))
+def _tables(contents: Contents) -> Iterator[tuple[str, list[Entry], HeightRange, list[HeightRange]]]:
+    """Yield each table with its partitions, its heights, and those that it lacks."""
+    for command in TABLES:
+        if entries := contents.tables.get(command):
+            heights = HeightRange(entries[0].spec.start, entries[-1].spec.end)
+            yield command, entries, heights, gaps((one.spec for one in entries), heights)
 
 
 def _incomplete(lacking: Mapping[str, Sequence[HeightRange]], label: str, otherwise: str) -> IncompleteError:

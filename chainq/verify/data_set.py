@@ -1,48 +1,35 @@
-"""Verifies a data set of `chainq export` offline: receipts, grid, rows, and one command against another.
+"""Verifies a data set of `chainq export` offline: partitions, rows, and one command against another.
 
-A listing shows the partitions and the names of their receipts. Then each partition is read once, together with the
+A listing shows the partitions. Then each partition is read once, together with the
 other commands of the same heights, because they are compared with each other.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import file_digest, sha256
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-from msgspec import structs
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import needed
+from chainq.errors import IncompleteError, needed
 from chainq.fetching.hashed import TIERS
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.heights.grid import PartitionSpec, partition_name
 from chainq.heights.height_set import of_tables
 from chainq.heights.range import HeightRange
-from chainq.lake.content import ContentHash
+from chainq.lake.files import Receipt, check_decoded, opened
+from chainq.lake.names import PartitionSpec
+from chainq.lake.store import Store, open_store
 from chainq.process.pool import Workers, cores
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.process.worker import Say
-from chainq.stored import last_run
-from chainq.stored.decoded import check_decoded
-from chainq.stored.open import open_store
-from chainq.stored.receipt import METADATA_KEY, Entry, Receipt, digest, entry_of
-from chainq.stored.store import Listed, Store
 from chainq.verify.compare import fallen
 from chainq.verify.file_rows import FileRows
 from chainq.verify.findings import Contradiction, Finding, Located, Step, by_height
 from chainq.verify.parquet_rows import (
     ParquetRows,
-    check_content,
-    other_schema,
-    reason,
-    receipt_in,
     tables_of,
-    unreadable,
 )
 from chainq.verify.partitions import Partition, PartitionRepair, Partitions
 
@@ -101,7 +88,7 @@ class DataSetCheck:
         self.partitions = Partitions(self._store)
         self.heights = self.reached = self.partitions.heights
         # Names of files without rows to compare; `steps` finds more.
-        self._unread = {one.spec.name for one in self.partitions.found if one.apart}
+        self._unread = {one.entry.name for one in self.partitions.found if one.apart}
         self._hashed: Counter[str] = Counter()
         self._explained: Counter[str] = Counter()  # partitions that were compared with full blocks, by command
         self._last: dict[tuple[str, str], int] = {}  # times and rounds of the last blocks, by command and check
@@ -110,18 +97,8 @@ class DataSetCheck:
         """Yield which tables are shorter than others, and that an export is unfinished."""
         for words in self.partitions.uneven() if len(self.heights) else ():
             yield f"{words}; the data set spans {self.heights}"
-        if unfinished := last_run.read(self._store).warning(self._store.label):
-            yield unfinished
 
-    @property
-    def hint(self) -> str:
-        """Return what to do about a data set that was copied without its receipts; empty for others."""
-        if any(partition.entry for partition in self.partitions.found):
-            return ""
-        return (
-            "its receipts are missing: copy the folder _chainq, too, or check the blocks with --hashes and "
-            "--anchor HEIGHT:HASH"
-        )
+    hint = ""  # its files say which rows are due
 
     def compared(self, url: str) -> str:
         """Return which commands were compared with full blocks, or the tables read from them, and what is not proved
@@ -137,8 +114,8 @@ class DataSetCheck:
         rest = ", ".join(command for command in known if self._explained[command] < there[command])
         asks = f"chainq verify {self.heights.start}:{self.heights.end}{url} compares them with full blocks"
         unread: dict[str, list[HeightRange]] = {}
-        for spec, *_ in self.partitions.found:
-            if spec.name in self._unread:
+        for spec, entry, _ in self.partitions.found:
+            if entry.name in self._unread:
                 unread.setdefault(spec.command, []).append(spec.heights)
         words = f"; not compared: {of_tables(unread)}" if unread else ""
         words += f"; compared with full blocks: {done} (which rows exist, not their values)" if done else ""
@@ -164,11 +141,11 @@ class DataSetCheck:
     def steps(self) -> Iterator[Step]:
         """Yield findings partition by partition, after the findings of the listing."""
         start = self.heights.start
-        self._progress.begin(sum(one.entry.rows for one in self.partitions.found if one.entry), "rows")
+        self._progress.begin(sum(one.entry.rows for one in self.partitions.found), "rows")
         yield Step(HeightRange(start, start), self.partitions.findings, {})
         by_start = sorted(self.partitions.found, key=lambda one: one.spec.start)
         groups = [list(group) for _, group in groupby(by_start, lambda one: one.spec.start)]
-        size = sum(partition.size or 0 for partition in by_start)
+        size = sum(partition.entry.size for partition in by_start)
         workers = self._workers or (1 if len(groups) < MANY and size < MUCH else cores())
         make = partial(_group_check, self._destination, self.partitions.repair, self._inside, self._store.memory)
         if workers == 1:
@@ -181,21 +158,17 @@ class DataSetCheck:
 
     def parts(self) -> Iterator[FileRows]:
         """Yield the rows of each partition with a readable file, for a comparison. Call it after `steps`."""
-        source = _group_check(self._destination, self.partitions.repair, False, self._store.memory).source
-        for spec, _, size, _ in self.partitions.found:
-            if size is not None and spec.name not in self._unread:
-                file = ParquetRows(partial(source, Listed(spec.name, size)), spec.name)
+        for spec, entry, _ in self.partitions.found:
+            if entry.name not in self._unread:
+                source = partial(self._store.source, entry.name, entry.size)
+                file = ParquetRows(source, entry.name)
                 finding = partial(self.partitions.repair.finding, spec)
                 derived = spec.command in DERIVED or file.derived
                 yield FileRows(file, TABLES[spec.command], spec.heights, finding, derived)
 
     def spans(self) -> list[HeightRange]:
         """Return the heights of each partition that `parts` yields."""
-        return [
-            spec.heights
-            for spec, _, size, _ in self.partitions.found
-            if size is not None and spec.name not in self._unread
-        ]
+        return [spec.heights for spec, entry, _ in self.partitions.found if entry.name not in self._unread]
 
     def _noted(self, checked: Checked) -> Step:
         self._unread |= checked.unreadable
@@ -240,7 +213,7 @@ class GroupCheck:
         self._inside = (
             InsideBlocks() if self._compares and SOURCE.command in specs and EXPLAINED & specs.keys() else None
         )
-        found = [self._finding(partition, *one) for partition in group for one in self._check(partition)]
+        found = [self._repair.finding(partition.spec, *one) for partition in group for one in self._check(partition)]
         heights = {name: specs[name].heights for name in self._tables}
         inside = self._inside if SOURCE.command in self._tables and self._inside and self._inside.whole else None
         for command, at, one in check_across(self._tables, heights, inside):
@@ -254,82 +227,34 @@ class GroupCheck:
         explained = {*EXPLAINED & self._tables.keys()} if inside or "outputs" in self._tables else set()
         return Checked(step, self._unreadable, dict(self._hashed), explained, self._rising)
 
-    def _finding(self, partition: Partition, height: int | None, one: Contradiction) -> Finding:
-        """Return a finding about a partition; a file of another one that no receipt expects there is to be removed."""
-        if one.check == "misplaced" and height is None and partition.entry is None:
-            return self._repair.removal(partition, one)
-        return self._repair.finding(partition.spec, height, one)
-
-    def source(self, listed: Listed) -> Any:
-        """Return a source that Arrow can read: a file's path, or an object fetched whole in one request."""
-        found = self._store.source(listed)
-        if isinstance(found, str):
-            return found
-        return self._arrow.BufferReader(self._store.read(listed.name, listed.size) or b"")
-
-    def _digest(self, listed: Listed) -> str:
-        """Return the SHA-256 of a file's bytes."""
-        source = self.source(listed)
-        if not isinstance(source, str):
-            return sha256(source.read_buffer()).hexdigest()
-        with Path(source).open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
-
     def _check(self, partition: Partition) -> Iterator[Located]:
         """Yield what is wrong with a partition; keep its readable rows for the comparison with other commands."""
-        from pyarrow import parquet
-
-        spec, entry, size, apart = partition
-        if size is None or apart:  # the listing has a finding about it
+        _, entry, apart = partition
+        if apart:  # the listing has a finding about it
             return
         found: list[Located] = []
         try:
-            # Off the grid it should not exist, whatever its rows are.
-            if spec.start % self._repair.grid == 0:
-                with parquet.ParquetFile(self.source(Listed(spec.name, size))) as file:
-                    sealed = (file.metadata.metadata or {}).get(METADATA_KEY.encode())
-                    own = receipt_in(sealed)
-                    if own is not None and (own.command, own.start) != (spec.command, spec.start):
-                        # Not read: each of its rows, and each row of other commands without one, would be a finding.
-                        self._unreadable.add(spec.name)
-                        yield None, Contradiction("misplaced", spec.name, partition_name(own.command, own.start))
-                        return
-                    if entry is not None and own is not None and _of_another_chain(own, entry):
-                        self._unreadable.add(spec.name)
-                        said = f"{digest(own.last_hash)}: a file of another chain"
-                        yield None, Contradiction("receipt", f"SHA-256 of the last hash {entry.last}", said)
-                        return
-                    every = file.schema_arrow.names, range(file.num_row_groups)
-                    check_decoded(self._store, Listed(spec.name, size), file.metadata, *every)
-                    found += list(self._read(file, partition, sealed))
-        except unreadable() as error:
-            self._unreadable.add(spec.name)
-            found.append((None, Contradiction("invalid", "a Parquet file", f"{spec.name}: {reason(error)}")))
-        if entry is None:
-            yield None, Contradiction("receipt", f"a receipt of {spec.name}", None)
-        elif entry.size != size and all(one.check != "content" for _, one in found):  # other rows have another size
-            yield None, Contradiction("receipt", f"{entry.size} bytes", f"{size} bytes")
+            with opened(self._store, entry) as (file, receipt):
+                for group in range(file.num_row_groups):
+                    check_decoded(self._store, entry, file, group, file.schema_arrow.names)
+                found += list(self._read(file, partition, receipt))
+        except IncompleteError as error:
+            self._unreadable.add(entry.name)
+            found.append((None, Contradiction("invalid", "a whole Parquet file", error.message)))
         yield from found
 
-    def _read(self, file: Any, partition: Partition, sealed: bytes | None) -> Iterator[Located]:
+    def _read(self, file: Any, partition: Partition, receipt: Receipt) -> Iterator[Located]:
         """Yield what is wrong in a file, which is read one row group at a time."""
         from chainq.verify.across import COMPARED
         from chainq.verify.tables import TableCheck
 
-        spec, receipt = partition.spec, receipt_in(sealed)
-        if partition.entry is None and receipt is not None and receipt.end > spec.start:
-            spec = spec._replace(end=receipt.end)
+        spec = partition.spec
         method = TABLES[spec.command]
         due = ArrowRows(method.columns, self._arrow).schema
-        if not file.schema_arrow.equals(due):
-            yield None, other_schema(due, file.schema_arrow)
-            return
-        content = ContentHash(self._arrow)
         check = TableCheck(method, due.names, spec.heights, texts=method.text in due.names)
         names = [name for name in due.names if name.rpartition(".")[2] in {*COMPARED, "previous_hash"}]
         kept = [due.empty_table().select(names)]
         for table in tables_of(file):
-            content.update(table)
             yield from check.take(table)
             if self._inside is not None and spec.command == SOURCE.command:
                 self._inside.take(table)
@@ -338,31 +263,15 @@ class GroupCheck:
         yield from check.finish(lambda names: tables_of(file, names))
         self._rising[spec] = check.rising
         narrow = self._arrow.concat_tables(kept)
-        if receipt is None:
-            yield None, Contradiction("receipt", "a receipt in the metadata of the file", None)
-        else:
-            partition = partition._replace(spec=spec)
-            said = self._contradictions(partition, receipt, sealed or b"", narrow, content.hexdigest())
-            yield from ((None, one) for one in said)
+        yield from ((None, one) for one in self._contradictions(spec, receipt, narrow))
         self._tables[spec.command] = narrow
 
-    def _contradictions(
-        self, partition: Partition, receipt: Receipt, sealed: bytes, table: Any, content: str
-    ) -> Iterator[Contradiction]:
-        """Yield contradictions between the receipt in a file, the receipt beside it, its name and the rows."""
-        spec, entry, size, _ = partition
-        said: dict[str, tuple[object, object]] = {
-            "end": (spec.end, receipt.end),
-            "rows": (receipt.rows, table.num_rows),
-        }
+    def _contradictions(self, spec: PartitionSpec, receipt: Receipt, table: Any) -> Iterator[Contradiction]:
+        """Yield contradictions between the receipt in a file and the rows."""
+        said: dict[str, tuple[object, object]] = {}
         if receipt.hashes:
             self._hashed[spec.command] += 1
             said["hashes"] = (TIERS.get(receipt.source or spec.command, ""), receipt.hashes)
-        if entry is not None:
-            other = entry_of(receipt, entry.size)
-            said["rows in its name"] = (receipt.rows, entry.rows)
-            said["hash of the last block in its name"] = (other.last, entry.last)
-            said["hash before the first block in its name"] = (other.previous, entry.previous)
         if TABLES[spec.command].linked and table.num_rows:
             said["first_hash"] = (receipt.first_hash, table["block_hash"][0].as_py())
             said["last_hash"] = (receipt.last_hash, table["block_hash"][-1].as_py())
@@ -370,22 +279,6 @@ class GroupCheck:
         for name, (due, found) in said.items():
             if due != found:
                 yield Contradiction("receipt", f"{name}: {due}", f"{name}: {found}")
-        yield from check_content(receipt, content)
-        beside = self._store.read(entry.name) if entry else None
-        digest = self._digest(Listed(spec.name, size or 0))
-        if beside is None or beside in (sealed, structs.replace(receipt, file=digest).encode()):
-            return
-        outer = receipt_in(beside)
-        if outer is None or not outer.file or structs.replace(outer, file="") != receipt:
-            yield Contradiction("receipt", "the same receipt in the file and beside it", "two receipts")
-        elif content == receipt.content:
-            yield Contradiction("receipt", f"SHA-256 of the file: {outer.file}", digest)
-
-
-def _of_another_chain(own: Receipt, entry: Entry) -> bool:
-    """Return whether the receipt in a file names other blocks at both ends than the name of the receipt beside it."""
-    ends = [(digest(own.previous_hash), entry.previous), (digest(own.last_hash), entry.last)]
-    return all(one != other and "0" not in (one, other) for one, other in ends)
 
 
 def _group_check(

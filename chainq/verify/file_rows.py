@@ -17,9 +17,9 @@ from chainq.catalog.methods import Column, Method, height_of
 from chainq.catalog.tables import DERIVED
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
+from chainq.lake.files import Receipt
 from chainq.rows.full_block import IDENTITY, Key, Texts
 from chainq.rows.raw_json import members
-from chainq.stored.receipt import Receipt
 from chainq.verify.compare import OWN
 from chainq.verify.compare import number as whole_number
 from chainq.verify.findings import Contradiction, Finding
@@ -50,10 +50,6 @@ class RowsFile(ABC):
     def derived(self) -> bool:
         """Whether its receipt says that its rows were extracted from full blocks."""
         return self.receipt is not None and (self.receipt.command in DERIVED or self.receipt.source != "")
-
-    def altered(self) -> Iterator[Contradiction]:
-        """Yield that its rows are not those of its receipt, if so. Reads them again."""
-        yield from ()
 
     @abstractmethod
     def length(self) -> int:

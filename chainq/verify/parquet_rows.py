@@ -13,11 +13,9 @@ from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet_footer import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
-from chainq.lake.content import ContentHash
-from chainq.stored.narrow import UNFIT
-from chainq.stored.receipt import METADATA_KEY, Receipt
-from chainq.verify.file_rows import BATCH, Damaged, RowsFile, nothing
-from chainq.verify.findings import Contradiction
+from chainq.lake.files import METADATA_KEY, Receipt
+from chainq.lake.names import UNFIT
+from chainq.verify.file_rows import BATCH, Damaged, RowsFile
 
 
 class ParquetRows(RowsFile):
@@ -58,14 +56,6 @@ class ParquetRows(RowsFile):
         if is_damaged(self._footer):
             damaged(f"{self._name}: its footer was changed after it was written")
 
-    def altered(self) -> Iterator[Contradiction]:
-        """Yield that its rows are not those of its receipt, if so. Reads them again."""
-        if self.receipt is not None:
-            content = ContentHash(self._arrow)
-            for table in self.tables(self.names, nothing):
-                content.update(table)
-            yield from check_content(self.receipt, content.hexdigest())
-
     def table(self, columns: Sequence[Column], sent: Sequence[Raw]) -> Any:
         """Return rows of a service as a table."""
         made = ArrowRows([column for column in columns if column.path != EXTRA], self._arrow)
@@ -78,33 +68,6 @@ def receipt_in(sealed: bytes | None) -> Receipt | None:
         return msgspec.json.decode(sealed or b"null", type=Receipt | None)
     except UNFIT:
         return None
-
-
-def check_content(receipt: Receipt, content: str) -> Iterator[Contradiction]:
-    """Yield that the rows of a partition are not those of its receipt, if their content hash shows that."""
-    if content != receipt.content:
-        yield Contradiction("content", f"rows of the receipt, content {receipt.content}", f"content {content}")
-
-
-def other_schema(due: Any, found: Any) -> Contradiction:
-    """Return the first column that differs between two Arrow schemas, or the first one that is in another position."""
-    for name in dict.fromkeys((*due.names, *found.names)):
-        wanted, there = (_type_in(schema, name) for schema in (due, found))
-        if wanted != there:
-            return Contradiction("schema", wanted, there)
-    at = next(at for at, pair in enumerate(zip(due.names, found.names, strict=True)) if pair[0] != pair[1])
-    wanted, there = (f"column {schema.names[at]} in position {at + 1}" for schema in (due, found))
-    return Contradiction("schema", wanted, there)
-
-
-def _type_in(schema: Any, name: str) -> str | None:
-    """Return a column and its type in words, None if the schema lacks it."""
-    fields = [schema.field(at) for at in schema.get_all_field_indices(name)]
-    return f"column {name}: {', '.join(map(_type, fields))}" if fields else None
-
-
-def _type(field: Any) -> str:
-    return f"{field.type}{'' if field.nullable else ' not null'}"
 
 
 def _heights_in(metadata: Mapping[bytes, bytes]) -> HeightRange | None:

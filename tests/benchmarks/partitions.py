@@ -7,7 +7,7 @@
     chainq show TRANSITION_ID --url chain
     chainq show TAG --url chain
 
-Files, receipts and their links are the real ones; only requests, proofs and syncs to the disk are left out.
+Files, their names and links are the real ones; only requests, proofs and syncs to the disk are left out.
 """
 
 import argparse
@@ -15,20 +15,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Raw, structs
+from msgspec import Raw
 
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.exchange import encoded
 from chainq.demo.service import Service
-from chainq.heights.grid import PartitionSpec
-from chainq.lake.table import SCHEMAS, PartitionFile
+from chainq.lake import data_set
+from chainq.lake.files import VERSION, Receipt
+from chainq.lake.names import Entry, PartitionSpec, digest
+from chainq.lake.writer import SCHEMAS, PartitionFile
 from chainq.planning.exchange import Grade
 from chainq.rows.tables import table_rows
-from chainq.stored import data_set
-from chainq.stored.folder import FolderStore
-from chainq.stored.index import INDEXED, keep
-from chainq.stored.receipt import VERSION, Entry, Receipt, entry_of
 
 
 def main() -> None:
@@ -44,14 +42,13 @@ def main() -> None:
 
 
 def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",), step: int = 1) -> None:
-    """Write `chainq.json` and each `step`th partition of `size` heights, with its receipts, and indexes."""
+    """Write `chainq.json` and each `step`th partition of `size` heights."""
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
     schemas = {table: SCHEMAS[table] for table in tables}
-    made = data_set.DataSet(data_set.VERSION, origin, "chain", size, schemas)
+    made = data_set.DataSet(data_set.VERSION, origin, size, 0, schemas)
     (root / data_set.NAME).write_bytes(msgspec.json.encode(made))
-    entries: dict[str, list[Entry]] = {table: [] for table in tables}
     for start in range(0, count * size, step * size):
         heights = range(start, start + size)
         full = [full_block(chain, height) for height in heights] if tables != ["blocks"] else []
@@ -60,10 +57,7 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
                 rows = [bytes(row) for block in full for row in table_rows(Raw(block))[table]]
             else:
                 rows = full if table == "full-blocks" else [encoded(chain.block(height)) for height in heights]
-            entries[table].append(write(root, PartitionSpec(table, start, start + size), chain, rows))
-    store = FolderStore(root)
-    for table in INDEXED.keys() & entries.keys():
-        keep(store, table, entries[table])
+            write(root, PartitionSpec(table, start, start + size), chain, rows)
 
 
 def full_block(chain: Chain, height: int) -> bytes:
@@ -73,9 +67,11 @@ def full_block(chain: Chain, height: int) -> bytes:
     return body[body.index(b"[") + 1 : body.rindex(b"]")]
 
 
-def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) -> Entry:
-    """Write one partition and its receipt; return what that has in its name."""
-    path = root / spec.name
+def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) -> None:
+    """Write one partition."""
+    first, last = chain.block_hash(spec.start), chain.block_hash(spec.end - 1)
+    previous = chain.block_hash(spec.start - 1) if spec.start else ""
+    path = root / Entry(spec, DEFAULT_TIP, len(rows), digest(previous), digest(last)).name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w+b") as file:
         part = PartitionFile(file, TABLES[spec.command], lambda _: None, label="a partition")
@@ -86,23 +82,17 @@ def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) 
             start=spec.start,
             end=spec.end,
             rows=len(rows),
-            first_hash=chain.block_hash(spec.start),
-            last_hash=chain.block_hash(spec.end - 1),
-            previous_hash=chain.block_hash(spec.start - 1) if spec.start else "",
+            first_hash=first,
+            last_hash=last,
+            previous_hash=previous,
             sha256=part.sha256,
-            content=part.content,
             proof={Grade.ORDER: 1},
             calls=2,
             tip=DEFAULT_TIP,
             dialect="chain",
             version="0",
         )
-        sealed = structs.replace(receipt, file=part.finish(receipt))
-    entry = entry_of(receipt, path.stat().st_size)
-    beside = root / entry.name
-    beside.parent.mkdir(parents=True, exist_ok=True)
-    beside.write_bytes(sealed.encode())
-    return entry
+        part.finish(receipt)
 
 
 if __name__ == "__main__":

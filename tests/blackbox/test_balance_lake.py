@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from chainq.heights.grid import partition_name
 from harness.bank import Bank, checked
 from harness.jobs import FIRST
+from harness.lake import file_of
 from harness.ledger import Wallet
 from harness.program import Program, Servers, one_line
 from harness.services import serving
@@ -63,7 +63,7 @@ def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
     """To run it again does not help: the file is read again."""
     words = ("chain", "ownership", "0:40", "--partition", "40", "--to", "lake", "-q")
     assert chainq("export", *words, url="demo:").code == 0
-    path = chainq.home / "lake" / partition_name("full-blocks", 0)
+    path = file_of(chainq.home / "lake", "full-blocks", 0)
     data = bytearray(path.read_bytes())
     data[len(data) // 3] ^= 1
     path.write_bytes(data)

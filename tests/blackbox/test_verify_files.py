@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from harness.damages import DAMAGES, Row, file_of
+from harness.damages import DAMAGES, Row
 from harness.exports import Exports
+from harness.lake import file_of
 from harness.program import Program, Ran, Servers, one_line
 from harness.search import some
 
@@ -266,16 +267,17 @@ def test_parquet_bytes_that_were_changed(
 def test_a_partition_is_compared_with_the_receipt_in_it(
     table: str, exports: Exports, verify: Callable[..., Ran], server: Servers, tmp_path: Path
 ) -> None:
-    """Also away from its export: the metadata names its command, heights and a hash of its rows."""
+    """Also away from its export: the metadata names its command, heights and number of rows."""
     url, path = server("--tip", "400"), file_of(exports("one"), table, 100)
     with parquet.ParquetFile(path) as file:
         rows, sealed = file.read(), {"chainq": file.metadata.metadata[b"chainq"]}
     whole = one_line(verify(str(path)), 0)
-    assert f"heights 100-109: no findings in {rows.num_rows} {table}; the rows are as the receipt" in whole
+    said = f"no findings in {rows.num_rows} {table}; the file has the {rows.num_rows} rows of its receipt"
+    assert f"heights 100-109: {said}" in whole
     compared = verify(str(path), "--full", url=url)
     assert "no findings" in one_line(compared, 0) and "all 10 heights compared" in compared.err
     moved = tmp_path / "moved.parquet"
     parquet.write_table(rows.slice(1).replace_schema_metadata(sealed), moved)
     ran = verify(str(moved))
     checks = {json.loads(row)["check"] for row in ran.rows}
-    assert (ran.code, checks, "--where" in ran.err) == (6, {"content", "missing"}, False), ran.err
+    assert (ran.code, checks, "--where" in ran.err) == (6, {"receipt", "missing"}, False), ran.err

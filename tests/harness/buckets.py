@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from chainq.lake.names import parse_entry
 from harness.lake import Partition, partition
 from harness.packages import needs
 
@@ -67,7 +68,7 @@ class Bucket:
     def partitions(self, command: str) -> list[Partition]:
         """All partitions of a command; nothing else may be there."""
         names = [name for name in self.names(f"{command}/") if "/_" not in name]  # readers skip it
-        assert all(name.endswith("/data.parquet") for name in names), names
+        assert all(map(parse_entry, names)), names
         return [partition(name, BytesIO(self.read(name))) for name in names]
 
     def rows(self, command: str) -> list[dict[str, str]]:

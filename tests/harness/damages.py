@@ -1,9 +1,10 @@
 """What is done to rows, wherever they lie, with the check of `chainq verify` that must tell it; and partitions written
-anew with the receipts that a liar would give them.
+anew with the names and receipts that a liar would give them.
 
 A file of `-o` and a partition of an export take the damages of this table; a service has its own: `chainq.demo.plants`.
 """
 
+import io
 import itertools
 import json
 import random
@@ -17,9 +18,9 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
-from chainq.heights.grid import partition_name  # noqa: E402
-from chainq.lake.content import ContentHash  # noqa: E402  # it needs pyarrow
-from chainq.stored.receipt import Receipt, entry_of  # noqa: E402
+from chainq.formats import parquet_footer  # noqa: E402
+from chainq.lake.names import Entry, PartitionSpec, digest  # noqa: E402
+from harness.lake import file_of  # noqa: E402
 
 Row = dict[str, Any]
 Rng = random.Random
@@ -120,16 +121,6 @@ DAMAGES = {
 }
 
 
-def file_of(root: Path, command: str, start: int) -> Path:
-    """The file of a partition."""
-    return root / partition_name(command, start)
-
-
-def receipts(root: Path, command: str, start: int) -> list[Path]:
-    """The receipts beside a partition."""
-    return [*(root / "_chainq/receipts" / command).glob(f"{start:09d}-*.json")]
-
-
 def same(table: Any) -> Any:
     """The rows as they are."""
     return table
@@ -160,8 +151,8 @@ def rewrite(
 ) -> None:
     """Write a partition with other rows, into a new file.
 
-    forged:  its receipts agree with it: their rows and content, the size in the name of the one beside it
-    receipt: what the receipts say otherwise
+    forged:  its name and its receipt agree with it
+    receipt: what the receipt says otherwise
     sealed:  whether there is a receipt in the file
     cuts:    the rows at which row groups begin
     more:    metadata beside the receipt
@@ -169,21 +160,21 @@ def rewrite(
     path = file_of(root, command, start)
     table = change(parquet.read_table(path, partitioning=None))
     seal = parquet.read_metadata(path).metadata[b"chainq"]
+    values = json.loads(seal)
     if forged:
-        values = json.loads(seal) | {"rows": table.num_rows} | dict(receipt or {})
-        if "content" not in (receipt or {}):
-            content = ContentHash(pa)
-            content.update(table)
-            values["content"] = content.hexdigest()
+        values |= {"rows": table.num_rows} | dict(receipt or {})
         seal = json.dumps(values).encode()
     path.unlink()
+    buffer = io.BytesIO()
     with parquet.ParquetWriter(
-        path, table.schema, compression="zstd", write_page_checksum=True, store_schema=False
+        buffer, table.schema, compression="zstd", write_page_checksum=True, store_schema=False
     ) as writer:
         for low, high in itertools.pairwise((0, *cuts, table.num_rows)):
             writer.write_table(table[low:high])
-        writer.add_key_value_metadata({**({"chainq": seal} if sealed else {}), **(more or {})})
+        own = {"chainq": seal} if sealed else {}
+        writer.add_key_value_metadata({**own, **parquet_footer.UNSEALED, **(more or {})})
     if forged:
-        (old,) = receipts(root, command, start)
-        old.unlink()
-        (root / entry_of(Receipt(**values), path.stat().st_size).name).write_bytes(seal)
+        spec = PartitionSpec(command, start, values["end"])
+        previous, last = digest(values["previous_hash"]), digest(values["last_hash"])
+        path = root / Entry(spec, values["tip"], values["rows"], previous, last).name
+    path.write_bytes(parquet_footer.sealed(buffer.getvalue()))

@@ -26,7 +26,7 @@ EXPORTS = {
     "verified": Export("--tip 400", ("blocks records transitions ownership 20:80 --partition 20",)),
     "blocks": Export("--tip 700", ("blocks 0:300 --partition 100",)),
     "two": Export("--tip 700", ("blocks records 0:200 --partition 100",)),
-    # With indexes of most partitions: those of the last run are too few for them.
+    # In many partitions.
     "indexed": Export("--tip 219", ("chain :200 --partition 5", "chain :")),
     "one": Export("--tip 400", ("chain ownership 100:110 --partition 10",)),
 }

@@ -1,4 +1,4 @@
-"""Data sets read back without the program: their files, their receipts, and their rows as texts."""
+"""Data sets read back without the program: their files, the receipts in them, and their rows as texts."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from chainq.lake.names import PartitionSpec, parse_entry
 from harness.program import Program, Ran
 
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -34,9 +35,12 @@ class Lake:
         self.root = root
 
     def files(self) -> dict[Path, bytes]:
-        """All files but the record of how the last runs ended, which each run writes."""
-        last_run = self.root / "_chainq" / "last_run.json"
-        return {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file() and path != last_run}
+        """All files."""
+        return {path: path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
+
+    def file(self, command: str, start: int) -> Path:
+        """The only file of a partition."""
+        return file_of(self.root, command, start)
 
     def read(self, name: str) -> bytes:
         """A file."""
@@ -51,7 +55,7 @@ class Lake:
         for name in self.names(command):
             if "/_" in name:  # readers skip it
                 continue
-            assert name.endswith("/data.parquet"), name
+            assert parse_entry(name), name
             yield partition(name, self.root / name)
 
     def receipts(self, command: str) -> list[dict[str, Any]]:
@@ -65,8 +69,14 @@ class Lake:
     @property
     def stray(self) -> list[str]:
         """Files that no reader should see, and no run should leave."""
-        new = self.root / "_chainq" / "new"
+        new = self.root / "_new"
         return sorted(path.name for path in new.iterdir()) if new.exists() else []
+
+
+def file_of(root: Path, command: str, start: int) -> Path:
+    """The only file of a partition."""
+    (found,) = (root / PartitionSpec(command, start, start).folder).iterdir()
+    return found
 
 
 def partition(name: str, file: Any) -> Partition:

@@ -8,8 +8,8 @@ import pytest
 
 from chainq.errors import OutputError
 from chainq.fetching.tip import Tip
-from chainq.heights.grid import PartitionSpec
 from chainq.lake.job import Done, Hold, Job, Task
+from chainq.lake.names import Entry, PartitionSpec
 from chainq.lake.partition import Worker
 from chainq.transport.base import ServiceOptions
 
@@ -49,7 +49,7 @@ def test_headers_of_a_profile_are_sent_to_its_own_host_only(
 def test_tasks_and_results_are_plain() -> None:
     """What goes to a worker and comes back can be pickled."""
     spec = PartitionSpec("records", 0, 10)
-    for value in (Task(spec, ("a",), holds=[Hold("m", 1.0)]), Done(spec, 1, 2, 3, ("name",))):
+    for value in (Task(spec, ("a",), holds=[Hold("m", 1.0)]), Done(spec, (Entry(spec, 9, 3, "0", "0"),), 3)):
         assert pickle.loads(pickle.dumps(value)) == value  # noqa: S301
 
 

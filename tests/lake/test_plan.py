@@ -1,15 +1,15 @@
 """What an export decides from one listing: names that say all, and partitions that are kept or written again."""
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chainq.catalog.tables import COMMANDS
-from chainq.heights.grid import PartitionSpec, parse_name, partition_name, partitions
 from chainq.heights.range import HeightRange
+from chainq.lake.data_set import DataSet, Origin, take
+from chainq.lake.names import Entry, PartitionSpec, digest, parse_entry, partitions
 from chainq.lake.plan import broken, first_broken, linked, make_plan
-from chainq.stored.inventory import take_inventory
-from chainq.stored.receipt import Entry, digest, parse_entry
-from chainq.stored.store import Listed
 
 GRID = 10
 TIP = 10**6
@@ -17,10 +17,10 @@ heights = st.integers(0, 2**32 - 2)
 commands = st.sampled_from(COMMANDS)
 
 
-def entry(start: int, end: int, fork: int = 10**9, command: str = "records", size: int = 7, tip: int = TIP) -> Entry:
-    """A receipt's essentials on a chain that has other blocks from the height `fork` on."""
+def entry(start: int, end: int, fork: int = 10**9, command: str = "records", tip: int = TIP) -> Entry:
+    """A file of a chain that has other blocks from the height `fork` on."""
     hashes = [digest(block(height, fork)) for height in (start - 1, end - 1)]
-    return Entry(PartitionSpec(command, start, end), tip, 3, size, 4, hashes[0], hashes[1])
+    return Entry(PartitionSpec(command, start, end), tip, 3, hashes[0], hashes[1])
 
 
 def block(height: int, fork: int = 10**9) -> str:
@@ -28,32 +28,37 @@ def block(height: int, fork: int = 10**9) -> str:
     return f"{0 if height < fork else fork} {height}"
 
 
-def listing(entries: list[Entry], size: int = 7) -> list[Listed]:
-    """What a data set with these partitions lists."""
-    files = [Listed(one.spec.name, size) for one in entries]
-    return [*files, *(Listed(one.name, 300) for one in entries), Listed("chainq.json", 9), Listed("_chainq/lock", 0)]
-
-
-@given(commands, heights)
-def test_names_are_read_as_they_are_written(command: str, start: int) -> None:
-    """The name of a partition's file holds its command and first height; other names hold nothing."""
-    name = partition_name(command, start)
-    assert parse_name(name) == (command, start)
-    for other in (name + "x", name.replace("start=", "start=0"), name.replace("/data", "/part-0"), f"x/{name}"):
-        assert parse_name(other) is None
-
-
-@given(commands, heights, heights, st.integers(0, 2**60), st.integers(0, 2**60), st.text(max_size=80))
-def test_receipts_in_names(command: str, start: int, end: int, rows: int, size: int, block_hash: str) -> None:
-    """The name of a receipt holds what the next run must know, whatever characters a hash has."""
+@given(commands, heights, heights, st.integers(0, 2**59), st.text(max_size=80))
+def test_facts_in_names(command: str, start: int, end: int, rows: int, block_hash: str) -> None:
+    """The name of a file holds what the next run must know, whatever characters a hash has, and sorts by height."""
     start, end = min(start, end), max(start, end) + 1
-    made = Entry(PartitionSpec(command, start, end), end, rows, size, 9, digest(block_hash), digest(""))
+    made = Entry(PartitionSpec(command, start, end), end, rows, digest(block_hash), digest(""))
     assert parse_entry(made.name) == made
-    assert parse_entry(made.name + "x") is None
-    assert parse_entry(made.name.replace("receipts", "other")) is None
-    for other in (made._replace(tip=2**32), made._replace(spec=made.spec._replace(end=start))):
-        assert parse_entry(other.name) is None
-    assert parse_entry(made.name.replace(f"/{command}/", "/unknown/")) is None
+    for other in (made.name + "x", f"x/{made.name}", made.name.replace("start=", "start=0")):
+        assert parse_entry(other) is None
+    for other_facts in (made._replace(tip=2**32), made._replace(spec=made.spec._replace(end=start))):
+        assert parse_entry(other_facts.name) is None
+    assert parse_entry(made.name.replace(f"{command}/", "unknown/")) is None
+    later = made._replace(spec=PartitionSpec(command, start + 1, end + 1))
+    assert made.name < later.name
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, GRID), st.integers(0, 99)), max_size=8), st.randoms())
+def test_the_file_that_counts(files: list[tuple[int, int, int]], dice: random.Random) -> None:
+    """Of each partition it is the one with most heights, then with the highest tip, in whatever order they are listed;
+    files off the grid are none of the data set."""
+    entries = [entry(start * GRID, start * GRID + length, tip=tip) for start, length, tip in dict.fromkeys(files)]
+    names = [(one.name, 1, 0.0) for one in entries]
+    foreign = [(entry(5, 9).name, 1, 0.0), (entry(0, GRID + 1).name, 1, 0.0), ("records/notes.txt", 1, 0.0)]
+    mixed = [*names, *foreign]
+    dice.shuffle(mixed)
+    found = take(DataSet(2, Origin(0, "x"), GRID, 0, {}), mixed)
+    best: dict[int, Entry] = {}
+    for one in entries:
+        best[one.spec.start] = max(one, best.get(one.spec.start, one))
+    assert [one.name for one in found.tables.get("records", [])] == [best[start].name for start in sorted(best)]
+    assert len(found.replaced) == len(entries) - len(best)
+    assert sorted(found.others) == sorted(name for name, *_ in foreign)
 
 
 @given(st.integers(0, 500), st.integers(0, 500), st.integers(1, 60))
@@ -90,7 +95,7 @@ def test_plans(count: int, last: int, fork: int, lost: set[int], old_fork: int, 
         asked.append(height)
         return block(height, fork)
 
-    todo = {one.spec for one in make_plan(wanted, take_inventory(listing(there)), hash_at, TIP)}
+    todo = {one.spec for one in make_plan(wanted, {"records": there}, hash_at, TIP)}
     held = {one.spec: one for one in there}
     due = {spec for spec in wanted if spec not in held or held[spec].last != digest(block(spec.end - 1, fork))}
     assert todo == due
@@ -98,39 +103,16 @@ def test_plans(count: int, last: int, fork: int, lost: set[int], old_fork: int, 
         assert asked == [end - 1]
 
 
-def test_what_does_not_count() -> None:
-    """Files without a receipt, of another size, or with two receipts are written again; foreign files are ignored."""
-    whole, short, twice, bare = (entry(start, start + GRID) for start in (0, 10, 20, 30))
-    found = [
-        *listing([whole]),
-        Listed(short.spec.name, 6),
-        Listed(short.name, 300),
-        *listing([twice]),
-        Listed(twice._replace(rows=4).name, 300),
-        Listed(bare.spec.name, 7),
-        Listed("records/notes.txt", 7),
-    ]
-    inventory = take_inventory(found)
-    assert set(inventory.valid) == {("records", 0)}
-    todo = make_plan(partitions("records", HeightRange(0, 40), GRID), inventory, block, TIP)
-    assert [(one.spec.start, one.reason, len(one.stale)) for one in todo] == [
-        (10, "new", 1),
-        (20, "new", 2),
-        (30, "new", 0),
-    ]
-
-
 def test_partitions_that_ended_just_below_the_tip_are_written_once_more() -> None:
     """By the first run whose tip is far enough above them, as far as they go already; blocks are never late."""
     ends = range(20, 30)
     for end in ends:
-        there = take_inventory(listing([entry(0, end, tip=29)]))
-        blocks = take_inventory(listing([entry(0, end, tip=29, command="blocks")]))
+        one, blocks = entry(0, end, tip=29), entry(0, end, tip=29, command="blocks")
         for tip in (29, 35, 60):
-            late = make_plan(partitions("records", HeightRange(0, 5), 30), there, block, tip)
-            again = [(PartitionSpec("records", 0, end), "late rows", there.receipts(PartitionSpec("records", 0, end)))]
+            late = make_plan(partitions("records", HeightRange(0, 5), 30), {"records": [one]}, block, tip)
+            again = [(one.spec, "late rows", one)]
             assert late == (again if 29 - (end - 1) < 10 <= tip - (end - 1) else [])
-            assert make_plan(partitions("blocks", HeightRange(0, 5), 30), blocks, block, tip) == []
+            assert make_plan(partitions("blocks", HeightRange(0, 5), 30), {"blocks": [blocks]}, block, tip) == []
 
 
 def test_links_are_checked_at_the_end() -> None:

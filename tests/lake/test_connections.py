@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 uvicorn = pytest.importorskip("uvicorn")
-from chainq.stored import http  # noqa: E402  # after the package that may be missing
+from chainq.lake import http  # noqa: E402  # after the package that may be missing
 
 
 async def _app(_: Any, receive: Any, send: Any) -> None:

@@ -1,7 +1,7 @@
 """A data set in an object store: S3, Google Cloud Storage, Azure or a compatible one. The only user of obstore.
 
 Measured: obstore takes 11 ms and 15 MB to import, pyarrow.fs 250 ms and 60 MB. obstore has conditional writes, which
-the lock needs; pyarrow.fs has none. Credentials and endpoints come from the providers' environment variables
+`create` needs; pyarrow.fs has none. Credentials and endpoints come from the providers' environment variables
 (AWS_ACCESS_KEY_ID, AWS_ENDPOINT_URL, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_NAME, …), on the providers'
 machines from the machine, and for `AWS_PROFILE` from boto3.
 """
@@ -13,23 +13,18 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from functools import cached_property
 from typing import Any, BinaryIO, TypeVar, cast
-from uuid import uuid4
 
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, UsageError, needed
-from chainq.stored.lease import NAME as LOCK
-from chainq.stored.lease import Content, Lease, is_held
-from chainq.stored.narrow import check_size
-from chainq.stored.object_errors import cause, endpoint
-from chainq.stored.store import SMALL, Listed, Only
+from chainq.lake.names import check_size
+from chainq.lake.object_errors import cause, endpoint
+from chainq.lake.store import SMALL, Listed
 from chainq.text.sanitize import excerpt, printable, quoted
 
 T = TypeVar("T")
 RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
 ATTEMPTS = 3  # of a conditional write that times out
-PROBE = "_chainq/probe"
 
 
 class ObjectStore:
@@ -56,25 +51,35 @@ class ObjectStore:
             words, advice = cause(error, self._scheme)
             raise UsageError(f"invalid destination {self.label}: {words}", advice) from None
 
-    def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:  # noqa: ARG002
-        """Return all objects below the URL."""
+    def listing(self) -> Iterator[Listed]:
+        """Yield all objects below the URL."""
         return self._guarded(
             "list",
-            lambda: [
-                Listed(one["path"], one["size"], one["last_modified"].timestamp())
-                for some in self._obstore.list(self._store)
-                for one in some
-            ],
+            lambda: iter(
+                [
+                    Listed(one["path"], one["size"], one["last_modified"].timestamp())
+                    for some in self._obstore.list(self._store)
+                    for one in some
+                ]
+            ),
         )
 
-    def read(self, name: str, most: int = SMALL) -> bytes | None:
-        """Return the content of an object, None if there is none."""
-        found = self.content(name, most)
-        return found.data if found else None
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a small object, None if there is none."""
 
-    def source(self, listed: Listed) -> BinaryIO:
+        def read() -> bytes:
+            found = self._obstore.get(self._store, name)
+            check_size(self.label, name, found.meta["size"], SMALL)
+            return bytes(found.bytes().to_bytes())
+
+        try:
+            return self._guarded("read", read)
+        except _AbsentError:
+            return None
+
+    def source(self, name: str, size: int) -> BinaryIO:
         """Return an object as a file that requests only the parts that are read."""
-        return cast("BinaryIO", _ObjectFile(self, listed))
+        return cast("BinaryIO", _ObjectFile(self, name, size))
 
     def part(self, name: str, start: int, length: int) -> bytes:
         """Return a part of an object. Raises FileNotFoundError if the object is gone, like a local file."""
@@ -86,22 +91,34 @@ class ObjectStore:
             raise FileNotFoundError("not found") from None
 
     def address(self, name: str) -> str:
-        """Return the URL of a folder."""
+        """Return the URL of an object or a folder."""
         return f"{self._url.rstrip('/')}/{name}"
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write an object in one request."""
-        self._guarded("write", lambda: self._obstore.put(self._store, name, data, use_multipart=False))
+    def create(self, name: str, data: bytes) -> None:
+        """Write a small object with a conditional write, unless its name exists.
 
-    def create(self, name: str, data: bytes) -> bool:
-        """Write an object with a conditional write, unless its name exists."""
-        return self.put(name, data, "create") is not None
+        A write without a response is repeated: if the first attempt took effect, the store refuses the repetition.
+        """
+
+        def put() -> None:
+            for left in reversed(range(ATTEMPTS)):
+                try:
+                    self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
+                except self._errors.AlreadyExistsError:
+                    return
+                except self._errors.GenericError as error:
+                    if not left or "TimedOut" not in str(error):
+                        raise
+                else:
+                    return
+
+        self._guarded("write", put)
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects."""
-        found = list(names)
-        with suppress(_AbsentError):
-            self._guarded("remove an object in", lambda: self._obstore.delete(self._store, found) if found else None)
+        if found := list(names):
+            with suppress(_AbsentError):
+                self._guarded("remove an object in", lambda: self._obstore.delete(self._store, found))
 
     @contextmanager
     def upload(self) -> "Iterator[ObjectUpload]":
@@ -109,91 +126,17 @@ class ObjectStore:
         with tempfile.TemporaryFile() as file:
             yield ObjectUpload(self, cast("BinaryIO", file))
 
-    @contextmanager
-    def lock(self) -> Iterator[Callable[[], None]]:
-        """Lock the object `_chainq/lock` with conditional writes, and renew it until the context ends."""
-        if not self._has_conditions:
-            raise UsageError(
-                f"{self.label} ignores conditional writes, so exports cannot keep each other out",
-                "--no-lock does without; then see to it that no two exports run at once",
-            )
-        with Lease(self) as lease:
-            yield lease.check
-
-    def is_locked(self) -> bool:
-        """Return whether the lock object has not expired."""
-        return is_held(self.content(LOCK))
-
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
-
-    def content(self, name: str, most: int = SMALL) -> Content | None:
-        """Return the content of an object and its version, None if there is none."""
-
-        def read() -> Content:
-            found = self._obstore.get(self._store, name)
-            check_size(self.label, name, found.meta["size"], most)
-            return Content(found.bytes().to_bytes(), _version(found.meta))
-
-        try:
-            return self._guarded("read", read)
-        except _AbsentError:
-            return None
-
-    def put(self, name: str, data: bytes, mode: Any) -> Any:
-        """Write an object in one request; None if the condition `mode` is not met, else its version.
-
-        A write whose response was lost is repeated, by obstore or, after a timeout, here. If the first attempt took
-        effect, the store refuses the repetition. An object that contains `data` therefore counts as this write's own,
-        so two writers of an object must not write the same data unless it does not matter whose it is.
-        """
-
-        def put() -> Any:
-            for left in reversed(range(ATTEMPTS)):
-                try:
-                    return _version(self._obstore.put(self._store, name, data, mode=mode, use_multipart=False))
-                except self._errors.GenericError as error:
-                    if not left or "TimedOut" not in str(error):
-                        raise
-            return None
-
-        try:
-            return self._guarded("write", put)
-        except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
-            found = self.content(name)
-            return found.version if found and found.data == data else None
 
     def send(self, name: str, file: BinaryIO) -> None:
         """Write an object from a file; a large one in several parts that appear together."""
         self._guarded("write", lambda: self._obstore.put(self._store, name, file))
 
-    @cached_property
-    def _has_conditions(self) -> bool:
-        """Whether the store honors conditional writes, tested once. If it ignored them, every export would get the
-        lock."""
-        name = f"{PROBE}-{uuid4().hex}"
-        try:
-            first = self.put(name, b"1", "create")
-            again = self.put(name, b"2", "create")
-            stale = None
-            if first is not None and again is None:
-                newer = self.put(name, b"3", first)
-                stale = self.put(name, b"4", first) if newer is not None else first
-        except OutputError as error:
-            if "not supported" not in error.message.lower():
-                raise
-            again = True
-        finally:
-            with suppress(OutputError):
-                self.delete([name])
-        return again is None and stale is None
-
     def _guarded(self, verb: str, action: Callable[[], T]) -> T:
-        """Convert object errors. Raises OutputError; errors for a condition that is not met are passed on."""
+        """Convert object errors. Raises OutputError."""
         try:
             return action()
-        except (self._errors.AlreadyExistsError, self._errors.PreconditionError):
-            raise
         except (self._errors.BaseError, OSError, ValueError) as error:
             words, advice = cause(error, self._scheme)
             if isinstance(error, FileNotFoundError) and not advice:
@@ -208,8 +151,8 @@ class _AbsentError(OutputError):
 class _ObjectFile(io.RawIOBase):
     """An object as a file."""
 
-    def __init__(self, store: ObjectStore, listed: Listed) -> None:
-        self._store, self._listed, self._at = store, listed, 0
+    def __init__(self, store: ObjectStore, name: str, size: int) -> None:
+        self._store, self._name, self._size, self._at = store, name, size, 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -225,14 +168,14 @@ class _ObjectFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Move the position."""
-        self._at = offset + (0, self._at, self._listed.size)[whence]
+        self._at = offset + (0, self._at, self._size)[whence]
         return self._at
 
     def readinto(self, buffer: Any) -> int:
         """Read as much as fits into the buffer."""
-        length = max(0, min(len(buffer), self._listed.size - self._at))
+        length = max(0, min(len(buffer), self._size - self._at))
         if length:
-            buffer[:length] = self._store.part(self._listed.name, self._at, length)
+            buffer[:length] = self._store.part(self._name, self._at, length)
             self._at += length
         return length
 
@@ -261,10 +204,6 @@ def _label(url: str) -> str:
     scheme, colon, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     return printable(f"{scheme}{colon}{'***@' if '@' in host else ''}{host.rpartition('@')[2]}{slash}{path}")
-
-
-def _version(meta: Any) -> Any:
-    return {name: meta[name] for name in ("e_tag", "version") if meta.get(name)}
 
 
 def _prepare_endpoint() -> None:

@@ -1,10 +1,10 @@
-"""Reads the rows of a data set at any heights, in the form a service sends, from partitions with receipts only.
+"""Reads the rows of a data set at any heights, in the form a service sends, from its partitions.
 
 Nothing is proved again: a receipt records that a partition is complete, and how that was proved. Heights up to the tip
 of the data set that are missing from all complete partitions cause an error, never an empty result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import compress, groupby, pairwise
 from operator import itemgetter
@@ -19,25 +19,23 @@ from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
+from chainq.lake import data_set
+from chainq.lake.data_set import export_command, gaps, listed, look
+from chainq.lake.files import Receipt, heights_in, heights_of, opened, read_group
+from chainq.lake.names import UNKNOWN, Entry, lacking, no_table
+from chainq.lake.rows import StoredRows
+from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
 from chainq.process.threads import in_order
 from chainq.query import Batch
 from chainq.rows.block import RECORDS
 from chainq.rows.tables import table_rows
-from chainq.stored import data_set, last_run
-from chainq.stored.index import heights_of
-from chainq.stored.inventory import gaps, listed, look, span
-from chainq.stored.narrow import lacking
-from chainq.stored.open import open_store
-from chainq.stored.opened import checked, heights_in, no_table, opened, read_group
-from chainq.stored.receipt import UNKNOWN, Entry, Receipt, parse_entry
-from chainq.stored.rows import StoredRows
 
 BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
 """The tables that give ownership rows their heights, and what they call the index of the output."""
 
-OPENED = 8  # receipts read concurrently
+OPENED = 8  # files read concurrently
 
 
 class _Part(NamedTuple):
@@ -61,23 +59,17 @@ class Reader:
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination, memory)
         self.label, self._is_service = self._store.label, is_service
-        found = data_set.read(self._store)
-        if found is None:
-            raise data_set.missing(self._store, "chainq export writes one")
-        self.origin, self.partition = found.chain, found.partition
-        self._seen = self._store.read(last_run.NAME)
-        inventory = look(self._store)
-        self._entries = known = inventory.tables(self.label)
+        contents = look(self._store)
+        self.origin, self.partition = contents.data_set.chain, contents.data_set.partition
+        self._entries, self._span = contents.tables, contents.span
+        known = contents.tables
         some = [table for table in BLOCKS if table in known] or list(known)
-        ends = [known[table][-1].spec.end for table in some]
-        for (table, _), names in inventory.damaged.items():  # it extends past its last complete partition
-            ends += [entry.spec.end for entry in map(parse_entry, names) if entry and table in some]
         self.first = min((known[table][0].spec.start for table in some), default=0)
-        self.tip = max(ends, default=0) - 1
+        self.tip = max((known[table][-1].spec.end for table in some), default=0) - 1
 
-    def is_stale(self) -> bool:
-        """Return whether an export has ended since the listing."""
-        return self._store.read(last_run.NAME) != self._seen
+    def check_store(self) -> None:
+        """Raise ChainqError if the data set cannot be read any more."""
+        data_set.read(self._store)
 
     def has(self, table: str, *, own: bool = False) -> bool:
         """Return whether there are partitions of a table or, unless `own`, of the full blocks that contain its rows."""
@@ -129,18 +121,37 @@ class Reader:
         ]
 
     def receipt(self, entry: Entry) -> Receipt:
-        """Return the receipt of a partition, from the file beside it. Raises IncompleteError if it is damaged."""
-        with checked(self._store, entry.spec.name):
-            return msgspec.json.decode(self._store.read(entry.name) or b"", type=Receipt)
+        """Return the receipt of a partition. Raises IncompleteError if its file is damaged."""
+        with opened(self._store, entry) as (_, receipt):
+            return receipt
 
-    def occurrences(self, table: str, text: str) -> Iterator[int]:
-        """Return the only heights at which rows of an indexed table may have a text, unsorted.
+    def occurrences(self, table: str, texts: Mapping[str, str], heights: HeightRange | None = None) -> Iterator[int]:
+        """Yield, once each and in order, the heights of rows of a table that have these texts, by column; only those in
+        partitions with some `heights`, if given. Reads no other column.
 
-        Raises IncompleteError if there is no such table, or if a file that must be scanned is damaged.
+        Raises IncompleteError if there is no such table, or if a file is damaged.
         """
         if not self.has(table, own=True):
             raise no_table(self.label, table, self.export_hint(table))
-        return heights_of(self._store, table, self._entries[table], text)
+        jobs = [
+            partial(self._occurrences, entry, texts)
+            for entry in self._entries[table]
+            if heights is None or heights.overlaps(entry.spec.heights)
+        ]
+        for found in in_order(OPENED, iter(jobs), 2 * OPENED):
+            yield from found
+
+    def _occurrences(self, entry: Entry, texts: Mapping[str, str]) -> list[int]:
+        from pyarrow import compute
+
+        found: set[int] = set()
+        with opened(self._store, entry) as (file, _):
+            for group in range(file.num_row_groups):
+                rows = read_group(self._store, entry, file, group, [*texts, "height"])
+                for column, text in texts.items():
+                    rows = rows.filter(compute.equal(rows.column(column), self._arrow.scalar(text)))
+                found.update(heights_in(self._store, entry, rows, "height"))
+        return sorted(found)
 
     def has_block(self, height: int) -> bool:
         """Return whether any partition shows that a block exists at this height."""
@@ -181,7 +192,7 @@ class Reader:
                 at = inside.end
         missing = gaps((entry.spec for entry, _ in found), heights)
         if missing:
-            own = span(entry.spec for entries in self._entries.values() for entry in entries)
+            own = self._span
             if own is not None and heights.start < own.start:
                 outside = HeightRange(heights.start, min(heights.end, own.start))
                 raise lacking(f"{self.label} has {own}, not {outside}", self.export_hint(table, outside, "writes them"))
@@ -206,13 +217,10 @@ class Reader:
 
         It names whole partitions, up to the tip: one that ends at a given height would leave a gap after it.
         """
-        if heights is None:
-            some = (entry.spec for entries in self._entries.values() for entry in entries)
-            heights = span(some) or last_run.begun(self._store)
-        if heights is not None:
+        if (heights := heights or self._span) is not None:
             end = min(-heights.end // self.partition * -self.partition, max(self.tip + 1, heights.end))
             heights = HeightRange(heights.start - heights.start % self.partition, end)
-        return last_run.what_writes(self._store, tables.split(), heights, does, needs_url=self._is_service)
+        return f"{export_command(tables.split(), heights, self.label, needs_url=self._is_service)} {does}"
 
     def _source(self, table: str) -> str:
         """Return the table to read: the full blocks if only they contain the rows."""
@@ -226,27 +234,20 @@ class Reader:
             proof = Proof(Grade.BELIEF if Grade.BELIEF in receipt.proof else next(iter(receipt.proof), Grade.ORDER))
             writer = StoredRows(method, derived=receipt.source != "")
             names = [column.path for column in writer.columns] + [EXTRA]
-            groups = self._groups(file, method, entry, heights)
+            groups = self._groups(file, method, heights)
             parts = (self._part(file, group, names, entry, heights) for group in (groups[::-1] if reverse else groups))
             if method.height is None:
                 yield Batch(self._owned(writer, parts, entry, heights), heights, proof)
             else:
                 yield from _whole(writer, parts, heights, proof, reverse)
 
-    def _groups(self, file: Any, method: Method, entry: Entry, heights: HeightRange) -> list[int]:
-        """Return the row groups with rows at some heights, found by their height column, which has page checksums.
-
-        Rejected: the statistics in the footer, because they are unprotected and one wrong bit would hide rows.
-        """
+    def _groups(self, file: Any, method: Method, heights: HeightRange) -> list[int]:
+        """Return the row groups with rows at some heights, by the statistics in the footer."""
         groups = [group for group in range(file.num_row_groups) if file.metadata.row_group(group).num_rows]
-        if method.height is None or heights == entry.spec.heights:
+        if method.height is None:
             return groups
-        found = []
-        for group in groups:
-            table = read_group(self._store, entry, file, group, [method.height])
-            if any(height in heights for height in heights_in(self._store, entry, table, method.height)):
-                found.append(group)
-        return found
+        known = ((group, heights_of(file, group, method.height)) for group in groups)
+        return [group for group, found in known if found is None or found.overlaps(heights)]
 
     def _part(self, file: Any, group: int, names: list[str], entry: Entry, heights: HeightRange) -> _Part:
         table, column = read_group(self._store, entry, file, group, names), TABLES[entry.spec.command].height

@@ -3,12 +3,9 @@
 It is a transport for requests within the process of a run; `chainq serve --lake` uses it for other processes.
 """
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from threading import Lock
 from typing import Any
 
 import msgspec
@@ -19,10 +16,10 @@ from chainq.catalog.tables import COMMANDS, DERIVED, SOURCE
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
+from chainq.lake import lookups
+from chainq.lake.names import no_table
+from chainq.lake.reader import Reader
 from chainq.rows.fields import object_of, text_of
-from chainq.stored import lookups
-from chainq.stored.opened import no_table
-from chainq.stored.reader import Reader
 from chainq.transport.base import Request, Response, check_size
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
@@ -39,7 +36,6 @@ _MOST_NUMBER = 2**32 - 1
 """Highest argument: heights are 32-bit integers, and no page behind that many exists."""
 _ALSO = {Role.START: "startHeight", Role.END: "endHeight"}  # names that the published description has for getBlocks
 _TEXTS = (Role.ID, Role.PROGRAM, Role.FUNCTION, Role.ADDRESS)
-_UNREADABLE = object()  # in the place of a request that cannot be decoded
 _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as lists have it
 
 
@@ -52,15 +48,9 @@ class RpcError(Exception):
 
 
 class StoredService:
-    """A data set as a service. Threads may share it. Raises UsageError if there is none.
-
-    `counts`: how many requests `respond` handled, by method (empty for an unknown one) and outcome: `ok`, or the code
-    of the error.
-    """
+    """A data set as a service. Threads may share it. Raises UsageError if there is none."""
 
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self._lock = Lock()  # of the counts
         self._read = partial(Reader, destination, is_service=True, memory=memory)
         self.reader = self._read()
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
@@ -119,40 +109,31 @@ class StoredService:
         """
         try:
             content = msgspec.json.decode(body)
-        except (RecursionError, msgspec.ValidationError):  # nested too deeply, or a number without end: of one request
-            content = [*map(_decoded, _items(body))] if body.lstrip()[:1] == b"[" else _UNREADABLE
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            content = _UNREADABLE
+        except (RecursionError, msgspec.DecodeError, UnicodeDecodeError):
+            return error(None, PARSE, "Parse error")
         if content == []:
             return error(None, ENVELOPE, "Invalid Request")
         parts: list[bytes] = []
         left = MOST_BYTES
         for one in content if isinstance(content, list) else [content]:
-            part, outcome = self._told(one, left)
+            part, heavy = self._told(one, left)
             if part is not None:
                 parts.append(part)
-                left = 0 if outcome == TOO_LARGE else left - len(part)
+                left = 0 if heavy else left - len(part)
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
-    def _told(self, request: Any, most: int) -> tuple[bytes | None, str]:
-        """Return the response to one decoded request, None for one without an id, and its outcome, which is counted."""
-        if request is _UNREADABLE:
-            return error(None, PARSE, "Parse error"), str(PARSE)
-        outcome = "ok"
+    def _told(self, request: Any, most: int) -> tuple[bytes | None, bool]:
+        """Return the response to one decoded request, None for one without an id, and whether it is too large."""
         try:
-            response = self._valid_answer(request, most)
+            return self._valid_answer(request, most), False
         except RpcError as refused:
             message, data = refused.message, None
             if refused.code == NO_TABLE:
                 message, data = f"this export {message}", self._incomplete(refused.table)
-            response, outcome = error(_id(request), refused.code, message, data), str(refused.code)
+            return error(_id(request), refused.code, message, data), refused.code == TOO_LARGE
         except ChainqError as failure:
             # Without its hint, a command for who can write to the data set.
-            response, outcome = error(_id(request), INCOMPLETE, failure.message, self._incomplete()), str(INCOMPLETE)
-        name = request.get("method") if isinstance(request, dict) else None
-        with self._lock:
-            self.counts[name if isinstance(name, str) and name in BY_NAME else "", outcome] += 1
-        return response, outcome
+            return error(_id(request), INCOMPLETE, failure.message, self._incomplete()), False
 
     def _result(self, name: str, params: Any, most: int | None) -> bytes:
         method = BY_NAME.get(name)
@@ -184,8 +165,7 @@ class StoredService:
         return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
 
     def _latest(self, *_: object) -> Raw | None:
-        if self.reader.is_stale():
-            self.reader = self._read()
+        self.reader = self._read()  # an export may have ended since
         self._need_blocks()
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 
@@ -230,26 +210,6 @@ def _id(request: Any) -> Any:
     """Return the id of a request, None if it has none that a response can have."""
     found = request.get("id") if isinstance(request, dict) else None
     return None if isinstance(found, dict | list | bool) else found
-
-
-def _items(body: bytes) -> Iterator[bytes]:
-    """Yield the items of a JSON array without decoding them, however deeply they are nested."""
-    depth, start = 0, body.index(b"[") + 1
-    for token in re.finditer(rb'"(?:[^"\\]|\\.)*"|[\[{\]},]', body):
-        depth += (token[0] in b"[{") - (token[0] in b"]}")
-        if depth == (token[0] == b","):
-            yield body[start : token.start()]
-            start = token.end()
-        if not depth:
-            return
-    yield body[start:]  # of an array without an end
-
-
-def _decoded(item: bytes) -> Any:
-    try:
-        return msgspec.json.decode(item)
-    except (RecursionError, msgspec.DecodeError, UnicodeDecodeError):
-        return _UNREADABLE
 
 
 def _within(rows: Iterator[Raw], most: int | None) -> Iterator[Raw]:

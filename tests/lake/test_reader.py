@@ -9,8 +9,8 @@ from harness.program import Program
 
 pytest.importorskip("pyarrow")
 
-from chainq.stored.folder import FolderStore
-from chainq.stored.reader import Reader
+from chainq.lake.folder import FolderStore
+from chainq.lake.reader import Reader
 
 
 def test_a_block_takes_less_than_a_megabyte(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,14 @@
 """A data set in a folder of this machine, or of a network file system that it has mounted.
 
-Files in progress are in `_chainq/new` and are renamed into place once they are on the disk. The writer holds a kernel
-lock on its file, which ends with the process in any case, so an unlocked file was left behind by a killed run.
+Files in progress are in `_new` and get their names once they are on the disk. The writer holds a kernel lock on its
+file, which ends with the process in any case, so an unlocked file was left behind by a killed run.
 
 The folder itself may be a link that the user named. Below it are only folders and regular files: a link there may have
 come with an export that somebody else made, to have files outside read, overwritten or deleted, and a pipe or device
-has no end. `_path` looks at each step of a name first. Rejected: to open each step with the folder before it, which
-Arrow and deltalake cannot; who changes the folder at the same time is not kept out.
+has no end. `_path` looks at each step of a name first; who changes the folder at the same time is not kept out.
+
+Rejected: obstore's LocalStore, which lists, reads and writes through links. To open each step with the folder before
+it, which Arrow and deltalake cannot.
 """
 
 import errno
@@ -20,16 +22,18 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
+from chainq.catalog.tables import TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import BusyError, OutputError
-from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
-from chainq.stored.narrow import OWN, check_size, lacking
-from chainq.stored.store import SMALL, Listed, Only
+from chainq.errors import OutputError
+from chainq.lake.names import check_size, lacking
+from chainq.lake.store import SMALL, Listed
+from chainq.sinks.disk import remove_unlocked, sync_folder
 from chainq.text.sanitize import printable
 
 T = TypeVar("T")
-NEW = "_chainq/new"
-LOCK = "_chainq/lock"
+NEW = "_new"
+_OWN = frozenset(("chainq.json", *TABLES))
+"""The files and folders of a data set; others beside them are not looked into."""
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe has no end, nor a beginning
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)  # errors of file systems without hard links
 
@@ -42,44 +46,38 @@ class FolderStore:
         self._root = Path(os.path.realpath(root))
         self.label = printable(str(root))
 
-    def listing(self, only: Only = lambda _: None) -> Iterable[Listed]:
-        """Yield all files except those in `_chainq/new`. Listing a folder takes four times as long as a file check."""
-        walk = self._walk("", only)
+    def listing(self) -> Iterator[Listed]:
+        """Yield all files of the data set, and the names of what is beside it."""
+        walk = self._walk("")
         while listed := self._guarded("read", lambda: next(walk, None)):
             yield listed
 
-    def read(self, name: str, most: int = SMALL) -> bytes | None:
-        """Return the content of a file, None if there is none."""
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a small file, None if there is none."""
 
         def read() -> bytes:
             with os.fdopen(os.open(self._path(name), os.O_RDONLY | _FLAGS), "rb") as file:
-                check_size(self.label, name, os.fstat(file.fileno()).st_size, most)
-                return file.read(most)
+                check_size(self.label, name, os.fstat(file.fileno()).st_size, SMALL)
+                return file.read(SMALL)
 
         try:
             return self._guarded("read", read)
         except _AbsentError:
             return None
 
-    def source(self, listed: Listed) -> str:
+    def source(self, name: str, size: int) -> str:  # noqa: ARG002
         """Return the path of a file."""
-        return str(self._guarded("read", lambda: self._path(listed.name)))
+        return self.address(name)
 
     def address(self, name: str) -> str:
-        """Return the path of a folder."""
+        """Return the path of a file or folder."""
         return str(self._guarded("read", lambda: self._path(name)))
 
-    def write(self, name: str, data: bytes) -> None:
-        """Write a small file through a temporary one."""
+    def create(self, name: str, data: bytes) -> None:
+        """Write a small file whole, unless its name exists."""
         with self.upload() as upload:
             self._guarded("write", lambda: upload.file.write(data))
             upload.publish(name)
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Write a small file atomically unless its name exists, with a hard link, which never replaces a file."""
-        with self.upload() as upload:
-            self._guarded("write", lambda: upload.file.write(data))
-            return upload.link(name)
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove files, but not their folders: another run may be about to write there."""
@@ -89,52 +87,35 @@ class FolderStore:
 
     @contextmanager
     def upload(self) -> "Iterator[FolderUpload]":
-        """Begin a file in `_chainq/new`, locked until the context ends."""
+        """Begin a file in `_new`, locked until the context ends."""
         upload = self._guarded("write", lambda: FolderUpload(self, _begun(self._made(f"{NEW}/file").parent)))
         try:
             yield upload
         finally:
             upload.close()
 
-    @contextmanager
-    def lock(self) -> Iterator[Callable[[], None]]:
-        """Lock `_chainq/lock` with a kernel lock, which cannot become stale.
-
-        Rejected: a lock that expires, as in an object store, because after a kill the next run would have to wait.
-        """
-        flags = os.O_RDWR | os.O_CREAT | _FLAGS
-        descriptor = self._guarded("write", lambda: os.open(self._made(LOCK), flags, 0o666))
-        try:
-            try:
-                if not locks(descriptor):
-                    raise BusyError(f"another export is writing to {self.label}")
-            except OSError as error:
-                advice = "--no-lock does without"
-                raise OutputError(f"cannot lock {self.label}: {error.strerror}", advice) from None
-            yield lambda: None  # a kernel lock cannot be lost
-        finally:
-            os.close(descriptor)
-
-    def is_locked(self) -> bool:
-        """Return whether an export has the kernel lock."""
-        return is_locked(self._guarded("read", lambda: self._path(LOCK)))
-
     def clean(self) -> None:
-        """Remove the files in `_chainq/new` that no process has locked."""
+        """Remove the files in `_new` that no process has locked."""
         remove_unlocked(self._guarded("read", lambda: list(self._path(NEW).glob("*"))))
 
-    def place(self, name: str, move: Callable[[Path], T]) -> T:
-        """Move a file into place with `move`, and fsync its folder."""
+    def place(self, path: Path, name: str) -> int:
+        """Give a file on the disk its name, unless that exists; return its size."""
 
-        def placed() -> T:
+        def placed() -> int:
             target = self._made(name)
-            done = move(target)
+            with suppress(FileExistsError):
+                try:
+                    os.link(path, target)  # which never replaces a file
+                except OSError as error:
+                    if error.errno not in _NO_LINKS:
+                        raise
+                    path.replace(target)  # exFAT, some network mounts
             sync_folder(target.parent)
-            return done
+            return target.stat().st_size
 
         return self._guarded("write", placed)
 
-    def _walk(self, folder: str, only: Only) -> Iterator[Listed]:
+    def _walk(self, folder: str) -> Iterator[Listed]:
         """Yield the files below a folder, whose name ends with a slash. pathlib would take five times as long, which
         matters with 100,000 partitions."""
         try:
@@ -144,22 +125,15 @@ class FolderStore:
         with entries:
             for entry in entries:
                 name = folder + entry.name
-                if not folder and name not in OWN:
+                if not folder and name not in _OWN:
                     yield Listed(name, 0)
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    if name == NEW:
-                        continue
-                    if (file := only(name)) is None:
-                        yield from self._walk(f"{name}/", only)
-                        continue
-                    name = file
-                try:
-                    found = os.lstat(f"{self._root}/{name}")
-                except FileNotFoundError:
-                    continue
-                self._check(name, found)
-                yield Listed(name, found.st_size, found.st_mtime)
+                elif entry.is_dir(follow_symlinks=False):
+                    yield from self._walk(f"{name}/")
+                else:
+                    with suppress(FileNotFoundError):
+                        found = entry.stat(follow_symlinks=False)
+                        self._check(name, found)
+                        yield Listed(name, found.st_size, found.st_mtime)
 
     def _path(self, name: str) -> Path:
         """Return the path of a name, which may be absent. Raises IncompleteError if it, or a folder in it, is a link
@@ -202,48 +176,27 @@ class _AbsentError(OutputError):
 
 
 class FolderUpload:
-    """A file in `_chainq/new`."""
+    """A file in `_new`."""
 
     def __init__(self, store: FolderStore, begun: tuple[BinaryIO, Path]) -> None:
         self._store, self.label = store, store.label
         self.file, self._path = begun
 
     def publish(self, name: str) -> int:
-        """Rename the file to its name once it is on the disk; return its size."""
-        return self._store.place(name, lambda target: self._moved(lambda: self._path.replace(target)))
-
-    def link(self, name: str) -> bool:
-        """Give the file its name unless the name exists; return whether it did so."""
-
-        def linked(target: Path) -> bool:
-            try:
-                self._moved(lambda: os.link(self._path, target))
-            except FileExistsError:
-                return False
-            except OSError as error:
-                if error.errno not in _NO_LINKS:
-                    raise
-                # exFAT, some network mounts. If two exports start at once without the lock, one wins.
-                if target.exists():
-                    return False
-                self._path.replace(target)
-            return True
-
-        return self._store.place(name, linked)
+        """Give the file its name once it is on the disk; return its size."""
+        try:
+            self.file.flush()
+            os.fsync(self.file.fileno())
+        except OSError as error:
+            raise OutputError(f"cannot write {self.label}: {error.strerror}") from None
+        return self._store.place(self._path, name)
 
     def close(self) -> None:
-        """Close the file, and remove what was not published."""
+        """Close the file, and remove its name in `_new`."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
         with suppress(OSError):  # a full disk: the rest of the buffer is no longer needed
             self.file.close()
-
-    def _moved(self, move: Callable[[], object]) -> int:
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        size = os.fstat(self.file.fileno()).st_size
-        move()
-        return size
 
 
 def _begun(folder: Path) -> tuple[BinaryIO, Path]:

@@ -1,17 +1,82 @@
-"""Opens the store of a destination. `folder` needs no package; `objects` is the only module that loads obstore."""
+"""The interface of a store for a data set, and how to open one: a folder needs no package, an object store obstore.
+
+It is independent of heights and Parquet.
+"""
 
 import os
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import UsageError
-from chainq.stored.store import Store
 from chainq.text.sanitize import mask_url, printable
 
 SCHEMES = ("s3", "gs", "az")
+SMALL = 1 << 20
+"""Bytes of a file that is read whole."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+class Listed(NamedTuple):
+    """A file or object: its name below the data set, with slashes, its size in bytes, and when it was written, in
+    seconds since 1970."""
+
+    name: str
+    size: int
+    modified: float = 0.0
+
+
+class Store(Protocol):
+    """A folder or a prefix. All names are relative to it. Every method raises OutputError if the store fails,
+    and IncompleteError for a name that is neither a file nor a folder: what lies in a store may be of anybody, and none
+    of it is followed out of it.
+
+    `label`: its name in messages, without secrets. `memory`: bytes that rows of a file may take up at a time, once they
+    are decoded.
+    """
+
+    label: str
+    memory: int
+
+    def listing(self) -> Iterator[Listed]:
+        """Yield all files, except those in progress; of what is beside the data set, in its folder, names only."""
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a small file, None if there is none. Raises IncompleteError for a large one."""
+
+    def source(self, name: str, size: int) -> "str | BinaryIO":
+        """Return a source that Arrow can read: a path of this machine, or a random-access file."""
+
+    def address(self, name: str) -> str:
+        """Return the address of a file or folder of the data set for other programs: a path, or a URL."""
+
+    def create(self, name: str, data: bytes) -> None:
+        """Write a small file unless there is one of that name."""
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove files; missing files are not an error."""
+
+    def upload(self) -> "AbstractContextManager[Upload]":
+        """Begin a large file, which is removed at the end of the context unless it was published."""
+
+    def clean(self) -> None:
+        """Remove leftovers of killed runs, which readers and listings ignore."""
+
+
+class Upload(Protocol):
+    """A large file in progress, invisible to readers. `file`: write to this; raises OSError on failure, in which
+    messages name `label`."""
+
+    label: str
+    file: BinaryIO
+
+    def publish(self, name: str) -> int:
+        """Publish the file whole under its name, which says what is in it: so one that is there already will do. Return
+        its size. Raises OutputError."""
 
 
 def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
@@ -27,7 +92,7 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
         reason = f"{found[0]!r} ends the path of a URL"
         raise UsageError(f"invalid destination {mask_url(destination)}: {reason}", f"write {escape} in place of it")
     if scheme is None or scheme[1].lower() == "file":
-        from chainq.stored.folder import FolderStore
+        from chainq.lake.folder import FolderStore
 
         folder = path_of(destination) if scheme else Path(destination)
         if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
@@ -38,7 +103,7 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
             f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
         )
-    from chainq.stored.objects import ObjectStore
+    from chainq.lake.objects import ObjectStore
 
     return ObjectStore(destination, memory)
 

@@ -1,6 +1,6 @@
 """`chainq serve --lake`: a data set as a read-only JSON-RPC service over HTTP, with starlette on uvicorn.
 
-POST to any path handles requests; GET /healthz checks that the data set can be read; GET /metrics counts requests.
+POST to any path handles requests; GET /healthz checks that the data set can be read.
 """
 
 import resource
@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from typing import Any
 
 from chainq.errors import ChainqError, needed
-from chainq.stored.service import StoredService
+from chainq.lake.service import StoredService
 
 MOST_BYTES = 150 * 1024
 """Bytes of a request; larger ones get HTTP 413, as from deployed servers (docs/protocol.md, "Envelope and errors")."""
@@ -56,18 +56,14 @@ def application(service: StoredService) -> Any:
 
     async def health(_: Request) -> Response:
         try:
-            await run_sync(service.reader.is_stale)  # apart from the requests, which may wait for each other
+            await run_sync(service.reader.check_store)  # apart from the requests, which may wait for each other
         except ChainqError as error:
             return PlainTextResponse(f"{error}\n", 503)
         return PlainTextResponse("ok\n")
 
-    async def metrics(_: Request) -> Response:
-        return PlainTextResponse(exposition(service), media_type="text/plain; version=0.0.4")
-
     return Starlette(
         routes=[
             Route("/healthz", health, methods=["GET"]),
-            Route("/metrics", metrics, methods=["GET"]),
             Route("/{path:path}", answer, methods=["POST"]),
         ]
     )
@@ -146,20 +142,6 @@ def _protocol() -> Any:
                 waiting.pop(self).cancel()
 
     return Connection
-
-
-def exposition(service: StoredService) -> str:
-    """Return the counts and the tip in the text format of Prometheus."""
-    lines = [
-        "# HELP chainq_requests_total Requests by method and outcome",
-        "# TYPE chainq_requests_total counter",
-    ]
-    lines += [
-        f'chainq_requests_total{{method="{method}",outcome="{outcome}"}} {count}'
-        for (method, outcome), count in sorted(service.counts.copy().items())
-    ]
-    lines += ["# HELP chainq_tip_height Highest block of the data set", "# TYPE chainq_tip_height gauge"]
-    return "\n".join([*lines, f"chainq_tip_height {service.reader.tip}", ""])
 
 
 def serve(service: StoredService, host: str, port: int, ready: Callable[[int], None], *, verbose: bool) -> None:

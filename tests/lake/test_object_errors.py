@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.stored.object_errors import cause
+from chainq.lake.object_errors import cause
 
 RECORD = Path(__file__).parent / "object_errors.txt"
 
