@@ -126,7 +126,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     (_AWAY, "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
     (_AWAY, "", DOWN),
     (".*Timeout", "", HUNG),
-    (".*", "illegal status line", BROKEN._replace(said="the response is not HTTP: {}", hint=_PORT_OR_LOG)),
+    ("foreign", "", BROKEN._replace(said="the response is not HTTP: {}", hint=_PORT_OR_LOG)),
     ("DecodingError", "", _CUT._replace(said="the compressed body is damaged: {}")),
     (".*", "without sending a response", _SILENT),
     (".*", "", _CUT._replace(said="response ended early: {}")),
@@ -241,6 +241,8 @@ def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure
     meaning = _meaning(error.kind, str(error))
     if not first:
         meaning = meaning._replace(waits=())
+    elif error.kind == "foreign":
+        meaning = ODD._replace(said=meaning.said, hint=_PORT)
     away = "could not reach the server: " if meaning.error is errors.UnreachableError else ""
     return _failure(meaning, away + meaning.said.format(reason, seconds=seconds))
 

@@ -51,7 +51,7 @@ class HttpTransport:
         # The public way is httpcore.ConnectionPool(network_backend=...), which would bypass httpx and its choice of
         # pools for proxies. tests/transport/test_http.py fails if this attribute is gone.
         pool: Any = self._transport._pool
-        self._backend = pool._network_backend = _Backend(pool._network_backend, "" if proxy is None else "proxy: ")
+        self._backend = pool._network_backend = _Backend(pool._network_backend, proxy)
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
@@ -103,15 +103,16 @@ def _read(response: httpx.Response, most: int) -> bytes:
 class _Backend:
     """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
 
-    def __init__(self, backend: httpcore.NetworkBackend, peer: str) -> None:
-        self._backend, self._peer = backend, peer
+    def __init__(self, backend: httpcore.NetworkBackend, proxy: httpx.Proxy | None) -> None:
+        self._backend, self._peer = backend, "" if proxy is None else "proxy: "
+        self._http = proxy is None or not proxy.url.scheme.startswith("socks")
         self.open: set[_Stream] = set()  # httpcore does not close all of them, as when a proxy refuses
         self.closed = False
 
     def connect_tcp(self, timeout: float | None = None, **options: Any) -> "_Stream":
         del timeout  # as below: httpx has none
         try:
-            stream = _Stream(self._backend.connect_tcp(timeout=_left(), **options), self.open)
+            stream = _Stream(self._backend.connect_tcp(timeout=_left(), **options), self.open, self._http)
         except httpcore.ConnectError as error:
             raise httpcore.ConnectError(f"{self._peer}{error}") from None
         if self.closed:  # while it was made
@@ -121,10 +122,13 @@ class _Backend:
 
 
 class _Stream:
-    """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later. `among`: open ones."""
+    """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later. `among`: open ones.
 
-    def __init__(self, stream: httpcore.NetworkStream, among: "set[_Stream]") -> None:
-        self._stream, self._among = stream, among
+    `http`: what is read must begin as HTTP does. h11 waits for the end of a line, which other protocols may never send.
+    """
+
+    def __init__(self, stream: httpcore.NetworkStream, among: "set[_Stream]", http: bool = True) -> None:
+        self._stream, self._among, self._first = stream, among, http
         among.add(self)
 
     def get_extra_info(self, info: str) -> Any:
@@ -136,7 +140,11 @@ class _Stream:
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         del timeout
-        return self._stream.read(max(max_bytes, _AT_ONCE), _left())
+        data = self._stream.read(max(max_bytes, _AT_ONCE), _left())
+        if self._first and data and not b"HTTP/".startswith(data[:5]):
+            raise ExchangeError("foreign", excerpt(data[:80].decode("latin-1")))
+        self._first = False
+        return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         del timeout

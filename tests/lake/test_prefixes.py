@@ -98,7 +98,7 @@ def test_each_prefix_of_the_operations_can_be_read(steps: list[Step], tmp_path: 
                 continue
             assert len(rows) == len(set(rows))
             if table == "blocks":
-                assert [(b'"block_hash":"%s"' % one.encode()) in row for one, row in zip(due, rows, strict=False)] == [
+                assert [f'"block_hash":"{one}"'.encode() in row for one, row in zip(due, rows, strict=False)] == [
                     True
                 ] * len(heights)
     assert (reader.tip, len(steps)) == (37, 1 + 6 + 4 + 2)
