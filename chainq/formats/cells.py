@@ -4,7 +4,8 @@ Everything that a table or a tree shows of a row comes through here, and so thro
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -25,59 +26,23 @@ _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is neve
 _NUMBER = 100  # digits; a longer value is abbreviated, as IDs are
 _TEXT = 240  # characters of a text of several words
 _LINES = 12  # lines of a text
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,3999})")  # Python refuses to turn more than 4,300 digits into a number
 # What an ID looks like, of which both ends are enough: bech32, or a field element. All else may be a name or an amount.
 _ID = re.compile(r"(?<!\w)(?:[a-z]{2,10}1[a-z0-9]{20,}|[0-9]{25,}(?:field|group|scalar))(?!\w)")
 
 
 class Cell(NamedTuple):
-    """A value without control characters: `short` as a narrow column shows it, `whole` where the line has room.
+    """A value without control characters: `short` as a narrow column shows it, `whole` where there is room for it.
 
-    `style`: as in `text.style`. `fit`: returns what so many character cells hold, if that may be more than `short`.
+    `style`: as in `text.style`.
     """
 
     short: str
     whole: str
     style: str = ""
-    fit: Callable[[float], str] | None = None
 
-    def text(self, room: float) -> str:
-        """Return the whole text if it fits in `room` character cells, else what fits."""
-        if self.whole == self.short or width_of(self.whole) <= room:
-            return self.whole
-        return self.fit(room) if self.fit else self.short
-
-
-def first_of(items: Sequence[str], room: float) -> str:
-    """Return the items if they fit in `room` character cells, else the first ones, at least one, with the number left.
-
-    >>> first_of(["abc", "de", "f", "g"], 20)
-    'abc, de, f, g'
-    >>> first_of(["abc", "de", "f", "g"], 12)
-    'abc, … 3 more'
-    """
-    for shown in range(_most(items, room), 0, -1):
-        more = [f"{ELLIPSIS} {len(items) - shown:,} more"] if shown < len(items) else []
-        if width_of(text := ", ".join([*items[:shown], *more])) <= room:
-            break
-    return text if items else ""
-
-
-def _most(items: Sequence[str], room: float) -> int:
-    """Return how many items to try at most, 1 or more: a row may have very many."""
-    return min(len(items), max(int(room) // 2, 1))
-
-
-def pieces(whole: Sequence[str], short: Sequence[str]) -> Cell:
-    """Return texts on one line, from the first one on whole as far as there is room."""
-
-    def fit(room: float) -> str:
-        for count in range(_most(whole, room), 0, -1):
-            if width_of(text := "  ".join([*whole[:count], *short[count:]])) <= room:
-                return text
-        return "  ".join(short)
-
-    return Cell("  ".join(short), "  ".join(whole), fit=fit)
+    def text(self, room: int) -> str:
+        """Return the whole text if it fits in `room` character cells, else the short one."""
+        return self.whole if self.whole == self.short or width_of(self.whole) <= room else self.short
 
 
 BLANK = Cell("", "")
@@ -95,32 +60,17 @@ def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
     return Cell(truncate(shown, width, BOTH_ENDS), shown, style)
 
 
-def items_cell(value: Raw | None, *, whole: bool) -> Cell:
-    """Return the items of an array, and of arrays in it, each abbreviated by itself unless `whole`."""
-    items = tuple(_leaves(value))
-    if whole:
-        return plain(", ".join(items))
-    short = [item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in items]
-    return Cell(first_of(short, _WORD), ", ".join(short), fit=partial(first_of, short))
-
-
-def _leaves(value: Raw | None) -> Iterator[str]:
-    for item in array_of(value):
-        if bytes(item)[:1] == b"[":
-            yield from _leaves(item)
-        else:
-            yield printable(text_of(item)) or "-"
+def items_cell(value: Raw | None) -> Cell:
+    """Return the items of an array, each abbreviated by itself, or as many of them as a word has room for."""
+    items = [printable(text_of(item)) or "-" for item in array_of(value)]
+    short = ", ".join(item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in items)
+    return Cell(truncate(short, _WORD), ", ".join(items))
 
 
 def number_cell(text: str) -> Cell:
     """Return a whole number with its digits in groups of three; any other text as it is."""
-    whole = f"{int(text):,}" if _INTEGER.fullmatch(text) else text
-    return id_cell(whole, width=_NUMBER)
-
-
-def credits_cell(text: str) -> Cell:
-    """Return an amount of microcredits in credits, with every digit; any other text as it is."""
-    return plain(in_credits(int(text))) if re.fullmatch(r"[0-9]{1,20}", text) else id_cell(text, width=_WORD)
+    grouped = re.fullmatch(rf"-?(?:0|[1-9][0-9]{{0,{_NUMBER}}})", text)
+    return plain(f"{int(text):,}") if grouped else id_cell(text, width=_NUMBER)
 
 
 def time_cell(text: str) -> Cell:
@@ -149,8 +99,7 @@ def block_cell(text: str) -> Cell:
     lines = [printable(line) for line in text.splitlines()]
     if len(lines) <= _LINES + 1:
         return plain("\n".join(lines))
-    rest = f"… {len(lines) - _LINES:,} more lines"
-    return Cell("\n".join([*lines[:_LINES], rest]), "\n".join(lines))
+    return Cell("\n".join([*lines[:_LINES], f"… {len(lines) - _LINES:,} more lines"]), "\n".join(lines))
 
 
 def unknown_cell(text: str) -> Cell:
@@ -175,29 +124,23 @@ def short_ids(text: str) -> str:
     return _ID.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
 
 
-def cell_of(value: Raw | None, column: Column, *, json: bool = False, whole: bool = False) -> Cell:
+def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:
     """Return a value of that column on one line; blank if the row has none.
 
-    `json`: an array or object is whole as JSON, not only as the number of its items; `whole`: the items of `a[].b` are.
+    `json`: an array or object is whole as JSON, not only as the number of its items.
     """
     text = text_of(value)
     if value is None or not text:
         return NULL if value is not None and bytes(value) == b"null" else BLANK
     if column.kind in _BY_KIND:
         return _BY_KIND[column.kind](text)
-    if column.kind is Kind.TIME:
-        return time_cell(text)
-    if column.type == "time":  # that a query computed, by ISO 8601
-        return id_cell(text.replace("T", " ", 1), width=_WORD)
     if column.kind is Kind.DATA and (count := count_of(value)) is not None:
         # What a query computed has no tree to be seen in, unlike the nested columns of the catalogue.
         json = json or column.type == "unknown"
         return Cell(counted(count, "item"), printable(text)) if json else plain(str(count))
     if "[]" in column.path:
-        return items_cell(value, whole=whole)
-    if column.folds:  # two such values may differ anywhere
-        return plain(printable(text))
-    return id_cell(text, width=_WORD)
+        return items_cell(value)
+    return plain(printable(text)) if column.folds else id_cell(text, width=_WORD)  # two that fold may differ anywhere
 
 
 _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
@@ -206,45 +149,24 @@ _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
     Kind.STATUS: status_cell,
     Kind.HEIGHT: partial(id_cell, width=_NUMBER),
     Kind.TEXT: text_cell,
+    Kind.TIME: time_cell,
 }
 """What makes a cell of a text, if the kind of its column alone decides."""
 
 
-def fee_cell(fee: Call | None) -> Cell | None:
-    """Return the amount of the call that pays a fee, whole with its parts; None if it has none."""
+def fee_text(fee: Call | None) -> str:
+    """Return the amount of the call that pays a fee: in credits, if it is known to be in them."""
     if fee is None or not fee.amounts:
-        return None
-    total = f"{sum(fee.amounts):,}"
-    if fee.program == CREDITS:
-        total += f" microcredits  {in_credits(sum(fee.amounts))} credits"
-    parts = " + ".join(f"{amount:,}" for amount in fee.amounts)
-    return Cell(total, f"{total}  {parts} priority" if len(fee.amounts) == 2 and fee.amounts[1] else total)
-
-
-def brief_fee(fee: Call) -> str:
-    """Return the amount of the call that pays a fee in one unit: credits, if it is known to be in them."""
-    if not fee.amounts:
         return ""
     return f"{in_credits(sum(fee.amounts))} credits" if fee.program == CREDITS else f"{sum(fee.amounts):,}"
 
 
-_DOTTED = re.compile(r"[A-Za-z_]\w*(\[\])*(\.[A-Za-z_]\w*(\[\])*)*")
-
-
 def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:
-    """Return the last part of each column's path, with as many parts before it as distinguish it in `among`.
-
-    `id` and `type` say nothing alone, so that they always come with the part before. Items of an array come with it.
-    """
-    paths = {column.path for column in (*columns, *among)}
+    """Return the last part of each column's path, or all of it if that is in `among` too, or says nothing alone."""
+    names = Counter(path.rpartition(".")[2] for path in {column.path for column in (*columns, *among)})
     found = []
     for column in columns:
-        steps = column.path.split(".") if _DOTTED.fullmatch(column.path) else [column.path]  # count(a.b) has no parts
-        size = 2 if steps[-1] in ("id", "type") else 1
-        while size < len(steps) and (
-            sum(f".{path}".endswith("." + ".".join(steps[-size:])) for path in paths) > 1
-            or ("[]" in column.path and "[]" not in "".join(steps[-size:]))
-        ):
-            size += 1
-        found.append(printable(".".join(steps[-size:])))
+        name = column.path.rpartition(".")[2]
+        alone = re.fullmatch(r"[\w.]+", column.path) and names[name] == 1 and name not in ("id", "type")
+        found.append(printable(name if alone else column.path))
     return found

@@ -1,4 +1,4 @@
-"""Draws text for a terminal: values in columns (`Lane`), names with their values and what is nested in them (`Node`).
+"""Draws text for a terminal: values in columns (`beside`), names with their values and what is nested in them (`Node`).
 
 What comes here is sanitized. Rejected: rich, whose tables take a hundred times as long for each row, and load for a
 tenth of a second before the first one.
@@ -8,40 +8,33 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from chainq.formats.cells import BLANK, Cell, plain
-from chainq.text.style import BOLD, DIM, paint
+from chainq.text.style import DIM, paint
 from chainq.text.width import GAP, width_of, wrap
 
 ENDLESS = 1 << 24  # character cells of a line that has no end (--no-trunc)
 _NARROW = 12  # cells that a nested value has at least
 
 
-@dataclass(slots=True)
-class Lane:
-    """A column as it is drawn: its header, its width in character cells, whether it is aligned to the right."""
-
-    header: str
-    width: int = 0
-    right: bool = False
+def total(widths: Iterable[int]) -> int:
+    """Return the cells that columns of these widths take beside each other."""
+    return sum(width + GAP for width in widths) - GAP
 
 
-def total(lanes: Sequence[Lane]) -> int:
-    """Return the cells that lanes take beside each other."""
-    return sum(lane.width + GAP for lane in lanes) - GAP
+def beside(columns: Iterable[tuple[Iterable[Cell], int, bool]], color: bool) -> Iterator[str]:
+    """Yield columns as lines; a value that is wider than its column moves the rest of its line to the right.
 
-
-def beside(lanes: Sequence[Lane], rows: Iterable[Sequence[Cell]], color: bool, *, header: bool) -> Iterator[str]:
-    """Yield rows as lines; a value that is wider than its lane moves the rest of its line to the right."""
-    heading = [[plain(lane.header, BOLD) for lane in lanes]] if header else []
-    columns = []
-    for lane, cells in zip(lanes, zip(*heading, *rows, strict=True), strict=True):
-        column = []
+    Each column is its cells, its width, and whether it is aligned to the right.
+    """
+    drawn = []
+    for cells, width, right in columns:
+        texts = []
         for cell in cells:
-            text = cell.text(lane.width)
-            spare = " " * (lane.width - width_of(text))
+            text = cell.text(width)
+            spare = " " * (width - width_of(text))
             text = paint(text, cell.style, color)
-            column.append(spare + text if lane.right else text + spare)
-        columns.append(column)
-    return ((" " * GAP).join(texts) for texts in zip(*columns, strict=True))
+            texts.append(spare + text if right else text + spare)
+        drawn.append(texts)
+    return map((" " * GAP).join, zip(*drawn, strict=True))
 
 
 @dataclass(slots=True)
@@ -67,26 +60,18 @@ class Node:
                 first = others
 
     def _own(self, room: int, color: bool) -> Iterator[str]:
-        name, width = self.name, width_of(self.name)
-        indent = max(self.indent, width)
-        indent += GAP if indent else 0
-        if indent and width_of(self.value.text(room - indent)) > room - indent:
-            indent = min(indent, room // 2)
-            if width > (indent - GAP if self.indent else room // 4):  # not broken, for it is copied: the value is below
-                yield from (paint(piece, self.style, color) for line in name.split("\n") for piece in wrap(line, room))
-                name, width, indent = "", 0, GAP
-                if not self.value.whole:
-                    return
-        for line in self.value.text(room - max(indent, GAP)).split("\n"):
+        width = max(self.indent, width_of(self.name))
+        indent = width + GAP if width else 0
+        lead = paint(self.name, self.style, color) + " " * (indent - width_of(self.name))
+        if indent > room // 2 and width_of(self.value.text(room - indent)) > room - indent:  # the value is below
+            yield from (paint(piece, self.style, color) for piece in wrap(self.name, room))
+            lead, indent = " " * GAP, GAP
+            if not self.value.whole:
+                return
+        for line in self.value.text(room - indent).split("\n"):
             for piece in wrap(line, room - indent):
-                spare = " " * (indent - width) if piece else ""
-                yield paint(name, self.style, color) + spare + paint(piece, self.value.style, color)
-                name, width = "", 0
-
-
-def texts_width(columns: Iterable[Sequence[str]]) -> int:
-    """Return the cells that columns of texts take beside each other."""
-    return sum(max(map(width_of, texts)) + GAP for texts in columns) - GAP
+                yield lead + paint(piece, self.value.style, color)
+                lead = " " * indent
 
 
 def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> list[str]:
@@ -95,15 +80,15 @@ def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> list
     Each column has its header first, and whether it is aligned to the right. A field of one long word, such as a URL,
     may be wider than `room`: the terminal wraps it, so that it can be copied.
     """
-    lanes = [Lane(texts[0], max(map(width_of, texts)), right) for texts, right in columns]
-    rows = list(zip(*(map(plain, texts[1:]) for texts, _ in columns), strict=True))
-    if total(lanes) <= room:
-        return [line.rstrip() for line in beside(lanes, rows, color=False, header=True)]
-    indent = max(width_of(lane.header) for lane in lanes)
-    lines: list[str] = []
+    widths = [max(map(width_of, texts)) for texts, _ in columns]
+    if total(widths) <= room:
+        cells = [(map(plain, texts), width, right) for (texts, right), width in zip(columns, widths, strict=True)]
+        return [line.rstrip() for line in beside(cells, color=False)]
+    (headers, *rows), lines = zip(*(texts for texts, _ in columns), strict=True), list[str]()
     for row in rows:
-        for lane, cell in zip(lanes, row, strict=True):
-            lines += Node(lane.header, cell, indent=indent).lines(room if " " in cell.whole else ENDLESS, color=False)
+        for header, text in zip(headers, row, strict=True):
+            node = Node(header, plain(text), indent=max(map(width_of, headers)))
+            lines += node.lines(room if " " in text else ENDLESS, color=False)
         lines.append("")
     return lines[:-1]
 

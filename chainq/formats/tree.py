@@ -10,23 +10,20 @@ from dataclasses import dataclass, field
 
 from msgspec import Raw
 
-from chainq.catalog.methods import Kind
+from chainq.catalog.methods import Column, Kind
 from chainq.formats import cells
 from chainq.formats.cells import BLANK, NULL, Cell, plain
 from chainq.formats.drawing import ENDLESS, Node
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
-from chainq.rows.transaction import fee_of, functions_of, program_of
-from chainq.text.humanize import counted
+from chainq.rows.transaction import fee_of, program_of
 from chainq.text.sanitize import printable
-from chainq.text.style import BOLD, DIM, RED, paint
+from chainq.text.style import BOLD, DIM
 from chainq.text.width import NARROWEST, width_of
 
 _ITEMS = 20  # items of an array, where long values may be abbreviated
 _LABEL = 40  # character cells of a name that others are aligned with
 _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
-_FLAT = 6  # members up to which an object without objects in it is shown on one line
-_MARK = " *"  # after the name of an unknown field
 _FIELDS = ("status", "type", "index", "finalizedAt", "transaction.id", "transaction.type")
 _PARTS = ("rejected", "deployment", "owner", "execution", "fee", "finalize")
 """The fields of a transaction that are lines, and its parts that are trees, the most interesting first."""
@@ -38,20 +35,17 @@ def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) 
 
     `words`: what to call fields in place of their names, which are what `--columns` and JSON have.
     """
-    outer = object_of(row)
-    trees = Trees(spec.abbreviate, words or {})
+    outer, trees = object_of(row), Trees(spec.abbreviate, words or {})
     whole = bool(object_of(outer.get("transaction"))) and not spec.selected
     fields, nodes = _columns(row, spec, trees, whole)
-    unknown: list[tuple[str, Raw]] = []
     if bytes(row)[:1] != b"{":
-        fields, nodes = [("value", cells.unknown_cell(text_of(row)))], []
+        fields = [("value", cells.unknown_cell(text_of(row)))]
     elif not spec.selected:
-        unknown = list(_unknown(outer, _KNOWN if whole else {column.path for column in spec.columns}))
-    for path, value in unknown:
-        if count_of(value):
-            nodes.append(trees.node(path + _MARK, value))
-        else:
-            fields.append((path + _MARK, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
+        for path, value in _unknown(outer, _KNOWN if whole else {column.path for column in spec.columns}):
+            if count_of(value):
+                nodes.append(trees.node(path, value))
+            else:
+                fields.append((path, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
     names = [trees.word(path) for path, _ in fields]
     indent = min(max(map(width_of, names), default=0), _LABEL if spec.abbreviate else ENDLESS)
     room = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
@@ -60,36 +54,34 @@ def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) 
     for node in nodes:
         yield ""
         yield from node.lines(room, spec.color)
-    if unknown:
-        yield ""
-        yield paint(f"{_MARK.strip()} not in the published interface", DIM, spec.color)
 
 
 def _columns(row: Raw, spec: OutputSpec, trees: "Trees", whole: bool) -> tuple[list[tuple[str, Cell]], list[Node]]:
     """Return the fields of the catalogue, and trees of their values. `whole`: the row is a transaction."""
+    values = zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True)
     if whole:
         outer = object_of(row)
-        inner = object_of(outer["transaction"])
-        fee = cells.fee_cell(fee_of(inner.get("fee")))
-        sent = zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True)
-        same = text_of(inner.get("type")) == text_of(outer.get("type"))
-        shown = _FIELDS[: -1 if same else None]
-        fields = [(at.path, cells.cell_of(value, at)) for at, value in sent if at.path in shown and value is not None]
-        return [*fields, *([("fee", fee)] if fee else [])], trees.parts(outer)
+        fee = cells.fee_text(fee_of(object_of(outer["transaction"]).get("fee")))
+        fields = [(at.path, _field(one, at, spec)) for at, one in values if at.path in _FIELDS and one is not None]
+        return [*fields, *([("fee", plain(fee))] if fee else [])], trees.parts(outer)
     fields, nodes = [], []
-    for column, value in zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True):
-        cell = cells.cell_of(value, column, whole=not spec.abbreviate)
-        if column.kind in (Kind.NUMBER, Kind.HEIGHT):
-            cell = plain(cell.whole)  # a long number loses no digit
-        elif column.kind is Kind.DATA:
-            cell = plain(cell.short)  # its tree follows
-        elif column.kind is Kind.TEXT and "\n" in text_of(value) and not program_of(text_of(value)):
-            cell = cells.block_cell(text_of(value))
-        fields.append((column.path, cell))
+    for column, value in values:
+        fields.append((column.path, _field(value, column, spec)))
         certificates = "." in column.path and not spec.selected  # of a full block: their keys are data
         if column.kind is Kind.DATA and value is not None and count_of(value) and not certificates:
             nodes.append(trees.node(column.path, value))
     return fields, nodes
+
+
+def _field(value: Raw | None, column: Column, spec: OutputSpec) -> Cell:
+    """Return a value as it is shown on lines of its own."""
+    cell = cells.cell_of(value, column)
+    if column.kind is Kind.TEXT and "\n" in text_of(value) and not program_of(text_of(value)):
+        cell = cells.block_cell(text_of(value))
+    if column.kind is Kind.DATA:
+        return plain(cell.short)  # its tree follows
+    # A long number loses no digit.
+    return cell if spec.abbreviate and column.kind not in (Kind.NUMBER, Kind.HEIGHT) else plain(cell.whole, cell.style)
 
 
 def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> Iterator[tuple[str, Raw]]:
@@ -116,47 +108,25 @@ class Trees:
 
     def node(self, name: str, value: Raw, depth: int = 0) -> Node:
         """Return the tree of a value, with everything in it."""
-        members = object_of(value)
-        style = "" if depth else BOLD
-        if name == "rejected" and (tree := self._rejected(members, value)):
-            return tree
+        members, items = object_of(value), array_of(value)
         if object_of(members.get("transaction")):
             return self._transaction(members)
-        if "program" in members:
-            return self._call(members) if "function" in members else self._deployment(name, members, style)
-        one = members.get("transition")
-        calls = array_of(members.get("transitions")) or ([one] if one and object_of(one) else [])
-        if calls:
-            total = cells.fee_cell(fee_of(value)) or plain(counted(len(calls), "transition"))
-            nodes = [self.node(str(at), call, 1) for at, call in enumerate(calls)]
-            return Node(self.word(name), total, [*nodes, *self._others(members, "transition", "transitions")], style)
-        return self._any(name, value, depth)
-
-    def _any(self, name: str, value: Raw, depth: int) -> Node:
-        """Return the tree of a value of unknown meaning."""
-        members, items = object_of(value), array_of(value)
-        pairs = list(members.items()) or [(str(at), item) for at, item in enumerate(items)]
+        if "program" in members and "function" in members:
+            return self._call(members)
+        pairs = [(str(at), item) for at, item in enumerate(items)]
+        for key, inner in members.items():
+            calls = array_of(inner) if key == "transitions" else []
+            pairs += [(key, one) for one in calls or [inner]]
         label, style = self.word(name), "" if depth else BOLD
         if not pairs or depth > _DEPTH:
             return Node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
-        if depth and members and len(pairs) <= _FLAT and not any(count_of(item) for _, item in pairs):
-            kind = members.pop("type") if name.isdecimal() and "type" in members else None  # an entry of `finalize`
-            return Node(label if kind is None else _shown(kind), self._flat(members))
+        if depth and members and not any(count_of(item) for _, item in pairs):
+            return Node(label, self._flat(members))
         shown = pairs[:_ITEMS] if self.abbreviate and len(pairs) > _ITEMS + 1 else pairs
         nodes = [self.node(inner, item, depth + 1) for inner, item in shown]
         if len(shown) < len(pairs):
             nodes.append(Node("", plain(f"… {len(pairs) - len(shown):,} more", DIM)))
-        return Node(label, BLANK if depth or members else plain(f"{len(items):,}"), nodes, style)
-
-    def _rejected(self, members: Mapping[str, Raw], value: Raw) -> Node | None:
-        """Return the tree of a rejected execution or deployment, which may be wrapped in an object with its type."""
-        for part, sign in (("execution", "transitions"), ("deployment", "program")):
-            if sign in object_of(wanted := members.get(part, value)):
-                tree = self.node(part, wanted)
-                tree.name, tree.style = f"rejected {part}", f"{BOLD};{RED}"
-                tree.children += self._others(members, "type", part) if wanted is not value else []
-                return tree
-        return None
+        return Node(label, BLANK if members else plain(f"{len(items):,}"), nodes, style)
 
     def _transaction(self, members: Mapping[str, Raw]) -> Node:
         inner, state = object_of(members["transaction"]), cells.status_cell(text_of(members.get("status")))
@@ -169,19 +139,8 @@ class Trees:
         found = {**object_of(members.get("transaction")), **members}
         return [self.node(name, found[name]) for name in _PARTS if text_of(found.get(name)) not in ("", "[]", "{}")]
 
-    def _deployment(self, name: str, members: Mapping[str, Raw], style: str) -> Node:
-        source = text_of(members["program"])
-        functions = functions_of(source)
-        edition = f"edition {_shown(members.get('edition'))}"
-        count = counted(len(functions) or len(array_of(members.get("verifying_keys"))), "function")
-        children = [Node("functions", cells.unknown_cell(", ".join(functions)))] if functions else []
-        children.append(Node("program", cells.text_cell(source) if self.abbreviate else cells.block_cell(source)))
-        children += self._others(members, "edition", "program", "verifying_keys")
-        words = ", ".join(filter(None, [program_of(source), edition, count]))
-        return Node(self.word(name), cells.unknown_cell(words), children, style)
-
     def _call(self, members: Mapping[str, Raw]) -> Node:
-        """Return the tree of a transition: its inputs and outputs, and on a line what else it has."""
+        """Return the tree of a transition: its inputs and outputs, then what else it has."""
         sides = {side: array_of(members.get(f"{side}s")) for side in ("input", "output")}
         values = [
             (f"{side:6} {at}  {_shown(object_of(item).get('type'))}", item)
@@ -191,13 +150,13 @@ class Trees:
         indent = max((width_of(label) for label, _ in values), default=0)
         children = [Node(label, self._argument(item), indent=indent) for label, item in values]
         drawn = ("id", "program", "function", *(f"{side}s" for side, items in sides.items() if items))
-        flat = {name: item for name, item in members.items() if name not in drawn and not count_of(item)}
-        children += self._others(members, *drawn, *flat)
+        rest = {name: item for name, item in members.items() if name not in drawn}
+        flat = {name: item for name, item in rest.items() if not count_of(item)}
+        children += [self.node(name, item, 1) for name, item in rest.items() if name not in flat]
         if flat:
             children.append(Node("", self._flat(flat)._replace(style=DIM)))
-        return Node(
-            f"{_shown(members['program'])}/{_shown(members['function'])}", self._id(members.get("id")), children
-        )
+        called = f"{_shown(members['program'])}/{_shown(members['function'])}"
+        return Node(called, self._id(members.get("id")), children)
 
     def _argument(self, value: Raw) -> Cell:
         """Return the value of an input or output, or its ID if it has none."""
@@ -211,20 +170,18 @@ class Trees:
         return cells.id_cell(text_of(value), DIM)
 
     def _text(self, text: str) -> Cell:
-        """Return a text on its lines, or on one line with its IDs abbreviated."""
+        """Return a text on its lines, or on one line with its IDs abbreviated; of a program the name."""
         if not self.abbreviate:
             return plain("\n".join(map(printable, text.splitlines())))
-        cell = cells.unknown_cell(text)
+        cell = cells.text_cell(text) if program_of(text) else cells.unknown_cell(text)
         return plain(cell.short) if " " in cell.whole else cell
 
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
-        """Return members on one line, IDs abbreviated if they do not fit."""
-        texts = [f"{self.word(name)}={_shown(one, '-')}" for name, one in members.items()]
-        return cells.pieces(texts, [cells.short_ids(text) if self.abbreviate else text for text in texts])
-
-    def _others(self, members: Mapping[str, Raw], *drawn: str) -> list[Node]:
-        return [self._any(name, value, 1) for name, value in members.items() if name not in drawn]
+        """Return members on one line, IDs abbreviated."""
+        return plain(
+            "  ".join(f"{self.word(name)}={self._text(text_of(one)).short or '-'}" for name, one in members.items())
+        )
 
 
-def _shown(value: Raw | None, none: str = "?") -> str:
-    return printable(text_of(value)) or none
+def _shown(value: Raw | None) -> str:
+    return printable(text_of(value)) or "?"

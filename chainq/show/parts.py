@@ -4,7 +4,6 @@ Each kind of object has its parts as a value: rows as the service sent them. Wha
 they look like is in `screens`.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -20,6 +19,7 @@ from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import integer_of, object_of, text_of
+from chainq.rows.where import Where
 from chainq.text.humanize import counted
 from chainq.text.sanitize import abridged
 
@@ -204,8 +204,6 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
 
 
 def _program(service: Service, program: str, last: int) -> ProgramParts:
-    from chainq.rows.where import Where
-
     heights = _newest_heights(service, last)
     commands = ("records", "transitions")
     read = _side_by_side(*(_rows(service, command, heights) for command in commands))
@@ -218,25 +216,17 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 
 
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
-    """Return what lists have of a transition; its transaction, if they have none and a data set knows better."""
+    """Return what lists have of a transition; of a data set that knows it, its transaction."""
     what, condition = f"transition {transition_id}", f"transition_id = '{transition_id}'"
-    if not service.has_index("calls"):
-        heights = _newest_heights(service, last)
-        records = _newest(service, "records", condition, heights)
-        transitions = [] if records else _newest(service, "transitions", condition, heights)
-        if not records and not transitions:
-            where = "no records of it, and no transitions without record inputs have its ID"
-            raise _unseen(service, what, heights, where)
-        return TransitionParts(transition_id, records, transitions)
-    height, transaction_id = _found(service, "calls", "transition_id", transition_id, what)
-    heights = HeightRange(height or 0, (height or 0) + 1)
-    records, transitions = (
-        _if_there(partial(_newest, service, command, condition, heights)) or []
-        for command in ("records", "transitions")
-    )
-    if records or transitions:
-        return TransitionParts(transition_id, records, transitions)
-    return _transaction(service, transaction_id)
+    if service.has_index("calls"):
+        return _transaction(service, _found(service, "calls", "transition_id", transition_id, what)[1])
+    heights = _newest_heights(service, last)
+    records = _newest(service, "records", condition, heights)
+    transitions = [] if records else _newest(service, "transitions", condition, heights)
+    if not records and not transitions:
+        where = "no records of it, and no transitions without record inputs have its ID"
+        raise _unseen(service, what, heights, where)
+    return TransitionParts(transition_id, records, transitions)
 
 
 def _spent(service: Service, tag: str) -> TransactionParts:
@@ -271,8 +261,6 @@ def _found(service: Service, table: str, column: str, text: str, what: str) -> t
 
 def _newest(service: Service, command: str, condition: str, heights: HeightRange) -> list[Raw]:
     """Return the rows that meet a condition, of the newest block that has any. No method looks rows up."""
-    from chainq.rows.where import Where
-
     where = Where(BY_COMMAND[command], [condition])
     query = Query(BY_COMMAND[command], reverse=True, where=where)
     found = matching(service.fetch_range(query, heights), where)
@@ -283,32 +271,18 @@ def _unseen(service: Service, what: str, heights: HeightRange, where: str = "") 
     """Return the error for what is not in the newest blocks. `where`: what these have none of."""
     looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
     said = f"{what} not found in the newest {looked}{f': {where}' if where else ''}"
-    return NotFoundError(said, _look_at_more(service, heights))
+    return NotFoundError(said, "look at more blocks with --last N" if heights.start > service.blocks.first else "")
 
 
-def _look_at_more(service: Service, heights: HeightRange) -> str:
-    """Return the hint to look at more of the newest blocks; empty if there are no others."""
-    most = heights.end - service.blocks.first
-    return f"look at more blocks with --last {min(10 * len(heights), most)}" if most > len(heights) else ""
-
-
-def _function(service: Service, called: str, last: int) -> FunctionParts:
+def _function(service: Service, called: str, last: int) -> FunctionParts:  # noqa: ARG001  # one list has them all
     program, _, function = called.partition("/")
     method = BY_COMMAND["program-transactions"]
     query = Query(method, {Role.PROGRAM: program, Role.FUNCTION: function}, newest=True, limit=NEWEST)
-    start, more = service.blocks.first, ""
-    if start and not service.is_export:  # others serve it, and its list would begin at height 0
-        from chainq.stored.lookups import calls_in
-
-        heights = _newest_heights(service, last)
-        blocks = service.fetch_range(Query(BY_COMMAND["full-blocks"], reverse=True), heights)
-        start, more, found = heights.start, _look_at_more(service, heights), calls_in(blocks, program, function)
-    else:
-        found = service.fetch_pages(query, start)
-    transactions = _all(limited(found, NEWEST))
+    start = service.blocks.first
+    transactions = _all(limited(service.fetch_pages(query, start), NEWEST))
     if not transactions:
         since = f" from height {start}" if start else ""
-        raise NotFoundError(f"no transaction{since} calls {called}", more)
+        raise NotFoundError(f"no transaction{since} calls {called}")
     return FunctionParts(program, function, start, transactions)
 
 
@@ -323,7 +297,6 @@ _SEARCHED: dict[TextKind, tuple[Callable[[Service, str, int], Parts], int]] = {
 """What finds an object, and in how many of the newest blocks."""
 _CODED = {TextKind.TRANSACTION, *_SEARCHED} - {TextKind.PROGRAM, TextKind.FUNCTION}
 """What has a checksum."""
-_LIKE_CODED = r"[a-z]{2,10}1[a-z0-9]{20,}|(aleo|a[btus]|sr|record)1[a-z0-9]*"
 
 
 def check(text: str) -> str:
@@ -339,8 +312,6 @@ def check(text: str) -> str:
         return identifiers.sendable(text)
     if kind is not None:
         raise _no_screen(text, kind)
-    if re.fullmatch(_LIKE_CODED, text):  # of a known kind but for a character, or an address that is too short
-        identifiers.coded(text, "ID or address")
     raise UsageError(
         f"cannot show{shown(text)}: expected a height, latest, a block hash (ab1...), a transaction ID (at1...), an "
         "address, a program such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a "

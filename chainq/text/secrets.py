@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 _PUBLIC = {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "host", "user-agent"}
-_NAMES = {'"': "quot", "&": "amp", "<": "lt", ">": "gt", "'": "apos"}  # of characters in HTML
+# A sign as it is, and as URLs, JSON, HTML and programming languages escape it. Repetitions are bounded: searching for
+# an unbounded one takes the square of the length.
+_SIGN = r"(?:(?:%[\da-fA-F]{2}){1,4}|\\{1,3}(?:u[\da-fA-F]{4}|x[\da-fA-F]{2})|&(?:amp;)?#?\w{1,8};|\\{0,3}[^A-Za-z0-9])"
 LONG = 8  # characters of a secret that is found inside of words, too; a shorter one may be a word by chance
+LONGEST = 5_000  # characters of a secret that is found in other encodings, too; the expression would take seconds
 
 
 def secrets(url: str, headers: Mapping[str, str], harmless: str) -> Iterator[str]:
@@ -60,17 +63,9 @@ def _decoded(text: str) -> str:
 
 
 def _expression(secret: str) -> str:
-    whole = "".join(map(_character, secret))
+    if len(secret) > LONGEST or not re.search("[A-Za-z0-9]", secret):  # signs alone would be found everywhere
+        return re.escape(secret)
+    # A letter or digit as it is, or percent-encoded; any other sign as any sign, for it may be in any encoding.
+    alike = (f"(?:{one}|%(?i:{ord(one):02x}))" if one.isascii() and one.isalnum() else _SIGN for one in secret)
+    whole = "".join(alike)
     return whole if len(secret) >= LONG else rf"(?<![A-Za-z0-9]){whole}(?![A-Za-z0-9])"
-
-
-def _character(character: str) -> str:
-    """Return an expression for a character as it is, and as URLs, JSON, HTML and programming languages escape it."""
-    if character.isascii() and character.isalnum():  # which only percent-encoding of everything escapes
-        return f"(?:{character}|%(?i:{ord(character):02x}))"
-    code = ord(character)  # repetitions are bounded: searching for an unbounded one takes the square of the length
-    octets = "".join(f"%{octet:02x}" for octet in character.encode())
-    forms = [octets, rf"\\{{1,3}}(?:u00|x){code:02x}", f"&#0{{0,5}}{code};", f"&#x0{{0,5}}{code:x};"]
-    forms += [f"&(?:amp;)?{_NAMES[character]};"] if character in _NAMES else []
-    forms += [r"\+"] if character == " " else []
-    return rf"(?:\\{{0,3}}{re.escape(character)}|(?i:{'|'.join(forms)}))"
