@@ -47,7 +47,7 @@ class ArrowRows:
         self.schema = pyarrow.schema(fields if strict else [*fields, (EXTRA, pyarrow.string())])
         self._pick = Picker(list(self._types)) if strict else None
         self._tree: _Tree = {}
-        for number, name in enumerate(self._types):
+        for number, name in enumerate(() if strict else self._types):
             *steps, last = name.split(".")
             branch = self._tree
             for step in steps:

@@ -270,7 +270,7 @@ def _unseen(service: Service, what: str, heights: HeightRange, where: str = "") 
     return NotFoundError(said, "look at more blocks with --last N" if heights.start > service.blocks.first else "")
 
 
-def _function(service: Service, called: str, _last: int) -> FunctionParts:
+def _function(service: Service, called: str, last: int) -> FunctionParts:  # noqa: ARG001  # one list has them all
     program, _, function = called.partition("/")
     method = BY_COMMAND["program-transactions"]
     query = Query(method, {Role.PROGRAM: program, Role.FUNCTION: function}, newest=True, limit=NEWEST)
