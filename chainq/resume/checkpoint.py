@@ -148,7 +148,8 @@ def _decoded(text: bytes, name: str) -> Content:
         if not (heights and heights == sorted(set(heights)) and heights[0] >= 0 and ranges and lengths):
             raise msgspec.ValidationError("its positions do not ascend from 0")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"checkpoint {name} is damaged: {excerpt(str(error), 80)}", "restore it, or " + over) from None
+        damage = f"checkpoint {name} is damaged, or was made by another command: {excerpt(str(error), 80)}"
+        raise UsageError(damage, "restore it, or " + over) from None
     return content
 
 
@@ -165,9 +166,9 @@ OTHER_URL = "use the first URL, or another checkpoint"
 
 
 def check_query(name: str, then: Mapping[str, object], now: Mapping[str, object]) -> None:
-    """Raise UsageError for a checkpoint of another query; the message names the first value that differs, the URL only
-    if nothing else does."""
-    for key in sorted(then.keys() | now.keys(), key=lambda key: (key == "url", key)):
+    """Raise UsageError for a checkpoint of another query; the message names the command if that differs, and the URL
+    only if nothing else does."""
+    for key in sorted(then.keys() | now.keys(), key=lambda key: (key != "command", key == "url", key)):
         if then.get(key) != now.get(key):
             raise other_query(name, key, then.get(key), now.get(key), OTHER_URL if key == "url" else "")
 

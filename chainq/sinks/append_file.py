@@ -1,12 +1,12 @@
 """A file that rows are appended to, by runs that resume after the last one."""
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from chainq.errors import BusyError, IncompleteError
 from chainq.sinks.base import Sink, unopened
+from chainq.sinks.disk import locks
 from chainq.text.sanitize import printable
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -30,13 +30,10 @@ class AppendFileSink(Sink):
             self._descriptor = os.open(self._path, _FLAGS, 0o666)
         except OSError as error:
             raise unopened(f"cannot write {self._name}", self._path, error) from None
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._close()  # so that nothing later changes a file of somebody else
-            raise BusyError(f"another run is appending to {self._name}") from None
-        except OSError:  # some network file systems have no locks; the checkpoint is locked as well
-            pass
+        with suppress(OSError):  # some network file systems have no locks; the checkpoint is locked as well
+            if not locks(self._descriptor):
+                self._close()  # so that nothing later changes a file of somebody else
+                raise BusyError(f"another run is appending to {self._name}")
         self.length = os.fstat(self._descriptor).st_size
 
     def reopen(self) -> None:
