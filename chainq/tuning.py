@@ -90,7 +90,7 @@ RECORD_SECONDS = 5.0  # after which a position is recorded: two requests, and a 
 FIRST_RECORD_SECONDS = 0.5  # the same for the first one, then twice as long each time: a killed run keeps half
 LAST_SECONDS = 0.8  # for the hashes of what a run has written that was told to end; less than 2 * signals.GRACE
 REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
-STATE_SECONDS = 60.0  # after which a failure of polls is recorded again, and a line may say how long they have failed
+STATE_SECONDS = 60.0  # after which a failure of polls is recorded again
 MAX_REFUSALS = 60  # polls in a row to which a service may return errors; five minutes at the default interval
 
 # Additional checks (fetching)

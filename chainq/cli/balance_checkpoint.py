@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.errors import ChainqError, OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
-from chainq.resume.checkpoint import State, other_query
+from chainq.resume.checkpoint import State, check_query, other_query
 from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable
 from chainq.wallet.book import Book
@@ -98,7 +98,7 @@ class Checkpoint(Closing):
 
     def _read(self, path: Path, identity: dict[str, Any]) -> Kept | None:
         """Return what a checkpoint has; None if there is none. Raises UsageError."""
-        content = content_of(path, self._name, "balance")
+        content = content_of(path, self._name)
         if content is None:
             return None
         try:
@@ -109,7 +109,5 @@ class Checkpoint(Closing):
             ) from None
         if kept.chainq_balance != VERSION:
             raise other_query(self._name, "version", kept.chainq_balance, VERSION)
-        for key in sorted(identity.keys() | kept.query.keys(), key=lambda key: (key == "url", key)):
-            if kept.query.get(key) != identity.get(key):
-                raise other_query(self._name, key, kept.query.get(key), identity.get(key))
+        check_query(self._name, kept.query, identity)
         return kept

@@ -99,7 +99,7 @@ def run(
             gc.enable()
             reporter.draw(rows_on_terminal=settings.spec.terminal)
             resume = resume._replace(header=settings.has_header)
-            follow.run(service, query, resume, identity, begin, reporter.warn, reporter.note, reporter)
+            follow.run(service, query, resume, identity, begin, reporter.warn, reporter)
         elif given.dry_run:
             _plan(service, query, reporter)
         else:

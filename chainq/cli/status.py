@@ -42,8 +42,8 @@ class Status(NamedTuple):
     `keys`, `records`, `unspent`: of a balance, how many view keys, their records, and those not spent. `rows_above`:
     of a data set, those of later heights than the first gap. `start`: the first height of an output, or
     of a table with partitions. `running`: whether a run or an export has its lock now.
-    `unfinished`: whether an export began to write the table, and neither succeeded nor is running; whether a run of a
-    checkpoint was killed while it wrote. `lasting`: whether the last run failed for good (`errors.is_lasting`).
+    `unfinished`: whether an export began to write the table, and neither succeeded nor is running.
+    `lasting`: whether the last run failed for good (`errors.is_lasting`).
     """
 
     target: str
@@ -145,9 +145,7 @@ def statuses(target: str, now: float) -> Group:
             raise UsageError(f"{printable(target)} is the lock file of the checkpoint {printable(str(checkpoint))}")
         if path.stat().st_size and not is_checkpoint(path):
             raise UsageError(f"{printable(target)} is not a checkpoint")
-        before, status = in_use(path), _of_checkpoint(target, now)
-        running = in_use(path)
-        return Group([status._replace(running=running, unfinished=status.unfinished and not (before or running))])
+        return Group([_of_checkpoint(target, now)._replace(running=in_use(path))])
     if not path.exists() and in_use(path):
         raise UsageError(f"no checkpoint {printable(target)} yet: {IN_PROGRESS}, and has recorded nothing so far")
     from chainq.lake.store import open_store
@@ -160,12 +158,10 @@ def _of_checkpoint(target: str, now: float) -> Status:
         kept = msgspec.json.decode(Path(target).read_bytes(), type=Kept)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         known = recorded(Path(target))
-        if not known.positions:
-            raise UsageError(f"checkpoint {printable(target)} is damaged: it has no position") from None
         last, command = known.positions[-1], printable(str(known.query.get("command", "")))
         size = last.length if known.output else None
         return _of_runs(target, command, last.next, known.state, now)._replace(
-            rows=last.rows, bytes=size, start=known.positions[0].next, unfinished=known.writing
+            rows=last.rows, bytes=size, start=known.positions[0].next
         )
     entries = kept.book.entries
     return _of_runs(target, "balance", kept.book.next, kept.state, now)._replace(
@@ -304,8 +300,6 @@ def _line(status: Status) -> str:
         parts.append("no run went well yet")
     if status.running:
         parts.append(IN_PROGRESS)
-    if status.unfinished:
-        parts.append("a run was killed")
     if status.rows is not None:
         parts.append(counted(status.rows, "row"))
     if status.bytes is not None:

@@ -154,8 +154,6 @@ def write_findings(
 def _write(step: Step, writer: Beginning, verdict: Verdict, journal: Journal | None) -> None:
     with signals_deferred():
         if step.findings:
-            if journal is not None:
-                journal.expect_rows()
             writer.write([finding.encode() for finding in step.findings])
         verdict.findings.update(finding.check for finding in step.findings)
         for finding in step.findings:

@@ -45,7 +45,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, signals_deferred
-from chainq.resume.follow import from_genesis, open_journal
+from chainq.resume.follow import open_journal
 from chainq.resume.journal import Journal
 from chainq.resume.rounds import difference
 from chainq.resume.settings import ResumeSettings
@@ -322,8 +322,6 @@ def _heights(
         reporter.warn(Shortfall(ends))
         end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
     known = journal.last if journal else None
-    if journal is not None and known is None and bounds == Bounds(whole=True):
-        reporter.note(from_genesis(end))
     if known is not None:
         start = known.next
         now = service.blocks.hash_of(start - 1) if known.hash else None

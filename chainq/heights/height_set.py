@@ -41,19 +41,9 @@ class HeightSet:
             at = min(range(MOST), key=lambda i: self._ranges[i + 1].start - self._ranges[i].end)
             self._ranges[at : at + 2] = [HeightRange(self._ranges[at].start, self._ranges[at + 1].end)]
 
-    def remove(self, heights: HeightRange) -> None:
-        """Remove heights."""
-        if not len(heights):
-            return
-        parts = (
-            part
-            for r in self._ranges
-            for part in (
-                HeightRange(r.start, min(r.end, heights.start)),
-                HeightRange(max(r.start, heights.end), r.end),
-            )
-        )
-        self._ranges = [part for part in parts if part.start < part.end]
+    def cut(self, height: int) -> None:
+        """Remove all heights from one on."""
+        self._ranges = [HeightRange(r.start, min(r.end, height)) for r in self._ranges if r.start < height]
 
 
 def of_tables(found: Mapping[str, Iterable[HeightRange]]) -> str:

@@ -20,7 +20,7 @@ from chainq.process import Closing
 from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable, recordable
 
-VERSION = 3  # of the file's fields
+VERSION = 4  # of the file's fields
 
 
 class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,17 +64,14 @@ class Content(msgspec.Struct, forbid_unknown_fields=True):
     """The fields of the file.
 
     `chainq`: VERSION. `query`: what identifies the query. `positions`: the last one is how far the output has come.
-    `output`: the path of the output file, empty for standard output; `output_end`: a hash of its end at that length;
-    `writing`: whether a run is writing to it, or was killed when it did. `believed`: heights, from and below, whose
-    rows rest on belief (docs/completeness.md, "Belief"). `state`: how the last runs ended.
+    `output`: the path of the output file, empty for standard output. `believed`: heights, from and below, whose rows
+    rest on belief (docs/completeness.md, "Belief"). `state`: how the last runs ended.
     """
 
     chainq: int
     query: dict[str, Any]
     positions: list[Position]
     output: str = ""
-    output_end: str = ""
-    writing: bool = True
     believed: list[tuple[int, int]] = []
     state: State = State()
 
@@ -98,7 +95,11 @@ class Checkpoint(Closing):
         self._noted = True  # what `content.state` says
         self._lock = locked(self.path, self._name)
         try:
-            self._read()
+            text = content_of(self.path, self._name)
+            if text is not None:
+                found = _decoded(text, self._name)
+                check_query(self._name, found.query, self.content.query)
+                self.content = found
         except BaseException:
             self.close()
             raise
@@ -107,23 +108,10 @@ class Checkpoint(Closing):
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""
         os.close(self._lock)
 
-    def save(
-        self,
-        positions: Sequence[Position],
-        output: str,
-        output_end: str,
-        writing: bool,
-        believed: Iterable[HeightRange],
-    ) -> None:
+    def save(self, positions: Sequence[Position], output: str, believed: Iterable[HeightRange]) -> None:
         """Record durably that `output` holds everything below the last of the positions. Raises OutputError."""
-        self.content = replace(
-            self.content,
-            positions=[*positions],
-            output=output,
-            output_end=output_end,
-            writing=writing,
-            believed=[heights.edges for heights in believed],
-        )
+        edges = [heights.edges for heights in believed]
+        self.content = replace(self.content, positions=[*positions], output=output, believed=edges)
         self._write()
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
@@ -141,45 +129,48 @@ class Checkpoint(Closing):
         if not self._noted and self.content.positions:
             self._write()
 
-    def _read(self) -> None:
-        text = content_of(self.path, self._name, str(self.content.query.get("command", "")))
-        if text is None:
-            return
-        over = "delete it and its output file to start over from --start"
-        remedy = "restore it, or " + over
-        try:
-            version = msgspec.json.decode(text, type=_Version).chainq
-            if version != VERSION:
-                raise UsageError(
-                    f"checkpoint {self._name} has version {version}, this chainq reads version {VERSION}",
-                    over,
-                )
-            content = msgspec.json.decode(text, type=Content)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}", remedy) from None
-        heights = [position.next for position in content.positions]
-        ascending = heights and heights == sorted(set(heights)) and heights[0] >= 0
-        ranges = all(0 <= start < end for start, end in content.believed)
-        lengths = all(position.length >= 0 for position in content.positions)
-        if not (ascending and ranges and lengths):
-            raise UsageError(f"checkpoint {self._name} is damaged: its positions do not ascend from 0", remedy)
-        pairs = {
-            key: (content.query.get(key), self.content.query.get(key))
-            for key in sorted(self.content.query.keys() | content.query.keys())
-        }
-        others = [(key, then, now) for key, (then, now) in pairs.items() if then != now]
-        if others:
-            hint = OTHER_URL if others[0][0] == "url" and len(others) == 1 else ""
-            raise other_query(self._name, *others[0], hint)
-        self.content = content
-
     def _write(self) -> None:
         replace_file(self.path, msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n", self._name)
         self._noted = True
 
 
-_DEFAULTS = {"start": "0 or none", "columns": "all"}
+def _decoded(text: bytes, name: str) -> Content:
+    """Return the fields of a checkpoint. `name`: of the checkpoint, for messages. Raises UsageError."""
+    over = "delete it and its output file to start over from --start"
+    try:
+        version = msgspec.json.decode(text, type=_Version).chainq
+        if version != VERSION:
+            raise UsageError(f"checkpoint {name} has version {version}, this chainq reads version {VERSION}", over)
+        content = msgspec.json.decode(text, type=Content)
+        heights = [position.next for position in content.positions]
+        ranges = all(0 <= start < end for start, end in content.believed)
+        lengths = all(position.length >= 0 for position in content.positions)
+        if not (heights and heights == sorted(set(heights)) and heights[0] >= 0 and ranges and lengths):
+            raise msgspec.ValidationError("its positions do not ascend from 0")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        damage = f"checkpoint {name} is damaged, or was made by another command: {excerpt(str(error), 80)}"
+        raise UsageError(damage, "restore it, or " + over) from None
+    return content
+
+
+def recorded(path: Path) -> Content:
+    """Return the fields of the checkpoint at `path`, without locking it. Raises UsageError if it cannot be read."""
+    name = printable(str(path))
+    text = content_of(path, name)
+    if text is None:
+        raise UsageError(f"there is no checkpoint {name}")
+    return _decoded(text, name)
+
+
 OTHER_URL = "use the first URL, or another checkpoint"
+
+
+def check_query(name: str, then: Mapping[str, object], now: Mapping[str, object]) -> None:
+    """Raise UsageError for a checkpoint of another query; the message names the command if that differs, and the URL
+    only if nothing else does."""
+    for key in sorted(then.keys() | now.keys(), key=lambda key: (key != "command", key == "url", key)):
+        if then.get(key) != now.get(key):
+            raise other_query(name, key, then.get(key), now.get(key), OTHER_URL if key == "url" else "")
 
 
 def other_query(name: str, key: str, then: object, now: object, hint: str = "") -> UsageError:
@@ -188,36 +179,8 @@ def other_query(name: str, key: str, then: object, now: object, hint: str = "") 
         return UsageError(
             f"checkpoint {name} was made with another view key", "use the keys of its first run, or another checkpoint"
         )
+    then, now = ("none" if value is None else excerpt(repr(value), 60) for value in (then, now))
     return UsageError(
-        f"checkpoint {name} was made with other arguments ({key}: {_shown(key, then)} then, {_shown(key, now)} now)",
+        f"checkpoint {name} was made with other arguments ({key}: {then} then, {now} now)",
         hint or "use the arguments of its first run, or another checkpoint",
     )
-
-
-def _shown(key: str, value: object) -> str:
-    """Return a value as text; one that is also the default is not to look as if the user had typed it."""
-    if not value and key in _DEFAULTS:
-        return _DEFAULTS[key]
-    return "none" if value is None else excerpt(repr(value), 60)
-
-
-class Recorded(msgspec.Struct):
-    """The fields of a checkpoint for readers without its lock, as in `Content`."""
-
-    chainq: int
-    query: dict[str, Any]
-    positions: list[Position]
-    output: str = ""
-    writing: bool = False
-    state: State = State()
-
-
-def recorded(path: Path) -> Recorded:
-    """Return the fields of the checkpoint at `path`, without locking it. Raises UsageError if it cannot be read."""
-    name = printable(str(path))
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Recorded)
-    except OSError as error:
-        raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"checkpoint {name} is damaged: {excerpt(str(error), 80)}") from None

@@ -44,8 +44,6 @@ from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import printable
 
-FEW = 1000  # heights: a first run reads these in seconds
-
 
 def run(
     service: Service,
@@ -54,19 +52,18 @@ def run(
     identity: Mapping[str, object],
     begin: Callable[[Sink, bool], Writer],
     warn: Callable[[str], None],
-    note: Callable[[str], None],
     progress: Progress,
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
     `identity`: what the checkpoint tells queries apart by. `begin` makes the writer for a sink; its second argument
-    says whether an earlier run wrote the beginning of the output. `warn` and `note` take one line for
+    says whether an earlier run wrote the beginning of the output. `warn` takes one line for
     the user. Raises ChainqError, PipeClosed, Interrupted.
     """
     with ExitStack() as stack:
         journal = open_journal(stack, settings, identity)
         rounds = Rounds(service, query, settings, journal, warn, progress)
-        _Polls(rounds, note).run(begin)
+        _Polls(rounds).run(begin)
 
 
 def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
@@ -88,11 +85,6 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
                 checkpoint.failed(str(error), lasting=True)
                 checkpoint.note()
         raise
-
-
-def from_genesis(count: int) -> str:
-    """Return a note that a first run without a range reads all blocks, so many; empty if they are few."""
-    return f"starts at height 0: {count:,} heights; --start -{DEFAULT_LAST} begins near the tip" if count > FEW else ""
 
 
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:
@@ -120,12 +112,10 @@ class _Polls:
     """The rounds of a run in sequence: one, or any number with `--follow`."""
 
     rounds: Rounds
-    note: Callable[[str], None]
     writer: Writer | None = None  # None until the service has answered
     tip: Tip | None = None  # the last one that the service returned
     failures: int = 0  # polls in a row without a result
-    failing_since: float = 0.0  # by time.monotonic, as the next two
-    warned_at: float = 0.0
+    failing_since: float = 0.0  # by time.monotonic, as the next one
     recorded_at: float = 0.0
     refusals: int = 0  # the failures that waiting alone may not fix
 
@@ -201,8 +191,6 @@ class _Polls:
         """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
         bounds, lag = self.rounds.query.bounds or Bounds(), self.rounds.settings.lag
         if self.rounds.journal.checkpoint is not None:
-            if bounds == Bounds() and self.tip is not None:
-                self.note(from_genesis(self.tip.height + 1 - lag))
             bounds = Bounds(start=bounds.start or 0)
         elif bounds == Bounds():
             bounds = Bounds(last=DEFAULT_LAST + lag)
@@ -224,21 +212,14 @@ class _Polls:
             raise error
         now = time.monotonic()
         if not self.failures:
-            self.failing_since = self.warned_at = now
+            self.failing_since = now
             self.rounds.warn(sentences(str(error), f"trying again every {self.rounds.settings.interval:g} s"))
-            self._record(error)
-        elif now - self.recorded_at >= tuning.STATE_SECONDS:
-            self._record(error)
-            if now - self.failing_since >= 2 * (self.warned_at - self.failing_since):  # the outage is twice as long
-                self.warned_at, since = now, duration(now - self.failing_since)
-                self.rounds.warn(f"no new rows for {since}, {counted(self.failures, 'failed poll')}: " + str(error))
+        if not self.failures or now - self.recorded_at >= tuning.STATE_SECONDS:
+            self.recorded_at = now
+            with suppress(OutputError):  # of which the next rows will say more
+                self.rounds.journal.failed(str(error))
         self.failures += 1
         self._check_age(error, now - self.failing_since)
-
-    def _record(self, error: ChainqError) -> None:
-        self.recorded_at = time.monotonic()
-        with suppress(OutputError):  # of which the next rows will say more
-            self.rounds.journal.failed(str(error))
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
         """Raise StaleError if the last tip is older than the limit, or no tip was seen for that long."""

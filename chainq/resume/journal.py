@@ -33,18 +33,14 @@ class Journal:
 
     `output`: the path of the output file, empty for standard output. `reached`: the position up to which whole heights
     are written, which may be further than the last one of `positions`. `believed`: heights whose rows rest on belief.
-    `rewound`: heights that this run has gone back over. Raises UsageError for a file with rows that the checkpoint does
-    not record, IncompleteError for one that was changed since.
+    Raises UsageError for a file with rows that the checkpoint does not record, IncompleteError for one that has fewer.
     """
 
     def __init__(self, sink: Sink, checkpoint: Checkpoint | None, output: str) -> None:
         self.sink, self.checkpoint, self._output = sink, checkpoint, output
         self.positions = [*checkpoint.content.positions] if checkpoint else []
         self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
-        self.rewound = HeightRange(0, 0)
         self.reached = self.positions[-1] if self.positions else Position(0)
-        self._end_hash = checkpoint.content.output_end if checkpoint else ""  # of the output at the last position
-        self._writing = checkpoint is not None and checkpoint.content.writing
         self._record_after = tuning.FIRST_RECORD_SECONDS
         self._recorded_at, self._noted_at = time.monotonic(), -math.inf
         if sink.appends:
@@ -70,37 +66,26 @@ class Journal:
         """Return whether it is time to record a position."""
         return not self.cuttable or time.monotonic() - self._recorded_at >= self._record_after
 
-    def _check_file(self) -> None:
-        """Compare an output file with what is recorded of it, and remove the rest of a run that was killed."""
-        last, name = self.last, self._output
-        if not self.sink.length:  # new, or rotated away
-            return
-        if last is None or (self._elsewhere and not self._is_recorded(last)):
-            kept = "without --checkpoint nothing records"
-            if self.checkpoint is not None:
-                kept = f"checkpoint {printable(str(self.checkpoint.path))} does not record"
-            raise UsageError(f"{name} has rows already, and {kept} how far they go", "use another output file")
-        if self.sink.length < last.length:
-            fewer = f"{last.length} bytes of {name} are recorded, and it has {self.sink.length}"
-            raise IncompleteError(fewer, _OVER)
-        if not self._is_recorded(last):
-            raise IncompleteError(f"{name} was changed since its end was recorded", _OVER)
-        if self.sink.length > last.length and not self._writing:
-            raise IncompleteError(
-                f"{last.length} bytes of {name} are recorded, it has {self.sink.length}, and no run was killed",
-                "another program appends to it; remove what it appended",
-            )
-        self.sink.truncate(last.length)
-
     @property
     def _elsewhere(self) -> bool:
         """Whether the checkpoint records another output."""
         return self.checkpoint is not None and self.checkpoint.content.output != self._output
 
-    def _is_recorded(self, last: Position) -> bool:
-        """Return whether the file holds what is recorded, whatever its name is."""
-        enough = self.sink.length >= last.length > 0 or not self._elsewhere
-        return enough and self.sink.end_hash(last.length) == self._end_hash
+    def _check_file(self) -> None:
+        """Compare an output file with what is recorded of it, and remove the rest of a run that was killed."""
+        last, name = self.last, self._output
+        if not self.sink.length:  # new, or rotated away
+            return
+        if last is None or self._elsewhere:
+            kept = "without --checkpoint nothing records"
+            if self.checkpoint is not None:
+                kept = f"checkpoint {printable(str(self.checkpoint.path))} does not record"
+            raise UsageError(f"{name} has rows already, and {kept} how far they go", "use another output file")
+        if self.sink.length < last.length:
+            raise IncompleteError(f"{last.length} bytes of {name} are recorded, and it has {self.sink.length}", _OVER)
+        if not self.sink.has_line_end(last.length):
+            raise IncompleteError(f"{name} was changed: no row ends at byte {last.length}, as is recorded", _OVER)
+        self.sink.truncate(last.length)
 
     def begin(
         self,
@@ -115,11 +100,10 @@ class Journal:
         whether the output has its beginning already. Raises OutputError.
         """
         if not self.sink.intact:  # the service may have answered long after the file was opened
-            self._reopen()
+            self.sink.reopen()
         first = self.last is None
         if first:
             self.positions = [Position(first_height())]
-            self.reached = self.position
             if self.checkpoint and self.sink.pipe:
                 warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
             self.save()
@@ -128,22 +112,12 @@ class Journal:
         return self._open(open_writer, warn, continued=not first)
 
     def reopen(self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None]) -> Writer:
-        """Continue in the file that has the name now, and return its writer.
+        """Continue in the new file that has the name now, and return its writer.
 
         Raises OutputError, BusyError, and IncompleteError if the file was changed rather than replaced by a new one.
         """
-        self._reopen()
-        return self._open(open_writer, warn, continued=True)
-
-    def _reopen(self) -> None:
-        self._writing = self.last is not None and self.sink.length > self.position.length
         self.sink.reopen()
-        try:
-            self._check_file()
-        except IncompleteError:
-            if self.checkpoint:  # else the next run removes what another program wrote, as the rest of this one
-                self.checkpoint.save(self.positions, self._output, self._end_hash, False, self.believed)
-            raise
+        return self._open(open_writer, warn, continued=True)
 
     def _open(
         self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None], *, continued: bool
@@ -152,10 +126,11 @@ class Journal:
         last = self.position
         if continued and not self.sink.length and (self._elsewhere or last.length):
             if last.length or len(self.positions) > 1:
-                self._warn_moved(warn)
+                earlier = self.checkpoint.content.output if self.checkpoint else ""
+                where = f", and {earlier} has the earlier ones" if self._elsewhere and Path(earlier).is_file() else ""
+                rest = "; if a run was killed, rows from there on may be in the file before, too"
+                warn(f"{self._output or 'standard output'} gets the rows from height {last.next} on{where}{rest}")
             self.positions = [replace(last, length=0, rows=0)]  # the earlier ones are of another output
-            self.save()
-        elif self._elsewhere:  # the same file by another name
             self.save()
         self.reached = self.position
         writer = open_writer(self.sink, self.position.length > 0 if self.sink.appends else continued)
@@ -163,19 +138,11 @@ class Journal:
             self.record(replace(self.position, length=self.sink.length))
         return writer
 
-    def _warn_moved(self, warn: Callable[[str], None]) -> None:
-        """Say which output gets the next rows, if it is not the one with the earlier ones."""
-        earlier = self.checkpoint.content.output if self.checkpoint else ""
-        where = f", and {earlier} has the earlier ones" if self._elsewhere and Path(earlier).is_file() else ""
-        rest = "; a run was killed: rows from there on may be in the file before, too" if self._writing else ""
-        warn(f"{self._output or 'standard output'} gets the rows from height {self.position.next} on{where}{rest}")
-
     def _rewind(self, blocks: int, warn: Callable[[str], None]) -> None:
         """Go back at least `blocks` blocks, to the nearest position, at most to the first one."""
         before = self.position.next
         self.go_back_to(before - blocks)
         again = before - self.position.next
-        self.rewound = HeightRange(self.position.next, before)
         if not self.sink.appends and again != blocks:
             warn(
                 f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"
@@ -184,27 +151,22 @@ class Journal:
 
     def go_back_to(self, height: int) -> None:
         """Return to the last position that is not above a height, without the rows after it. Raises OutputError."""
-        before = self.reached.next
         self.positions = [one for one in self.positions if one.next <= height] or self.positions[:1]
-        self.believed.remove(HeightRange(self.position.next, max(before, self.position.next)))
-        self.reached = self.position
+        self._forget_rest()
         if self.sink.length or not self.sink.appends:  # else they are in another file
             self.save()  # first: a crash must not leave less on disk than is recorded
             self.sink.truncate(self.position.length)
 
-    def expect_rows(self) -> None:
-        """Record that rows are about to be written, once a run. Raises OutputError."""
-        if self.checkpoint and self.sink.appends and not self.checkpoint.content.writing:
-            self.save()
+    def _forget_rest(self) -> None:
+        self.believed.cut(self.position.next)
+        self.reached = self.position
 
     def wrote(self, batch: Batch, end: int) -> None:
         """Note that all heights below `end` are written, the last of them by this batch."""
         rows = self.reached.rows + len(batch.rows)
         self.reached = Position(end, length=self.sink.length, rows=rows)
-        if batch.heights is not None:
-            self.believed.remove(batch.heights)
-            if batch.proof is not None and batch.proof.grade is Grade.BELIEF:
-                self.believed.add(batch.heights)
+        if batch.heights is not None and batch.proof is not None and batch.proof.grade is Grade.BELIEF:
+            self.believed.add(batch.heights)
 
     def record(self, position: Position) -> None:
         """Add the position that the output has reached, durably if there is a checkpoint. Raises OutputError."""
@@ -221,23 +183,17 @@ class Journal:
         self.reached = position
         self._recorded_at, self._record_after = time.monotonic(), min(2 * self._record_after, tuning.RECORD_SECONDS)
 
-    def save(self, *, writing: bool = True) -> None:
-        """Record the positions durably. Raises OutputError.
-
-        `writing`: a run that is killed may leave more rows than that.
-        """
+    def save(self) -> None:
+        """Record the positions durably, if there is a checkpoint. Raises OutputError."""
         if self.checkpoint:
             self.sink.sync()
-        self._end_hash = self.sink.end_hash(self.position.length)
-        if self.checkpoint:
-            self._writing = writing and self.sink.appends
-            self.checkpoint.save(self.positions, self._output, self._end_hash, self._writing, self.believed)
+            self.checkpoint.save(self.positions, self._output, self.believed)
 
     def drop_rest(self) -> int:
         """Remove the rows after the last position from a file; return how many. Raises OutputError."""
         dropped = self.reached.rows - self.position.rows
         self.sink.truncate(self.position.length)  # always: a write that failed may have left part of a row
-        self.reached = self.position
+        self._forget_rest()
         return dropped
 
     def succeeded(self, tip: int, tip_time: int | None) -> None:
@@ -262,13 +218,6 @@ class Journal:
             self.checkpoint.note()
 
     def end(self) -> None:
-        """Record that the file holds no more than is recorded, so data appended later is recognized as foreign.
-
-        Raises OutputError.
-        """
-        if self.checkpoint is None:
-            return
-        if self._writing and not self._elsewhere and self.sink.length == self.position.length:
-            self.save(writing=False)
-        else:
+        """Record how the run ended. Raises OutputError."""
+        if self.checkpoint:
             self.checkpoint.note()

@@ -5,43 +5,20 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
-
 from chainq.errors import BusyError, OutputError, UsageError
 from chainq.sinks.base import unopened
 from chainq.sinks.disk import is_locked, locks, sync_folder
 from chainq.text.sanitize import abridged, printable
 
 
-class _Query(msgspec.Struct):
-    command: str = ""
-
-
-class _Made(msgspec.Struct):
-    """The fields that show which command made a checkpoint: `chainq_balance` is only in one of `balance`."""
-
-    chainq_balance: int | None = None
-    query: _Query = msgspec.field(default_factory=_Query)
-
-
-def content_of(path: Path, name: str, command: str) -> bytes | None:
-    """Return the content of a checkpoint, None if there is none; it may be damaged.
-
-    `name`: of the checkpoint, for messages. Raises UsageError if it cannot be read, or was made by another command.
-    """
+def content_of(path: Path, name: str) -> bytes | None:
+    """Return the content of a checkpoint, None if there is none. `name`: for messages. Raises UsageError."""
     try:
-        content = path.read_bytes()
-        made = msgspec.json.decode(content, type=_Made)
+        return path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return content
-    by = "balance" if made.chainq_balance is not None else made.query.command
-    if by not in ("", command):
-        raise UsageError(f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}")
-    return content
 
 
 def is_checkpoint(path: Path) -> bool:

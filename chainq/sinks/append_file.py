@@ -1,17 +1,14 @@
 """A file that rows are appended to, by runs that resume after the last one."""
 
-import fcntl
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from chainq.errors import BusyError, IncompleteError
 from chainq.sinks.base import Sink, unopened
+from chainq.sinks.disk import locks
 from chainq.text.sanitize import printable
 
-# At the end of a file, by which it is known again. Rejected: a hash of the whole file, which each run would have to
-# read from its beginning; `chainq verify FILE` notices edits further up.
-END_BYTES = 4096
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
 
 
@@ -33,31 +30,25 @@ class AppendFileSink(Sink):
             self._descriptor = os.open(self._path, _FLAGS, 0o666)
         except OSError as error:
             raise unopened(f"cannot write {self._name}", self._path, error) from None
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._close()  # so that nothing later changes a file of somebody else
-            raise BusyError(f"another run is appending to {self._name}") from None
-        except OSError:  # some network file systems have no locks; the checkpoint is locked as well
-            pass
+        with suppress(OSError):  # some network file systems have no locks; the checkpoint is locked as well
+            if not locks(self._descriptor):
+                self._close()  # so that nothing later changes a file of somebody else
+                raise BusyError(f"another run is appending to {self._name}")
         self.length = os.fstat(self._descriptor).st_size
 
     def reopen(self) -> None:
-        """Continue in the file that has the name now, made anew if there is none. Raises as opening does."""
+        """Continue in the new file that has the name now, made if there is none. Raises as opening does, and
+        IncompleteError if it has rows."""
         with self._told():
             self._close()
         self._open()
+        if self.length:
+            raise self._changed()
 
-    def end_hash(self, length: int) -> str:
-        """Return a hash of the last of the first `length` bytes, to recognize the file.
-
-        Raises OutputError.
-        """
-        from hashlib import blake2b
-
-        start = max(0, length - END_BYTES)
+    def has_line_end(self, length: int) -> bool:
+        """Return whether a line ends after so many bytes. Raises OutputError."""
         with self._told():
-            return blake2b(os.pread(self._descriptor, length - start, start), digest_size=16).hexdigest()
+            return not length or os.pread(self._descriptor, 1, length - 1) == b"\n"
 
     @property
     def intact(self) -> bool:

@@ -1,7 +1,6 @@
 """A file that appears complete or not at all."""
 
 import errno
-import fcntl
 import glob
 import os
 import stat
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from chainq.errors import BusyError
 from chainq.sinks.base import Sink, unopened
-from chainq.sinks.disk import remove_unlocked
+from chainq.sinks.disk import is_locked, locks, remove_unlocked
 from chainq.text.sanitize import printable
 
 _SUFFIX = ".chainq"  # of temporary files
@@ -79,13 +78,11 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
     while True:
         descriptor, path = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=target.parent)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN):
-                return descriptor, Path(path)  # a file system without locks
-        else:
-            if os.fstat(descriptor).st_nlink:
-                return descriptor, Path(path)
+            ours = locks(descriptor) and os.fstat(descriptor).st_nlink > 0
+        except OSError:  # a file system without locks
+            ours = True
+        if ours:
+            return descriptor, Path(path)
         os.close(descriptor)  # another run took it for one of a run that was killed
 
 
@@ -104,13 +101,8 @@ def _is_mount_point(target: Path) -> bool:
 
 def _check_lock(target: Path, name: str) -> None:
     """Raise BusyError if another run is appending to the file: replacing it would lose the rows still to come."""
-    with suppress(FileNotFoundError, PermissionError), target.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"another run is appending to {name}") from None
-        except OSError:  # a file system without locks
-            return
+    if is_locked(target):
+        raise BusyError(f"another run is appending to {name}")
 
 
 def _mode(target: Path) -> int:

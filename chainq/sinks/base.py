@@ -75,9 +75,9 @@ class Sink:
     def sync(self) -> None:
         """Make what is written so far survive a power failure. Only a file that is appended to needs it."""
 
-    def end_hash(self, _: int) -> str:
-        """Return a hash of the last of the first bytes up to a length, to recognize a file that is appended to."""
-        return ""
+    def has_line_end(self, _: int) -> bool:
+        """Return whether a line of a file that is appended to ends after so many bytes."""
+        return True
 
     def truncate(self, length: int) -> None:
         """Leave only the first `length` bytes; only a file that is appended to can go back. Raises OutputError."""

@@ -20,11 +20,14 @@ def remove_unlocked(paths: Iterable[Path]) -> None:
                 os.close(descriptor)
 
 
-def locks(descriptor: int) -> bool:
-    """Take a kernel lock until the file is closed; return False if another process has it. Raises OSError."""
+def locks(descriptor: int, *, shared: bool = False) -> bool:
+    """Take a kernel lock until the file is closed; return False if another process has it.
+
+    Raises OSError, as on a file system without locks.
+    """
     for wait in (0.05, 0.0):  # another process may have it for a moment, in `is_locked`
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             time.sleep(wait)
         else:
@@ -34,18 +37,12 @@ def locks(descriptor: int) -> bool:
 
 def is_locked(path: Path) -> bool:
     """Return whether a process has the kernel lock of a file, which is taken for a moment if not."""
-    try:
+    with suppress(OSError):  # there is no file, or its file system has no locks
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)  # over NFS, a lock needs a writer
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # a file system without locks
-        return False
-    finally:
-        os.close(descriptor)
+        try:
+            return not locks(descriptor, shared=True)
+        finally:
+            os.close(descriptor)
     return False
 
 

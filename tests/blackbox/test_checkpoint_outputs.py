@@ -125,18 +125,6 @@ def test_2_an_earlier_output_is_refused(between: str, chainq: Program, truth: Tr
     assert job.out.read_bytes() == lines(truth.rows("blocks", 13, 16))
 
 
-def test_an_output_that_was_renamed_is_the_same_file(chainq: Program, truth: Truth, serve: Serve) -> None:
-    """Under its new name it is cut back by --rewind and appended to, without a warning."""
-    service = Moving(9)
-    job = Job(chainq, serve(service), "blocks")
-    for service.tip in (9, 12):
-        said(job(), 0)
-    new = job.out.rename(job.folder / "new")
-    for service.tip, rewind in ((15, ["--rewind", "2"]), (17, [])):
-        said(job(*rewind, out=str(new)), 0)
-    assert new.read_bytes() == lines(truth.rows("blocks", 0, 18))
-
-
 def test_another_name_of_the_same_file(chainq: Program, truth: Truth, serve: Serve) -> None:
     """A file by its relative and its absolute name is one file. Names are bytes, also such as are not UTF-8."""
     service = Moving(4)

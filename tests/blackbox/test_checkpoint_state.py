@@ -39,20 +39,6 @@ def test_the_checkpoint_holds_no_secrets(chainq: Program, serve: Serve) -> None:
     assert renewed.next == 23
 
 
-def test_a_first_run_without_a_range_says_where_it_starts(chainq: Program, serve: Serve) -> None:
-    """Also one of verify, which counts the blocks up to the tip."""
-    service = Moving(1100)
-
-    def refuse(method: str) -> None:
-        if method == "getChainBlocks":  # the full blocks of so many heights take seconds
-            raise ConnectionError
-
-    service.hook = refuse
-    words = ("--commands", "transactions", "--sample", "1", "--checkpoint", "g", "--retries", "0")
-    ran = chainq("verify", *words, url=serve(service))
-    assert "chainq: starts at height 0: 1,101 heights; --start -10 begins near the tip\n" in ran.err
-
-
 def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program, serve: Serve) -> None:
     """At every call but the first the checkpoint is whole JSON, records no more than the file holds, and moves on.
 
@@ -98,7 +84,7 @@ def test_positions_cost_hardly_a_call(chainq: Program, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "most"), [("records", 4), ("transitions", 4), ("blocks", 3), ("full-blocks", 3), ("ownership", 6)]
+    ("command", "most"), [("records", 4), ("transitions", 4), ("blocks", 4), ("full-blocks", 4), ("ownership", 6)]
 )
 def test_a_new_block_takes_few_calls(command: str, most: int, chainq: Program, truth: Truth, serve: Serve) -> None:
     """A run that finds one new block asks for the tip, for rows, for who else names them, and for the block again."""

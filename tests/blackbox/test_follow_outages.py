@@ -18,7 +18,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply, page
 from chainq.demo.faults import Faults
-from harness.jobs import FIRST, Following, Job, lines, recording, said, starting
+from harness.jobs import FIRST, Following, Job, lines, recording, said
 from harness.program import LONGEST, Program, finish
 from harness.search import some
 from harness.services import Moving, Serve, fork_truth, serving
@@ -164,14 +164,6 @@ def test_6_max_age_counts_while_nothing_can_be_reached(quiet: tuple[str, ...], c
     ran = chainq("blocks", "--start", "0", *SOON, "--max-age", "1s", *quiet, url=url)
     assert ran.code == 8
     assert "no tip was seen for 1 second, longer than --max-age 1s" in ran.err
-
-
-def test_a_line_now_and_then_says_that_it_still_waits(chainq: Program, nowhere: str) -> None:
-    """How long polls have failed, and why: a run that waits is told from one that has nothing new."""
-    quick = starting(chainq, "quick", "from chainq import tuning\ntuning.STATE_SECONDS = 0\n")
-    process = chainq.start("blocks", "--start", "0", *SOON, "--max-age", "1s", url=nowhere, env=quick)
-    ran = finish(process)
-    assert f"no new rows for 0 seconds, 1 failed poll: latest/block: {nowhere}: could not reach" in ran.err
 
 
 def test_the_checkpoint_shows_each_change_at_once(chainq: Program, serve: Serve) -> None:

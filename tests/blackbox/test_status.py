@@ -1,6 +1,5 @@
 """chainq status: how far a checkpoint or an export has come, from its files, for people and for monitoring."""
 
-import fcntl
 import json
 import os
 import re
@@ -62,21 +61,6 @@ def test_a_checkpoint(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     third = seen(chainq, kept)
     assert third["success"] == second["success"] < third["failure"]
     assert "could not reach" in third["error"]
-
-
-def test_a_killed_run_shows_until_the_next_one(chainq: Program, serve: Serve) -> None:
-    """As the checkpoint records it; it is no reason for --max-age to fail, because the next run mends the file."""
-    job = Job(chainq, serve(Moving(50)), "blocks")
-    said(job(), 0)
-    assert seen(chainq, job.kept)["unfinished"] is False
-    job.kept.write_bytes(job.kept.read_bytes().replace(b'"writing": false', b'"writing": true'))
-    assert seen(chainq, job.kept)["unfinished"] is True
-    assert ", a run was killed, 51 rows, " in chainq("status", str(job.kept), "--max-age", "1h").out.decode()
-    with Path(f"{job.kept}.lock").open("rb") as lock:  # as of a run in progress
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert seen(chainq, job.kept)["unfinished"] is False
-    said(job(), 0)
-    assert seen(chainq, job.kept)["unfinished"] is False
 
 
 @pytest.mark.parametrize("folder", [False, True])

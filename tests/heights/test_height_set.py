@@ -13,11 +13,15 @@ RANGES = st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda at: Height
 
 @given(st.lists(st.tuples(st.booleans(), RANGES), max_size=30))
 def test_it_is_a_set(steps: list[tuple[bool, HeightRange]]) -> None:
-    """Whatever is added and removed; its ranges are in order, and never touch."""
+    """Whatever is added and cut off; its ranges are in order, and never touch."""
     heights, plain = HeightSet(), set[int]()
     for add, part in steps:
-        (heights.add if add else heights.remove)(part)
-        plain = plain | {*range(*part.edges)} if add else plain - {*range(*part.edges)}
+        if add:
+            heights.add(part)
+            plain |= {*range(*part.edges)}
+        else:
+            heights.cut(part.end)
+            plain = {height for height in plain if height < part.end}
     assert {height for part in heights for height in range(*part.edges)} == plain
     ranges = [*heights]
     assert all(one.end < other.start for one, other in pairwise(ranges))

@@ -136,8 +136,8 @@ class Output:
     def keep(self) -> None:
         pass
 
-    def end_hash(self, _: int) -> str:
-        return ""
+    def has_line_end(self, length: int) -> bool:
+        return not length or self.data[:length].endswith(b"\n")
 
 
 class Record:
@@ -146,10 +146,10 @@ class Record:
     path = "kept"
 
     def __init__(self) -> None:
-        self.content = Content(VERSION, {}, [], writing=False)
+        self.content = Content(VERSION, {}, [])
 
-    def save(self, positions: list[Position], output: str, end_hash: str, writing: bool, _: object) -> None:
-        self.content = Content(VERSION, {}, [*positions], output, end_hash, writing)
+    def save(self, positions: list[Position], output: str, _: object) -> None:
+        self.content = Content(VERSION, {}, [*positions], output)
 
 
 def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
