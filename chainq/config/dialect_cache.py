@@ -22,13 +22,6 @@ def remember(url: str, name: str) -> None:
         _store({**_stored(), _key(url): name})
 
 
-def forget(url: str) -> None:
-    """Remove what was stored for this URL, if anything was."""
-    names = _stored()
-    if names.pop(_key(url), None) is not None:
-        _store(names)
-
-
 def _store(names: dict[str, str]) -> None:
     with suppress(OSError, OutputError, BusyError):  # another run may be writing it; each detects the dialect by itself
         if path := dialects_file():
