@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value, Wire
-from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
+from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import IncompleteError, LackingError, TooHeavyError
 from chainq.text.sanitize import excerpt
@@ -46,8 +46,8 @@ class MethodProber:
         """
         method = BY_COMMAND[command]
         wires = self.wires(method)
-        wire, own = next(wires), self.names.methods.get(method.name)
-        best = first = self.call_as(wire, method, arguments)
+        wire = next(wires)
+        best = self.call_as(wire, method, arguments)
         while best.code and not (made_up and not best.unknown_method):
             following = next(wires, None)
             if following is None:
@@ -57,9 +57,6 @@ class MethodProber:
                 best, wire = outcome, following
         if best.result:
             self.learn(method, wire)
-        if own is not None and best is not first and first.unknown_method and first.error is not None:
-            first.error.hint = f"the server has it as {wire.name}: change methods.{method.name} in the profile"
-            return best, Check(command, f"yes, as {wire.name}", f"the profile names it {own}", first.error)
         return best, self.check(method, best, made_up)
 
     def call_as(self, wire: Wire, method: Method, arguments: Mapping[Role, Value]) -> Outcome:
@@ -112,18 +109,6 @@ class MethodProber:
             meaning = f"the command will fail: {outcome.error}"
             return Check(name, f"error {excerpt(outcome.code, 20)}", meaning, outcome.error)
         return Check(name, UNKNOWN, str(outcome.error), None if outcome.skipped else outcome.error)
-
-    def parameters(self) -> Check:
-        """Return a check of the parameters whose names differ from the published interface."""
-        renamed = []
-        for method in METHODS:
-            params = self.dialect.wire(method).params
-            names = [params[p.role] for p in method.params if params.get(p.role, p.name) != p.name]
-            if names:
-                renamed.append(f"{method.command}: {', '.join(names)}")
-        if not renamed:
-            return Check("parameter names", "as documented", "a profile needs no parameter names")
-        return Check("parameter names", "; ".join(renamed), "commands send these names; chainq rpc sends yours")
 
 
 def other_name(method: Method) -> str:
