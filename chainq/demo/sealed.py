@@ -13,13 +13,14 @@ from chainq.demo.bodies import Bodies
 from chainq.demo.callers import ADDRESSES
 from chainq.demo.chain import Chain, Row
 from chainq.hashes import formulas
+from chainq.hashes.state import StateTree
 from chainq.hashes.trees import bech32m, hashes, id_text
 
 _VALUES = ("constant", "public", "future")
 
 
 class SealedChain(Chain):
-    """A sample chain with true hashes. State roots and the IDs of deployments are made up."""
+    """A sample chain with true hashes. The IDs of deployments are made up, like their programs."""
 
     bare_era = object_era = range(0)
     outlier = -1
@@ -32,9 +33,9 @@ class SealedChain(Chain):
         """
         super().__init__(seed, blocks - 1, dense)
         self._true: dict[str, str] = {}  # made-up text -> true text
-        bodies = Bodies(self)
+        bodies, state = Bodies(self), StateTree()
         for height in range(blocks):
-            self._seal_block(bodies.block(height))
+            state.append(self._seal_block(bodies.block(height), state))
         self._made = {true: made for made, true in self._true.items()}
 
     @cached_property
@@ -69,8 +70,8 @@ class SealedChain(Chain):
             return {name: self._sealed(one) for name, one in value.items()}
         return [self._sealed(one) for one in value] if isinstance(value, list) else value
 
-    def _seal_block(self, block: Row) -> None:
-        """Add the true texts of a block."""
+    def _seal_block(self, block: Row, state: StateTree) -> str:
+        """Add the true texts of a block; return its hash."""
         header, network = block["header"], block["header"]["metadata"]["network"]
         for confirmed in block["transactions"]:
             self._seal_transaction(confirmed["transaction"], network)
@@ -81,14 +82,15 @@ class SealedChain(Chain):
         subdag = self.sealed(certificates) if certificates else None
         named = [self._true[confirmed["transaction"]["id"]] for confirmed in block["transactions"]]
         roots = {
-            "previous_state_root": id_text("sr", ids.element(self.word(header["metadata"]["height"], 1))),
+            "previous_state_root": id_text("sr", state.root()),
             "transactions_root": f"{formulas.transactions_root(named, network)}field",
             "ratifications_root": f"{formulas.ratifications_root(block['ratifications'] or ())}field",
             "subdag_root": f"{formulas.subdag_root(subdag) if subdag else 0}field",
         }
         self._true |= {header[name]: root for name, root in roots.items()}
         summary = self.sealed({**header, **header["metadata"], "previous_hash": block["previous_hash"]})
-        self._true[block["block_hash"]] = id_text("ab", formulas.block_hash(summary))
+        self._true[block["block_hash"]] = true = id_text("ab", formulas.block_hash(summary))
+        return true
 
     def _seal_transaction(self, transaction: Row, network: int) -> None:
         fees = [transaction["fee"]["transition"]] if "fee" in transaction else []

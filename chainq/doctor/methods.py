@@ -46,8 +46,8 @@ class MethodProber:
         """
         method = BY_COMMAND[command]
         wires = self.wires(method)
-        wire = next(wires)
-        best = self.call_as(wire, method, arguments)
+        wire, own = next(wires), self.names.methods.get(method.name)
+        best = first = self.call_as(wire, method, arguments)
         while best.code and not (made_up and not best.unknown_method):
             following = next(wires, None)
             if following is None:
@@ -57,6 +57,9 @@ class MethodProber:
                 best, wire = outcome, following
         if best.result:
             self.learn(method, wire)
+        if own is not None and best is not first and first.unknown_method and first.error is not None:
+            first.error.hint = f"the server has it as {wire.name}: change methods.{method.name} in the profile"
+            return best, Check(command, f"yes, as {wire.name}", f"the profile names it {own}", first.error)
         return best, self.check(method, best, made_up)
 
     def call_as(self, wire: Wire, method: Method, arguments: Mapping[Role, Value]) -> Outcome:
