@@ -101,30 +101,12 @@ def url(text: str) -> str:
     except ValueError:
         usable = False
     # Some take a backslash for a slash, so that the host is another.
-    wrong = next((character for character in text if character in " \\" or not character.isprintable()), "")
-    if not usable or parts.scheme not in ("http", "https") or wrong:
-        named = repr(excerpt(mask_url(text)))
-        if fault := _fault(text, wrong):
-            raise UsageError(f"invalid URL {named}: {fault}")
+    if not usable or parts.scheme not in ("http", "https") or not text.isprintable() or {*text} & {*" \\"}:
         raise UsageError(
-            f"invalid URL {named}: expected http://127.0.0.1:8545, https://host/path, demo:,"
+            f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path, demo:,"
             " or the folder or URL of an export"
         )
     return text
-
-
-def _fault(text: str, wrong: str) -> str:
-    """Return what is wrong with an invalid URL; empty if it does not look like a URL. `wrong`: a character in it."""
-    if os.path.isfile(text):  # noqa: PTH113  # as above
-        return "it is a file"
-    if re.match(r"(~|\.{1,2})?/", text):
-        return "that folder does not exist"
-    port = re.match(r"https?://(?:[^/?#]*@)?(?:\[[^]]*\]|[^/?#:@[]*):([^/?#]+)", text)
-    if port and not (re.fullmatch("[0-9]{1,5}", port[1]) and 0 < int(port[1]) < 2**16):
-        return "the port is not a number from 1 to 65535"
-    if wrong and text.startswith(("http://", "https://")):
-        return f"it contains {'a space' if wrong == ' ' else ascii(wrong)}"
-    return ""
 
 
 def _is_host(name: str) -> bool:

@@ -22,29 +22,16 @@ once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 
 `row_types` has a TypedDict for the rows of each method.
 
-Every error is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness cannot be
-proved. A name that may be mistyped is not an error: if no row passes a filter, but values of the rows were similar, and
-if nothing calls a function, the logger `chainq` (`logging.getLogger("chainq")`) gets a warning. So it does at the end
-of rows whose completeness is not proved (docs/completeness.md, "Belief"); with `strict` they are an error. Unless
-`logging` is configured, Python prints warnings on stderr. Nothing else outside of the client changes: no settings of
-the process, no other output, no signal handlers.
+Every error of chainq is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness
+cannot be proved. That nothing calls a function is not an error: the name may be mistyped, so the logger `chainq`
+(`logging.getLogger("chainq")`) gets a warning. So it does at the end of rows whose completeness is not proved
+(docs/completeness.md, "Belief"); with `strict` they are an error. Unless `logging` is configured, Python prints
+warnings on stderr. Nothing else outside of the client changes: no settings of the process, no other output, no signal
+handlers.
 """
 
-from typing import TYPE_CHECKING
-
+from chainq.client import row_types as row_types
 from chainq.client.client import Client
 from chainq.client.rows import ProvedRows, Row, Rows
 
-if TYPE_CHECKING:
-    from chainq.client import row_types as row_types
-
 __all__ = ["Client", "ProvedRows", "Row", "Rows"]
-
-if not TYPE_CHECKING:  # which would find any name then
-
-    def __getattr__(name):
-        if name != "row_types":
-            raise AttributeError(f"module 'chainq.client' has no attribute {name!r}")
-        from importlib import import_module
-
-        return import_module("chainq.client.row_types")

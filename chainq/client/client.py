@@ -1,37 +1,51 @@
 """`Client`: one service for Python code; `chainq.client` describes what its methods share."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack, overload
+
+import msgspec
+from msgspec import Raw
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
-from chainq.client.arguments import CallOptions, Height, RangeOptions, Texts, WhereOptions
-from chainq.client.notes import complete, uncalled
-from chainq.client.opened import Opened, range_of
-from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime, while_open
+from chainq.client.arguments import CallOptions, Height, Location, RangeOptions, Texts, WhereOptions
+from chainq.client.progress import Progress
+from chainq.client.reading import heights_of, read, retried, while_open
+from chainq.client.row_types import (
+    AddressTransactionsRow,
+    BlockRow,
+    BlocksRow,
+    FullBlocksRow,
+    LatestRow,
+    OwnershipRow,
+    ProgramTransactionsRow,
+    RecordsRow,
+    TransactionRow,
+    TransactionsRow,
+    TransitionsRow,
+)
+from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
+from chainq.config import values
+from chainq.config.server import completed
+from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
-from chainq.heights.bounds import HIGHEST
-from chainq.query import Batch, Query, limited
+from chainq.fetching.service import Service
+from chainq.heights.bounds import HIGHEST, parse_height, parse_start
+from chainq.process import Closing
+from chainq.query import Batch, Query, limited, matching
+from chainq.text.sanitize import mask_url
+from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.client.balances import Balance
-    from chainq.client.row_types import (
-        AddressTransactionsRow,
-        BlockRow,
-        BlocksRow,
-        FullBlocksRow,
-        LatestRow,
-        OwnershipRow,
-        ProgramTransactionsRow,
-        RecordsRow,
-        TransactionRow,
-        TransactionsRow,
-        TransitionsRow,
-    )
+
+MOST_REQUESTS = 64  # at a time
 
 
-class Client(Opened):
+class Client(Closing):
     """A service at a URL; `demo:` is the built-in sample chain. A context manager; not to be shared between threads.
 
     Without `url` and `profile`, CHAINQ_URL, CHAINQ_PROFILE or the default profile of `config.toml` name the service, as
@@ -53,6 +67,85 @@ class Client(Opened):
         (5, '2023-06-01T00:00:57+00:00')
         >>> client.close()
     """
+
+    def __init__(
+        self,
+        url: Location | None = None,
+        *,
+        profile: str | None = None,
+        dialect: str | None = None,
+        timeout: float | None = None,
+        retries: int = RETRIES,
+        rate: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        cert: str | None = None,
+        lake: Location | None = None,
+        concurrency: int = CONCURRENCY,
+        max_memory: int = MAX_MEMORY,
+        strict: bool = False,
+        typed: bool = False,
+        progress: bool = False,
+    ) -> None:
+        if url is None and profile is None:
+            url, profile = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
+        options = ServiceOptions(
+            url="" if url is None else identifiers.url(os.fspath(url)),
+            profile=profile,
+            dialect=dialect,
+            rate=None if rate is None else values.checked_number("rate", rate),
+            timeout=None if timeout is None else values.checked_number("timeout", timeout),
+            headers=dict(values.header(f"{name}: {value}") for name, value in (headers or {}).items()),
+            cert=cert,
+            retries=arguments.integer("retries", retries, 0, HIGHEST),
+            concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
+            max_memory=arguments.integer("max_memory", max_memory, values.LEAST_MEMORY, HIGHEST),
+            strict=strict,
+            lake="" if lake is None else os.fspath(lake),
+        )
+        complete = completed(options)
+        if not complete.url:
+            raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
+        self._unowned: set[str] = set()  # addresses that were said to own nothing
+        self._typed, self._progress = typed, Progress(drawn=progress)
+        self._service = Service(complete, report=partial(retried, self._progress.count))
+        if complete.cert:  # is read before the first request
+            self._service.connection.opened()
+
+    def __repr__(self) -> str:
+        closed = ", closed" if self._service.connection.closed else ""
+        return f"<Client of {mask_url(self._service.url)}{closed}>"
+
+    def _rows(self, query: Query) -> Rows[Any]:
+        return Rows(query.method, self._batches(query), typed=self._typed)
+
+    def _batches(self, query: Query, *, whole_batches: bool = False) -> Iterator[Batch]:
+        heights = heights_of(self._service, query)
+        rows = read(self._service, query, heights, whole_batches=whole_batches)
+        return self._progress.follow(rows, len(heights))
+
+    def _blocks(self, query: Query, *, hashes: bool) -> Rows[Any]:
+        if hashes:
+            from chainq.hashes.sdk import check_installed
+            from chainq.process.pool import cores
+
+            check_installed("hashes", "hashes")
+            query = query._replace(hash_workers=cores())
+        return self._rows(query)
+
+    def _lookup(self, command: str, lookup: int | str) -> Rows[Any]:
+        method = BY_COMMAND[command]
+        return Rows(method, self._service.fetch_lookups(method, [lookup]), typed=self._typed)
+
+    def _height(self, given: Height) -> int:
+        height = arguments.lookup(given)
+        with while_open():
+            return height if isinstance(height, int) else self._service.blocks.latest_height(known=False)
+
+    def _warn_unowned(self, text: str, addresses: Sequence[str]) -> None:
+        """Log a warning about addresses that own nothing: once, as programs may read new blocks every minute."""
+        if not self._unowned.issuperset(addresses):
+            self._unowned.update(addresses)
+            self._progress.warn(text)
 
     def close(self) -> None:
         """Cancel the requests under way and close the connections. What needs a request later raises UsageError, as do
@@ -79,7 +172,7 @@ class Client(Opened):
         verify: bool = True,
         hashes: bool = False,
         **options: Unpack[WhereOptions],
-    ) -> "Rows[BlocksRow]":
+    ) -> Rows[BlocksRow]:
         """Yield the block summaries of a height range, highest first with `reverse`.
 
         With `verify` every height must be present once, and every block linked to the one before. With `hashes` block
@@ -90,19 +183,19 @@ class Client(Opened):
             ...     [row["height"] for row in client.blocks(7, 10, reverse=True)]
             ['9', '8', '7']
         """
-        return self._range("blocks", start, end, options, verify=verify, hashes=hashes)
+        return self._blocks(arguments.range_query("blocks", start, end, options)._replace(verify=verify), hashes=hashes)
 
-    def block(self, height: Height) -> "BlockRow":
+    def block(self, height: Height) -> BlockRow:
         """Return the summary of one block, of the tip for "latest", which is requested anew. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
         ...     client.block(12345)["height"]
         '12345'
         """
-        rows: Rows[BlockRow] = self._lookup("block", self._height(height))
-        return next(rows)
+        row: BlockRow = next(self._lookup("block", self._height(height)))
+        return row
 
-    def latest(self) -> "LatestRow":
+    def latest(self) -> LatestRow:
         """Return the summary of the tip, requested anew each time. Raises NotFoundError for a chain without blocks.
 
         >>> with Client("demo:") as client:
@@ -120,29 +213,30 @@ class Client(Opened):
         verify: bool = True,
         hashes: bool = False,
         **options: Unpack[CallOptions],
-    ) -> "Rows[FullBlocksRow]":
+    ) -> Rows[FullBlocksRow]:
         """Yield the full blocks of a height range; `reverse`, `verify` and `hashes` as in `blocks`.
 
         >>> with Client("demo:") as client:
         ...     [len(block["transactions"]) for block in client.full_blocks(670, 673)]
         [7, 4, 4]
         """
-        return self._range("full-blocks", start, end, options, verify=verify, hashes=hashes)
+        query = arguments.range_query("full_blocks", start, end, options)._replace(verify=verify)
+        return self._blocks(query, hashes=hashes)
 
     @overload
-    def transactions(self, height: Height, *, where: Texts | None = None) -> "list[TransactionsRow]": ...
+    def transactions(self, height: Height, *, where: Texts | None = None) -> list[TransactionsRow]: ...
 
     @overload
     def transactions(
         self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]
-    ) -> "Rows[TransactionsRow]": ...
+    ) -> Rows[TransactionsRow]: ...
 
     @overload
     def transactions(
         self, *, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
-    ) -> "Rows[TransactionsRow]": ...
+    ) -> Rows[TransactionsRow]: ...
 
-    def transactions(self, *heights: Any, **options: Any) -> "list[TransactionsRow] | Rows[TransactionsRow]":
+    def transactions(self, *heights: Any, **options: Any) -> list[TransactionsRow] | Rows[TransactionsRow]:
         """Return the transaction summaries of one block as a list, by index, or yield those of a height range.
 
         One height alone is one block: `transactions(672)`, or "latest"; NotFoundError if it does not exist. Of a range
@@ -155,11 +249,22 @@ class Client(Opened):
         [0, 1, 2, 3]
         [(672, 0), (672, 1), (673, 0), (673, 1)]
         """
-        if arguments.of_one_block(heights, options):
-            return self._transactions_of(*heights, **options)
-        return self._range_of_transactions(*heights, **options)
+        if len(heights) == 2 or not ("height" in options or heights) or {"start", "end"} & options.keys():
+            return self._range_of_transactions(*heights, **options)
+        arguments.check_names("transactions", options, ("height", "where"))
+        return self._transactions_of(*heights, **options)
 
-    def transaction(self, transaction_id: str) -> "TransactionRow":
+    def _transactions_of(self, height: Height, where: Texts | None = None) -> list[TransactionsRow]:
+        condition = arguments.condition(BY_COMMAND["transactions"], {} if where is None else {"where": where})
+        rows = self._service.fetch_lookups(BY_COMMAND["transactions"], [self._height(height)])
+        return list(Rows(BY_COMMAND["transactions"], matching(rows, condition), typed=self._typed))
+
+    def _range_of_transactions(
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
+    ) -> Rows[TransactionsRow]:
+        return self._rows(arguments.range_query("transactions", start, end, options))
+
+    def transaction(self, transaction_id: str) -> TransactionRow:
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
 
         >>> with Client("demo:") as client:
@@ -167,13 +272,12 @@ class Client(Opened):
         ...     client.transaction(summary["transaction_id"])["transaction"]["type"]
         'execute'
         """
-        checked = identifiers.transaction_id(arguments.text("transaction_id", transaction_id))
-        rows: Rows[TransactionRow] = self._lookup("transaction", checked)
-        return next(rows)
+        row: TransactionRow = next(self._lookup("transaction", identifiers.transaction_id(transaction_id)))
+        return row
 
     def program_transactions(
         self, program: str, function: str, *, limit: int | None = None, newest: bool = False
-    ) -> "Rows[ProgramTransactionsRow]":
+    ) -> Rows[ProgramTransactionsRow]:
         """Yield the transactions that call a function of a program, one for each transition that does.
 
         `newest`: the last `limit` of them, the newest first. `limit` works as for a range.
@@ -184,27 +288,22 @@ class Client(Opened):
         'accepted'
         """
         method = BY_COMMAND["program-transactions"]
-        sent: dict[Role, int | str] = {
-            Role.PROGRAM: identifiers.program(arguments.text("program ID", program)),
-            Role.FUNCTION: identifiers.function(arguments.text("function name", function)),
-        }
-        most = None if limit is None else arguments.integer("limit", limit, 0, HIGHEST)
-        if arguments.flag("newest", newest) and limit is None:
+        sent = {Role.PROGRAM: identifiers.program(program), Role.FUNCTION: identifiers.function(function)}
+        if newest and limit is None:
             raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
-        found = uncalled(self._service.fetch_pages(Query(method, sent, newest=newest, limit=most)), program, function)
-        cut = ("" if most is None else f" limit={most}") + " newest=True" * newest
-        return Rows(method, complete(found, method, most), typed=self._typed, of=self._of(f"{program} {function}{cut}"))
+        query = Query(method, sent, newest=newest, limit=arguments.most(limit))
+        return Rows(method, read(self._service, query, None), typed=self._typed)
 
     def records(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
-    ) -> "Rows[RecordsRow]":
+    ) -> Rows[RecordsRow]:
         """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
 
         >>> with Client("demo:") as client:
         ...     sum(1 for record in client.records(0, 500))
         2867
         """
-        return self._range("records", start, end, options)
+        return self._rows(arguments.range_query("records", start, end, options))
 
     def batches(
         self, command: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
@@ -225,19 +324,19 @@ class Client(Opened):
         if command not in COMMANDS:
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
         decode_row = decoder(BY_COMMAND[command], typed=self._typed)
-        query = arguments.range_query("batches", command, start, end, options)
-        return (proved(batch, decode_row) for batch in self._batches(query))
+        query = arguments.range_query("batches", start, end, options, command=command)
+        return (proved(batch, decode_row) for batch in self._batches(query, whole_batches=True))
 
     def ownership(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
-    ) -> "Rows[OwnershipRow]":
+    ) -> Rows[OwnershipRow]:
         """Yield the ownership rows of a height range; they have no height of their own.
 
         >>> with Client("demo:") as client:
         ...     sorted(next(client.ownership(0, 500)))
         ['nonce_x', 'nonce_y', 'output_index', 'owner_x', 'transition_id']
         """
-        return self._range("ownership", start, end, options)
+        return self._rows(arguments.range_query("ownership", start, end, options))
 
     def owned(
         self,
@@ -274,23 +373,22 @@ class Client(Opened):
         from chainq.wallet.shown import Style
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
-        query = arguments.range_query("owned", "ownership", start, end, options)
-        height = None if as_of is None else arguments.counted_height("as_of", as_of)
-        given = {"records": records, "decrypt": decrypt, "spent": spent, "unspent": unspent}
-        records, decrypt, spent, unspent = (arguments.flag(name, value) for name, value in given.items())
+        query = arguments.range_query("owned", start, end, options, command="ownership")
+        height = None if as_of is None else parse_start(arguments.written(as_of))
         block = block_of(height, spends=spent or unspent)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
         query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         with while_open():
             self._service.need(*wanted.commands)
-        # The limit is one of owned rows, and not of those that are compared.
-        compared, heights = self._found(query._replace(limit=None))
+        heights = heights_of(self._service, query)
         with while_open():
             wanted.check(heights, self._service)
+        # The limit is one of owned rows, and not of those that are compared.
+        compared = read(self._service, query._replace(limit=None), heights)
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count, self._progress.now) as wallet:
-                owned = wallet.owned(complete(compared, query.method), self._service, self._progress.warn)
+                owned = wallet.owned(compared, self._service, self._progress.warn)
                 yield from limited(owned, query.limit)
                 if unowned := wallet.none_owned:
                     self._warn_unowned(unowned, wallet.unowned)
@@ -298,7 +396,7 @@ class Client(Opened):
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
         rows = self._progress.follow(batches(), len(heights))
-        return Rows(method, rows, typed=self._typed, of=self._of(range_of(query)))
+        return Rows(method, rows, typed=self._typed)
 
     def balance(
         self, view_key: str | Sequence[str], start: Height = 0, end: Height | None = None, *, workers: int | None = None
@@ -319,10 +417,10 @@ class Client(Opened):
         from chainq.wallet.records import MISTYPED
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
-        first, last = arguments.height("start", start), None if end is None else arguments.height("end", end)
-        check_heights(first, last)
+        first, last = (None if one is None else parse_height(arguments.written(one)) for one in (start, end))
+        check_heights(first or 0, last)
         with while_open():
-            balance = find_balance(self._service, found, first, last, count, self._progress)
+            balance = find_balance(self._service, found, first or 0, last, count, self._progress)
         for address in sorted({key.address for key in found} - {total.owner for total in balance.totals}):
             hint = "" if balance.totals else f"; {MISTYPED}"
             self._warn_unowned(f"no records of {address}{hint}", [address])
@@ -330,18 +428,18 @@ class Client(Opened):
 
     def transitions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
-    ) -> "Rows[TransitionsRow]":
+    ) -> Rows[TransitionsRow]:
         """Yield the transitions without record inputs of a height range, by height and ID.
 
         >>> with Client("demo:") as client:
         ...     sum(1 for transition in client.transitions(0, 3))
         15
         """
-        return self._range("transitions", start, end, options)
+        return self._rows(arguments.range_query("transitions", start, end, options))
 
     def address_transactions(
         self, address: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
-    ) -> "Rows[AddressTransactionsRow]":
+    ) -> Rows[AddressTransactionsRow]:
         """Yield the IDs of the public transactions of an address in a height range, as often as the service has them.
 
         >>> address = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
@@ -349,8 +447,8 @@ class Client(Opened):
         ...     sorted(next(client.address_transactions(address, 0, 50_000)))
         ['transaction_id']
         """
-        sent: dict[Role, int | str] = {Role.ADDRESS: identifiers.address(arguments.text("address", address))}
-        return self._range("address-transactions", start, end, options, sent)
+        sent = {Role.ADDRESS: identifiers.address(address)}
+        return self._rows(arguments.range_query("address_transactions", start, end, options, sent))
 
     def call(self, method: str, params: Mapping[str, Any] | Sequence[Any] | None = None) -> Any:
         """Return the decoded `result` of any method of the service, under the server's own names; nothing is verified.
@@ -360,4 +458,5 @@ class Client(Opened):
         '12345'
         """
         with while_open():
-            return decode(self._service.call(arguments.text("method", method), arguments.encoded(params)))
+            sent = None if params is None else Raw(msgspec.json.encode(params))
+            return decode(self._service.call(method, sent))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from chainq.client.notes import warn
+from chainq.client.reading import warn
 from chainq.process import progress as process
 from chainq.query import Batch
 from chainq.text.sanitize import printable

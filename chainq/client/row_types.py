@@ -13,6 +13,9 @@ Time = Any
 """Seconds since 1970: int or str as it was sent, a datetime in UTC with `Client(typed=True)`."""
 
 
+Object = dict[str, Any]
+
+
 class BlocksRow(TypedDict):
     """A row of `blocks`."""
 
@@ -39,61 +42,17 @@ class BlocksRow(TypedDict):
     total_supply_in_microcredits: NotRequired[Integer]
 
 
-class FullBlocksHeaderMetadata(TypedDict):
-    """`metadata` of `FullBlocksHeader`."""
-
-    network: int
-    round: Integer
-    height: Integer
-    cumulative_weight: Integer
-    cumulative_proof_target: Integer
-    coinbase_target: Integer
-    proof_target: Integer
-    last_coinbase_target: Integer
-    last_coinbase_timestamp: Time
-    timestamp: Time
-    total_supply_in_microcredits: NotRequired[Integer]
-
-
-class FullBlocksHeader(TypedDict):
-    """`header` of `FullBlocksRow`."""
-
-    previous_state_root: str
-    transactions_root: str
-    finalize_root: str
-    ratifications_root: str
-    solutions_root: str
-    subdag_root: str
-    metadata: FullBlocksHeaderMetadata
-    coinbase_accumulator_point: NotRequired[str]
-
-
-class FullBlocksAuthoritySubdag(TypedDict):
-    """`subdag` of `FullBlocksAuthority`."""
-
-    subdag: dict[str, Any]
-    election_certificate_ids: list[str]
-
-
-class FullBlocksAuthority(TypedDict):
-    """`authority` of `FullBlocksRow`."""
-
-    type: str
-    signature: str
-    subdag: FullBlocksAuthoritySubdag
-
-
 class FullBlocksRow(TypedDict):
     """A row of `full-blocks`."""
 
     block_hash: str
     previous_hash: str
-    header: FullBlocksHeader
-    authority: FullBlocksAuthority
-    ratifications: list[dict[str, Any]] | None
-    transactions: list[dict[str, Any]]
+    header: Object
+    authority: Object
+    ratifications: list[Object] | None
+    transactions: list[Object]
     aborted_transaction_ids: list[str]
-    coinbase: NotRequired[dict[str, Any] | None]
+    coinbase: NotRequired[Object | None]
     signature: NotRequired[str]
 
 
@@ -109,56 +68,16 @@ class TransactionsRow(TypedDict):
     status: str | None
 
 
-class TransactionTransactionExecution(TypedDict):
-    """`execution` of `TransactionTransaction`."""
-
-    transitions: list[dict[str, Any]]
-    global_state_root: str
-    proof: str
-
-
-class TransactionTransactionFeeTransition(TypedDict):
-    """`transition` of `TransactionTransactionFee`."""
-
-    id: str
-    program: str
-    function: str
-    inputs: list[dict[str, Any]]
-    outputs: list[dict[str, Any]]
-    tpk: str
-    tcm: str
-    scm: NotRequired[str]
-
-
-class TransactionTransactionFee(TypedDict):
-    """`fee` of `TransactionTransaction`."""
-
-    transition: TransactionTransactionFeeTransition
-    global_state_root: str
-    proof: str
-
-
-class TransactionTransaction(TypedDict):
-    """`transaction` of `TransactionRow`."""
-
-    type: str
-    id: str
-    execution: TransactionTransactionExecution
-    fee: TransactionTransactionFee
-    owner: NotRequired[dict[str, Any]]
-    deployment: NotRequired[dict[str, Any]]
-
-
 class TransactionRow(TypedDict):
     """A row of `transaction`."""
 
     status: str | None
     type: str
     index: Integer
-    transaction: TransactionTransaction
-    finalize: list[dict[str, Any]]
+    transaction: Object
+    finalize: list[Object]
     finalizedAt: Time
-    rejected: NotRequired[dict[str, Any]]
+    rejected: NotRequired[Object]
 
 
 class RecordsRow(TypedDict):

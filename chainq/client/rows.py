@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
 from inspect import GEN_CLOSED, getgeneratorstate
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -15,15 +14,12 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
 from chainq.client.arguments import integer
-from chainq.client.notes import warn
-from chainq.errors import ChainqError, IncompleteError, ResponseError, UsageError, needed
+from chainq.client.reading import warn, while_open
+from chainq.errors import IncompleteError, ResponseError, UsageError, needed
 from chainq.heights.bounds import HIGHEST
-from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Proof
 from chainq.query import Batch
-from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import Stopped
 
 Row = dict[str, Any]
 R = TypeVar("R")  # the type of a row, of those in `row_types`
@@ -39,11 +35,6 @@ class ProvedRows(NamedTuple):
     heights: tuple[int, int]
     proof: Proof
 
-    def __repr__(self) -> str:
-        """Return how many rows of which heights, and the grade of their proof: not the rows, which may be many."""
-        rows, heights = counted(len(self.rows), "row"), HeightRange(*self.heights)
-        return f"<ProvedRows: {rows} of {heights}, {self.proof.grade}>"
-
 
 class Rows(Iterator[R], Generic[R]):
     """The rows of one method, an iterator that requests ahead while it is read; what was read is not kept.
@@ -54,60 +45,30 @@ class Rows(Iterator[R], Generic[R]):
     UsageError. Take parts with `islice` from one iterator, `it = iter(rows)`. Not to be shared between threads.
     """
 
-    def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False, of: str = "") -> None:
-        """Make the rows of batches. `of`: their range and where they come from, as it may be shown."""
-        self._method, self._typed, self._of = method, typed, of
+    def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False) -> None:
+        self._method, self._typed = method, typed
         self._notes: set[str] = set()  # that were logged; each is, once
-        self._failures: list[str] = []  # as text: an exception would keep the frames that it came through
-        self._parts: Generator[list[Raw]] = (batch.rows for batch in _guarded(batches, self._failures))
-        self._raws = chain.from_iterable(self._parts)
+        self._raws = _raws(batches)
         self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
 
     def __repr__(self) -> str:
-        return f"<Rows: {' '.join(filter(None, (self._method.command, self._of)))}>"
+        return f"<Rows of {self._method.command}>"
 
     def __iter__(self) -> Iterator[R]:
         """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
-        self._unread()
-        return self._each()
-
-    def _each(self) -> Iterator[R]:
-        for raw in iter(self._next, None):
-            yield self.decode(raw)
+        return map(self.decode, self._unread())
 
     def __next__(self) -> R:
-        if (raw := self._next()) is None:
-            raise StopIteration
-        return self.decode(raw)
-
-    def _next(self) -> Raw | None:
-        """Return the next row, None at the end. Raises UsageError if another reader was told of a failure."""
-        try:
-            raw = next(self._raws, None)
-        except ValueError as error:
-            if "already executing" not in str(error):
-                raise
-            self._failures.append("several threads read them at the same time")
-            raw = None
-        if raw is None:
-            self._check()
-        return raw
-
-    def _check(self) -> None:
-        if self._failures:
-            raise UsageError(f"reading these rows failed: {self._failures[0]}", "call the method again")
+        return self.decode(next(self._raws))
 
     def _unread(self) -> Iterator[Raw]:
         """Return the rows that are left. Raises UsageError if their end was reached, or an error was raised there."""
-        if getgeneratorstate(self._parts) == GEN_CLOSED:
-            self._check()
-            raise UsageError("these rows have been read", _READ_AGAIN)
+        if getgeneratorstate(self._raws) == GEN_CLOSED:
+            raise UsageError("these rows have been read, to their end or to an error", _READ_AGAIN)
         return self._raws
 
     def chunks(self, rows: int) -> Iterator["Rows[R]"]:
         """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
-
-        Before an error, the rows that came are yielded.
 
         >>> from chainq import Client
         >>> with Client("demo:") as client:
@@ -115,24 +76,12 @@ class Rows(Iterator[R], Generic[R]):
         [10, 10, 5]
         """
         rows = integer("number of rows", rows, 1, HIGHEST)
-        self._unread()
-        part: list[Raw] = []
-        failed: ChainqError | None = None
-        try:
-            for raw in iter(self._next, None):
-                part.append(raw)
-                if len(part) == rows:
-                    yield self._chunk(part)
-                    part = []
-        except ChainqError as error:
-            failed = error
-        if part:
+        raws = self._unread()
+        while part := list(islice(raws, rows)):
             yield self._chunk(part)
-        if failed:
-            raise failed
 
     def _chunk(self, part: list[Raw]) -> "Rows[R]":
-        chunk = Rows[R](self._method, [Batch(part)], typed=self._typed, of=self._of)
+        chunk = Rows[R](self._method, [Batch(part)], typed=self._typed)
         chunk._notes = self._notes
         return chunk
 
@@ -196,26 +145,11 @@ def _imported(package: str, extra: str) -> Any:
         return import_module(package)
 
 
-@contextmanager
-def while_open() -> Iterator[None]:
-    """Raise UsageError for what needs a request of a closed client."""
-    try:
-        yield
-    except Stopped:
-        raise UsageError("the client is closed") from None
-
-
-def _guarded(batches: Iterable[Batch], failures: list[str]) -> Iterator[Batch]:
-    """Yield batches, and add the text of an error to `failures`.
-
-    Raises UsageError once the client is closed, and ChainqError.
-    """
-    try:
-        with while_open():
-            yield from batches
-    except (Exception, KeyboardInterrupt) as error:
-        failures.append(str(error) or type(error).__name__)
-        raise
+def _raws(batches: Iterable[Batch]) -> Generator[Raw]:
+    """Yield each row as it was sent. Raises UsageError once the client is closed, and ChainqError."""
+    with while_open():
+        for batch in batches:
+            yield from batch.rows
 
 
 def proved(batch: Batch, decode: Callable[[Raw], Row]) -> ProvedRows:

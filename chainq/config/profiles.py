@@ -5,13 +5,12 @@ secrets: no message repeats one.
 """
 
 import os
-import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,12 +19,11 @@ from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
 from chainq.config.paths import config_file
-from chainq.config.values import checked_number, from_environment, header
+from chainq.config.values import checked_header, checked_number, from_environment, header
 from chainq.errors import UsageError
 from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
-_T = TypeVar("_T")
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -70,15 +68,6 @@ class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     profiles: dict[str, Any] = {}
 
 
-_KINDS = {"str": "a string", "float": "a number", "bool": "a boolean", "object": "a table", "dict": "a table"}
-"""TOML's words for Python's and msgspec's names of types."""
-KEYS = {
-    field.encode_name: _KINDS[(get_args(field.type)[0] if type(None) in get_args(field.type) else dict).__name__]
-    for field in msgspec.structs.fields(Profile)
-}
-"""The keys that a profile may have, each with the kind of its value in words."""
-
-
 def read() -> Settings:
     """Return the configuration file, all of it checked; empty if there is none. Raises UsageError."""
     path = config_file()
@@ -98,15 +87,15 @@ def parse(text: str, path: Path) -> Settings:
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # the first also for integers of more digits than Python converts
-        reason = str(error).partition(";")[0]
-        hint = 'text needs straight quotation marks, such as url = "http://127.0.0.1:8545"'
-        raise UsageError(f"{path} is not valid TOML: {reason}", hint * reason.startswith("Invalid value")) from None
+        raise UsageError(f"{path} is not valid TOML: {str(error).partition(';')[0]}") from None
+    at = "top level"
     try:
-        file = _converted(content, _ConfigFile, "")
-        profiles = {name: _profile(values, f"profiles.{name}") for name, values in file.profiles.items()}
-    except UsageError as error:
-        error.message = f"{path}: {error.message}"
-        raise
+        file, profiles = msgspec.convert(content, _ConfigFile), dict[str, Profile]()
+        for name, values in file.profiles.items():
+            at = f"profiles.{name}"
+            profiles[name] = _checked(msgspec.convert(values, Profile))
+    except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value
+        raise UsageError(f"{path}: {at}: {error}") from None
     default, wrong = file.default_profile, None
     if default is not None and default not in profiles:
         wrong = UsageError(f"{path}: default-profile: no profile {quoted(default)}", _there(profiles))
@@ -155,63 +144,27 @@ def _there(profiles: Collection[str]) -> str:
     return f"profiles there: {', '.join(sorted(profiles)) or 'none'}"
 
 
-def _profile(values: object, at: str) -> Profile:
-    table = _converted(values, Profile, at)
-    try:
-        key = "url"
-        if table.url is not None:
-            table = msgspec.structs.replace(table, url=identifiers.url(table.url))
-        for key, value in (("rate", table.rate), ("timeout", table.timeout)):
-            if value is not None:
-                checked_number(key, value)
-    except UsageError as error:
-        raise UsageError(f"{at}.{key}: {error.message}", error.hint) from None
-    if table.dialect not in (None, AUTO, *DIALECTS):
-        raise UsageError(f"{at}.dialect: unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
-    for name, text in table.headers.items():
-        _check_header(name, text, f"{at}.headers.{name}")
-    _check_known(table.methods, BY_NAME, f"{at}.methods")
-    _check_known(table.parameters, BY_NAME, f"{at}.parameters")
-    for method, names in table.parameters.items():
-        _check_known(names, [param.name for param in BY_NAME[method].params], f"{at}.parameters.{method}")
+def _checked(found: Profile) -> Profile:
+    """Return a profile whose values are checked beyond their types. Raises UsageError."""
+    if found.url is not None:
+        found = msgspec.structs.replace(found, url=identifiers.url(found.url))
+    if found.dialect not in (None, AUTO, *DIALECTS):
+        raise UsageError("unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
+    for name, number in (("rate", found.rate), ("timeout", found.timeout)):
+        if number is not None:
+            checked_number(name, number)
+    for name, text in found.headers.items():
+        checked_header(name, text)
+    _check_known("methods", found.methods, BY_NAME)
+    _check_known("parameters", found.parameters, BY_NAME)
+    for method, names in found.parameters.items():
+        _check_known(f"parameters.{method}", names, [param.name for param in BY_NAME[method].params])
         if len({*names.values()}) < len(names):
-            raise UsageError(f"{at}.parameters.{method}: two parameters have the same name")
-    return table
+            raise UsageError(f"parameters.{method}: two parameters have the same name")
+    return found
 
 
-def _check_header(name: str, text: str, at: str) -> None:
-    if re.fullmatch(r"(\w+ )?\$\{?[A-Z_][A-Z0-9_]*\}?", text):
-        whole = "env:NAME reads the whole value from an environment variable"
-        raise UsageError(f"{at}: variables such as $NAME are not replaced", whole)
-    try:
-        valid = header(f"{name}: {text}")[0] == name
-    except UsageError:
-        valid = False
-    if not valid:
-        raise UsageError(f"{at}: invalid header name or value")
-
-
-def _converted(value: object, kind: type[_T], at: str) -> _T:
-    """Return the value of a key as that type. Raises UsageError for a key that is unknown or whose value is wrong."""
-    if isinstance(value, dict) and issubclass(kind, msgspec.Struct):
-        _check_known(value, kind.__struct_encode_fields__, at)
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        message, _, key = str(error).partition(" - at `$")
-    expected = re.match(r"Expected `(\w+)[^`]*`( of length)?", message)
-    reason = f"expected {_KINDS[expected[1]]}" if expected else "number out of range"
-    if expected and expected[2]:
-        reason = "expected a string that is not empty"
-    hint = 'for example headers = { Authorization = "env:NAME" }' if key == ".headers`" else ""
-    key = key.replace("[...]", "").rstrip("`")  # msgspec names no key of the user's choice
-    raise UsageError(f"{(at + key).lstrip('.')}: {reason}", hint)
-
-
-def _check_known(table: Mapping[str, object], known: Collection[str], at: str) -> None:
-    for key in table:
+def _check_known(table: str, keys: Iterable[str], known: Collection[str]) -> None:
+    for key in keys:
         if key not in known:
-            hint = f"known keys: {', '.join(known) or 'none'}"
-            if key in _ConfigFile.__struct_encode_fields__:
-                hint = "it belongs at the top of the file, before the first table"
-            raise UsageError(f"{at}.{key}: unknown key".lstrip("."), hint)
+            raise UsageError(f"{table}: unknown key {quoted(key)}", f"known keys: {', '.join(known) or 'none'}")

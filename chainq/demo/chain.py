@@ -274,35 +274,28 @@ class Chain:
 
         `block_id` is the block's row id; `id` grows with height and position.
         """
-        first = self.records.before(height)
         block_id, timestamp, block_hash = self.block_row(height), str(self.timestamp(height)), self.block_hash(height)
-        slots, transitions = self._slots(height, positions)
-        transactions = {index: self.transaction_id(height, index) for index in {index for index, _ in transitions}}
         return [
             {
-                "record_ciphertext": self.record_text(height, first + position),
+                "record_ciphertext": self.record_text(height, number),
                 "program_id": slot.function.program,
                 "block_id": block_id,
                 "height": height,
-                "id": _FIRST_RECORD + first + position,
+                "id": _FIRST_RECORD + number,
                 "timestamp": timestamp,
                 "block_hash": block_hash,
-                "transition_id": transitions[slot.transaction, slot.call],
-                "transaction_id": transactions[slot.transaction],
+                "transition_id": self.transition_id(height, slot.transaction, slot.call),
+                "transaction_id": self.transaction_id(height, slot.transaction),
                 "function_name": slot.function.name,
                 "output_index": slot.output,
             }
-            for position, slot in slots
+            for number, slot in self._outputs(height, positions)
         ]
 
-    def _slots(
-        self, height: int, positions: Iterable[int]
-    ) -> tuple[list[tuple[int, Slot]], dict[tuple[int, int], str]]:
-        """Return the records of a block at these positions, and the IDs of their transitions."""
-        plan = self.layout.plan(height).slots
-        slots = [(position, plan[position]) for position in positions]
-        calls = {(slot.transaction, slot.call) for _, slot in slots}
-        return slots, {call: self.transition_id(height, *call) for call in calls}
+    def _outputs(self, height: int, positions: Iterable[int]) -> list[tuple[int, Slot]]:
+        """Return the records of a block at these positions, each with the number of records before it."""
+        first, slots = self.records.before(height), self.layout.plan(height).slots
+        return [(first + position, slots[position]) for position in positions]
 
     def ownership_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the ownership records (docs/reference.md) at the same positions as `record_rows`.
@@ -310,22 +303,19 @@ class Chain:
         The nonces are real points and `owner_x` are field elements, but no known view key owns them, except the planted
         records. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
-        first, key, nonces, rows = self.records.before(height), self.keys(height).record, curve.nonces(), []
-        slots, transitions = self._slots(height, positions)
-        for position, slot in slots:
-            word = mix(first + position, key)
-            owned = self.planted.get(first + position)
+        key, nonces, rows = self.keys(height).record, curve.nonces(), []
+        for number, slot in self._outputs(height, positions):
+            word, owned = mix(number, key), self.planted.get(number)
+            nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
+            owner_x = str(ids.element(word ^ 3))
             if owned:
                 nonce_x, nonce_y, owner_x = owned.nonce_x, owned.nonce_y, owned.owner_x
-            else:
-                nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
-                owner_x = str(ids.element(word ^ 3))
             rows.append(
                 {
                     "nonce_x": nonce_x,
                     "nonce_y": nonce_y,
                     "owner_x": owner_x,
-                    "transition_id": transitions[slot.transaction, slot.call],
+                    "transition_id": self.transition_id(height, slot.transaction, slot.call),
                     "output_index": slot.output,
                 }
             )

@@ -128,16 +128,12 @@ class Coder:
         base = int.from_bytes(_six(_remainder(bytes(self._symbols + 6), start) ^ _BECH32M))
         return base, _tables(self._symbols, self._bits)
 
+    @lru_cache(maxsize=4096)  # noqa: B019  # there are ten coders; many rows hold the same ID
     def text(self, word: int) -> str:
         """Return the text of `word`, as long as prefix + 1 + symbols + 6."""
         value, tables = self._ready
-        if len(tables) == 8:
-            a, b, c, d, e, f, g, h = tables
-            i, j, k, m, n, o, p, q = word.to_bytes(8)
-            value ^= a[i] ^ b[j] ^ c[k] ^ d[m] ^ e[n] ^ f[o] ^ g[p] ^ h[q]
-        else:
-            for table, byte in zip(tables, (word & (1 << self._bits) - 1).to_bytes(self._bits // 8), strict=True):
-                value ^= table[byte]
+        for table, byte in zip(tables, (word & (1 << self._bits) - 1).to_bytes(self._bits // 8), strict=True):
+            value ^= table[byte]
         return self._prefix + value.to_bytes(self._length).translate(_TO_TEXT).decode()
 
     def word(self, text: str) -> int | None:

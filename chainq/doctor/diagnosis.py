@@ -6,23 +6,19 @@ The checks cover the known differences between servers (docs/protocol.md). `meth
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context
 from statistics import median
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
-from chainq.catalog.identifiers import is_loopback
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.doctor.methods import MethodProber, other_name
 from chainq.doctor.pagination import PaginationProber, Window, address_in
-from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober, Refusal
+from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import ChainqError, IncompleteError, ResponseError, ServiceError, UnreachableError
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import age, counted
 from chainq.text.sanitize import excerpt, mask_url
 
-LATENCY_CALLS = 3
 ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
 _SHOWN = {Role.ID: "transaction_id", Role.PROGRAM: "program_id", Role.FUNCTION: "function_name"}  # in record rows
@@ -32,7 +28,6 @@ _MINUTE, _HOUR = 60, 3600  # seconds
 # Requests per second. Deployed servers allow 200 calls of a method per minute; a steady 198 are still refused, because
 # a call near the end of a window can extend it (docs/protocol.md, "Rate limits").
 USUAL_RATE = "3"
-_MARGIN = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,29 +82,13 @@ class _Examination:
             reached = f"reachable, {other}" if other else "not reachable"
             yield Check("connection", reached, str(error), error)
             return
-        for _ in range(LATENCY_CALLS - 1):
-            self.methods.call("latest", {})
         yield Check("connection", f"reachable, {self.prober.http}".rstrip(", "), "requests get responses")
-        yield self._tls()
         yield self._latency()
         dialect = self._dialect()  # first, because a server that has one is this service
         yield self._tip_check(latest)
         yield dialect
         yield from self._method_checks(_Probe({}, latest, check))
-        yield self._error_codes()
         yield self._rate_limit()
-        yield self._compression()
-
-    def _tls(self) -> Check:
-        if self._url == "demo:":
-            return Check("TLS", "none", "not needed: the sample chain is in this process")
-        if not self._url.lower().startswith("http"):
-            return Check("TLS", "none", "not needed: chainq reads the files of the export itself")
-        if self._url.lower().startswith("https:"):
-            return Check("TLS", self.prober.tls or "yes", "the certificate is verified")
-        if is_loopback(urlsplit(self._url).hostname):
-            return Check("TLS", "none", "not needed: requests stay on this machine")
-        return Check("TLS", "none", "the network can read and change everything: prefer https, send no secrets")
 
     def _latency(self) -> Check:
         if not self.prober.seconds:
@@ -181,12 +160,8 @@ class _Examination:
         row_id = integer_of(Picker(["id"])(block[0])[0]) if block else None
         by = pagination.transactions_by(window, row_id, outcomes["transactions"], outcomes["full-blocks"])
         sized = [method.command for method in METHODS if method.sized and not method.param(Role.ADDRESS)]
-        yield self.methods.parameters()
         yield pagination.range_end(below, outcomes["blocks"])
-        yield pagination.page_base(window)
         yield pagination.page_size(window, {name: outcomes[name] for name in sized if name != "records"})
-        yield pagination.row_cap(window)
-        yield pagination.row_order(window)
         yield by
 
     def _arguments(
@@ -216,55 +191,11 @@ class _Examination:
         arguments = {param.role: known.get(param.role) or defaults[param.role] for param in method.params}
         return arguments, _NO_ID in arguments.values()
 
-    def _error_codes(self) -> Check:
-        name = "error codes"
-        unknown = self.prober.call("chainq/doctor", {})
-        bad = self.methods.call("block", {Role.HEIGHT: "x"})
-        if unknown.skipped or bad.skipped:
-            return Check(name, UNKNOWN, str(unknown.error or bad.error))
-        finding = f"{_code(unknown)} for an unknown method, {_code(bad)} for an invalid parameter"
-        if unknown.unknown_method and bad.code and '"' not in bad.code:
-            return Check(name, finding, "as in JSON-RPC 2.0")
-        return Check(name, finding, "not as in JSON-RPC 2.0; errors are shown as the server sends them")
-
     def _rate_limit(self) -> Check:
-        name, refusals = "rate limit", self.prober.rate_limited
+        refusals = self.prober.rate_limited
         if not refusals:
             finding = f"none seen in {counted(self.prober.calls, 'call')}"
-            return Check(name, finding, f"chainq slows down when it meets one; --rate {USUAL_RATE} seldom does")
-        methods = [
-            f"{method}{f' (retry after {excerpt(refusal.retry_after, 40)})' if refusal.retry_after else ''}"
-            for method, refusal in refusals.items()
-        ]
-        rates = {name: safe_rate(refusal) for name, refusal in refusals.items()}
-        slowest = min(rates, key=lambda name: float(rates[name]))
-        avoids = "avoids it" if refusals[slowest].wait else "may avoid it: the server does not say how long to wait"
-        meaning = f"chainq waits and continues; --rate {rates[slowest]} {avoids}"
-        return Check(name, f"reached by {', '.join(methods)}", meaning)
-
-    def _compression(self) -> Check:
-        if self.prober.encodings:
-            kinds = ", ".join(excerpt(kind, 20) for kind in sorted(self.prober.encodings))
-            return Check("compression", kinds, "responses are sent compressed")
-        return Check("compression", "none", "responses are sent at their full size")
-
-
-def safe_rate(refusal: Refusal) -> str:
-    """Return the requests per second, as a value of --rate, that would not have been refused.
-
-    The window in which calls are counted started at their first call or earlier, and ends when the server allows calls
-    again; if the server gives no time to wait, the window is assumed to be one minute (docs/protocol.md, "Rate
-    limits"). If the first call of a method was refused, other clients had used up the limit: nothing was measured.
-    """
-    if not refusal.calls:
-        return USUAL_RATE
-    window = refusal.seconds + refusal.wait if refusal.wait else max(refusal.seconds, _MINUTE)
-    rate = Context(prec=2, rounding=ROUND_FLOOR).create_decimal_from_float(_MARGIN * refusal.calls / max(window, 1.0))
-    return format(rate.normalize(), "f")
-
-
-def _code(outcome: Outcome) -> str:
-    """Return an error's code as it was sent, a string in its quotation marks; words if there is none."""
-    if outcome.code:
-        return excerpt(outcome.code, 20)
-    return f"no JSON-RPC error ({excerpt(str(outcome.error), 60)})" if outcome.error else "no error"
+            return Check("rate limit", finding, f"chainq slows down when it meets one; --rate {USUAL_RATE} seldom does")
+        methods = [f"{name}{f' (retry after {excerpt(wait, 40)})' if wait else ''}" for name, wait in refusals.items()]
+        meaning = f"chainq waits and continues; --rate {USUAL_RATE} seldom meets it"
+        return Check("rate limit", f"reached by {', '.join(methods)}", meaning)

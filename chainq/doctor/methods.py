@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value, Wire
-from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
+from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import IncompleteError, LackingError, TooHeavyError
 from chainq.text.sanitize import excerpt
@@ -112,18 +112,6 @@ class MethodProber:
             meaning = f"the command will fail: {outcome.error}"
             return Check(name, f"error {excerpt(outcome.code, 20)}", meaning, outcome.error)
         return Check(name, UNKNOWN, str(outcome.error), None if outcome.skipped else outcome.error)
-
-    def parameters(self) -> Check:
-        """Return a check of the parameters whose names differ from the published interface."""
-        renamed = []
-        for method in METHODS:
-            params = self.dialect.wire(method).params
-            names = [params[p.role] for p in method.params if params.get(p.role, p.name) != p.name]
-            if names:
-                renamed.append(f"{method.command}: {', '.join(names)}")
-        if not renamed:
-            return Check("parameter names", "as documented", "a profile needs no parameter names")
-        return Check("parameter names", "; ".join(renamed), "commands send these names; chainq rpc sends yours")
 
 
 def other_name(method: Method) -> str:

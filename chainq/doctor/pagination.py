@@ -6,7 +6,6 @@ Every check uses the same few heights near the tip (`Window`), whose rows are kn
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -17,7 +16,7 @@ from chainq.catalog.dialects import Value
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.prober import UNKNOWN, Check, Outcome
-from chainq.errors import IncompleteError, LackingError
+from chainq.errors import IncompleteError
 from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.text.humanize import counted
 
@@ -26,9 +25,6 @@ WINDOWS = (4, 32, 256, 2048)
 
 WINDOW_ROWS = 2000
 """The page size of calls for a window: more rows than a busy chain has in four heights."""
-
-CAP_ROWS, CAP_HEIGHTS = 10_000, 5000
-"""The page size of the call that looks for a row cap, that of every `chainq records`; and the most heights it spans."""
 
 _ADDRESS = re.compile(rb'"value":"([a-z]+1[02-9ac-hj-np-z]{58})"')  # in a public input: bech32 of 32 bytes
 
@@ -58,7 +54,6 @@ class PaginationProber:
 
     def __init__(self, methods: MethodProber, tip: int) -> None:
         self._methods, self._tip = methods, tip
-        self._first_page = 0
         self._honors: dict[str, bool] = {}  # command -> whether it honors the page size
 
     def find_window(self) -> tuple[Window, Outcome, Check]:
@@ -66,14 +61,8 @@ class PaginationProber:
         check of the method."""
         window = Window(max(0, self._tip - WINDOWS[0] + 1), self._tip + 1)
         outcome, check = self._methods.find("records", window.arguments(0, WINDOW_ROWS))
-        for heights in (*WINDOWS[1:], 0):
-            if outcome.rows or not (outcome.result or outcome.code) or outcome.unknown_method:
-                break
-            if outcome.code or not heights or not window.start:  # there may be no page 0
-                second = self._methods.call("records", window.arguments(1, WINDOW_ROWS))
-                if second.rows:
-                    outcome, self._first_page = second, 1
-                    check = self._methods.check(BY_COMMAND["records"], second)
+        for heights in WINDOWS[1:]:
+            if outcome.rows or not outcome.result or not window.start:
                 break
             window = Window(max(0, self._tip - heights + 1), self._tip + 1)
             outcome = self._methods.call("records", window.arguments(0, WINDOW_ROWS))
@@ -92,26 +81,6 @@ class PaginationProber:
             fault = IncompleteError("the end of a range is included, the published interface excludes it")
             return Check(name, "included", "ranges would return rows twice; chainq refuses them", fault)
         return Check(name, UNKNOWN, "there is no second block, or getBlocks returned none")
-
-    def page_base(self, window: Window) -> Check:
-        """Return whether the first page is page 0: after a page with all rows the next one must be empty."""
-        name = "first page"
-        count = len(window.rows)
-        second = Outcome()
-        if not self._first_page and count and count < WINDOW_ROWS:
-            second = self._methods.call("records", window.arguments(1, count))
-            if second.result and not second.rows:
-                return Check(name, "0", "as documented")
-            if set(map(bytes, second.rows)) == set(map(bytes, window.rows)):
-                third = self._methods.call("records", window.arguments(2, count))
-                if third.rows:
-                    fault = IncompleteError("records/all returns the same rows for every page")
-                    return Check(name, "pages are ignored", "responses truncated by a cap cannot be completed", fault)
-                self._first_page = 1 if third.result else 0
-        if self._first_page:
-            fault = IncompleteError("records/all counts pages from 1, the published interface from 0")
-            return Check(name, "1", "chainq counts pages from 0 and would miss or repeat rows", fault)
-        return Check(name, UNKNOWN, _reason(window, second))
 
     def address_size(self, arguments: dict[Role, Value], first: Outcome) -> None:
         """Find the page-size parameter that the address method honors. `first`: its outcome for a page of one row."""
@@ -135,7 +104,7 @@ class PaginationProber:
         """Return whether page sizes are honored. `singles`: outcomes for pages of one row, by command."""
         name = "page size"
         several = len(window.rows) > 1
-        records = {"records": self._methods.call("records", window.arguments(self._first_page, 1))} if several else {}
+        records = {"records": self._methods.call("records", window.arguments(0, 1))} if several else {}
         for command, outcome in {**records, **singles}.items():
             if len(outcome.rows) > 1:
                 self._honors.setdefault(command, False)
@@ -151,41 +120,6 @@ class PaginationProber:
         if self._honors:
             return Check(name, "honored", f"seen with {', '.join(self._honors)}")
         return Check(name, UNKNOWN, _reason(window))
-
-    def row_cap(self, window: Window) -> Check:
-        """Return whether responses have fewer rows than the page size, if one ordinary call can show it."""
-        name = "row cap"
-        if not window.rows or self._honors.get("records") is False:
-            return Check(name, UNKNOWN, _reason(window) if not window.rows else "records/all ignores the page size")
-        wanted = int(1.2 * CAP_ROWS * (window.end - window.start) / len(window.rows)) + 1
-        wide = Window(max(0, window.end - min(wanted, CAP_HEIGHTS)), window.end)
-        first = self._methods.call("records", wide.arguments(self._first_page, CAP_ROWS))
-        count = len(first.rows)
-        if isinstance(first.error, LackingError):
-            return Check(name, UNKNOWN, f"this export lacks some of the last {wide.end - wide.start:,} blocks")
-        if first.code or not count:
-            return Check(name, UNKNOWN, f"a call for {CAP_ROWS:,} rows returned no rows: {first.error or 'no error'}")
-        if count >= CAP_ROWS:
-            return Check(name, f"{count:,} rows or more", "no page that chainq requests is truncated")
-        second = self._methods.call("records", wide.arguments(self._first_page + 1, count))
-        if second.rows or _highest(first.rows) < _highest(window.rows):  # which are in the same range, at its end
-            return Check(
-                name, f"{count:,} rows", "responses are truncated silently; chainq detects that and splits the range"
-            )
-        if not second.result:
-            return Check(name, UNKNOWN, str(second.error))
-        return Check(name, f"none up to {count:,} rows", "all rows arrived")
-
-    def row_order(self, window: Window) -> Check:
-        """Return whether a second call returns the rows in the same order."""
-        name = "row order"
-        again = self._methods.call("records", window.arguments(self._first_page, WINDOW_ROWS))
-        one, other = [*map(bytes, window.rows)], [*map(bytes, again.rows)]
-        if len(one) < 2 or sorted(one) != sorted(other):
-            return Check(name, UNKNOWN, _reason(window, again))
-        if one == other:
-            return Check(name, "the same in two calls", "no guarantee; chainq sorts rows itself")
-        return Check(name, "changes with each call", "paging would lose rows; chainq does not rely on pages")
 
     def transactions_by(self, window: Window, row_id: int | None, by_height: Outcome, block: Outcome) -> Check:
         """Return whether `transactions` takes a height or a row id: which of the two returns the block's transactions.
@@ -222,14 +156,6 @@ def address_in(*outcomes: Outcome) -> str | None:
     return None
 
 
-def _highest(rows: Sequence[Raw]) -> int:
-    """Return the highest height in rows of `records`, -1 for none."""
-    pick = Picker(["height"])
-    return max((height for row in rows if (height := integer_of(pick(row)[0])) is not None), default=-1)
-
-
-def _reason(window: Window, outcome: Outcome | None = None) -> str:
-    """Return why a check cannot be made: the error of its call, or too few records."""
-    if outcome is not None and outcome.error is not None:
-        return str(outcome.error)
+def _reason(window: Window) -> str:
+    """Return why a check cannot be made: too few records."""
     return f"{counted(len(window.rows), 'record')} in the last {window.end - window.start} heights are too few"

@@ -1,13 +1,12 @@
 """Prober: makes the calls of `chainq doctor`, in sequence, few in total, and without long series of retries.
 
-It records facts besides the results (HTTP and TLS version, compression, rate limits) for `diagnosis`.
+It records facts besides the results (HTTP version, latency, rate limits) for `diagnosis`.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Raw
 
@@ -16,7 +15,7 @@ from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import PassingError, is_unknown_method, retry_after
+from chainq.transport.failures import PassingError, is_unknown_method
 from chainq.transport.jsonrpc import decode_result
 
 MAX_CALLS = 39
@@ -73,24 +72,11 @@ class Outcome:
         return is_unknown_method(self.code)
 
 
-class Refusal(NamedTuple):
-    """A method that was refused with HTTP 429.
-
-    `calls`: how many of its calls came through before, in the `seconds` since the first of them. `retry_after`: the
-    header as it was sent, empty for none; `wait`: the seconds that it asks to wait, None if it does not say.
-    """
-
-    calls: int
-    seconds: float
-    retry_after: str
-    wait: float | None
-
-
 class Prober(Closing):
     """Calls one service. As a context it closes the connection at its end. `report` gets every attempt.
 
-    `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`, `tls`: protocol versions.
-    `encodings`: compressions seen. `rate_limited`: methods refused with HTTP 429.
+    `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`: the protocol version.
+    `rate_limited`: methods refused with HTTP 429, each with its Retry-After as it was sent.
     """
 
     def __init__(
@@ -99,8 +85,7 @@ class Prober(Closing):
         report: Callable[[Report], None] = lambda _: None,
         transport: Transport | None = None,
     ) -> None:
-        headers = {"Accept-Encoding": "gzip", **options.headers}  # even if it does not pay off: the check needs it
-        options = options._replace(retries=min(RETRIES, options.retries), headers=headers)
+        options = options._replace(retries=min(RETRIES, options.retries))
         self._connection = Connection(options, self._count, transport=transport, observe=self._observe)
         self._report = report
         self._method = ""
@@ -108,10 +93,8 @@ class Prober(Closing):
         self.calls = 0
         self.seconds: list[float] = []
         self.answered = False  # whether any response came
-        self.http = self.tls = ""
-        self.encodings: set[str] = set()
-        self.rate_limited: dict[str, Refusal] = {}
-        self._sent: dict[str, list[float]] = {}  # by method: when its calls that came through had a response
+        self.http = ""
+        self.rate_limited: dict[str, str] = {}
 
     def close(self) -> None:
         """Close the connection."""
@@ -137,7 +120,7 @@ class Prober(Closing):
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
         if isinstance(outcome.error, PassingError) and outcome.error.meaning.rate_limited:  # with HTTP 200
-            self._refused("", None)
+            self.rate_limited[method] = ""
             return Outcome(error=UnreachableError(f"{method}: {REFUSED}"), skipped=True)
         if outcome.error is not None:
             outcome.error.message = f"{method}: {outcome.error.message}"
@@ -150,20 +133,11 @@ class Prober(Closing):
         self._report(report)
 
     def _observe(self, response: Response) -> None:
-        self.http, self.tls, self.answered = response.http_version, response.tls, True
-        if encoding := response.headers.get("content-encoding", ""):
-            self.encodings.add(encoding)
+        self.http, self.answered = response.http_version, True
         if response.status == 429:
-            self._refused(response.headers.get("retry-after", ""), retry_after(response))
+            self.rate_limited[self._method] = response.headers.get("retry-after", "")
             # Ends the call: a diagnosis does not need to wait until it may call this method again.
             raise UnreachableError(REFUSED, "lower --rate or -j")
-        self._sent.setdefault(self._method, []).append(time.monotonic())
-
-    def _refused(self, header: str, wait: float | None) -> None:
-        """Record that the service refused the method. `header`: its Retry-After, which asks to `wait` seconds."""
-        sent = self._sent.get(self._method, [])
-        seconds = time.monotonic() - sent[0] if sent else 0.0
-        self.rate_limited[self._method] = Refusal(len(sent), seconds, header, wait)
 
 
 def _skipped(method: str, reason: str) -> Outcome:

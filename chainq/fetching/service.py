@@ -166,10 +166,6 @@ class Service(Closing):
         if self._stored is not None:
             self._stored.reader.need(*commands)
 
-    def reads_files(self, method: Method, heights: HeightRange) -> bool:
-        """Return whether `fetch_range` reads all rows of these heights from a data set, so that no service sees it."""
-        return self._stored is not None or (self._lake is not None and not self._lake.missing(Query(method), heights))
-
     def lacks(self, command: str) -> bool:
         """Return whether this is an export that has no rows of a command at any height; a served one only says so in
         errors."""

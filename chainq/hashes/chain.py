@@ -40,9 +40,7 @@ class Walk:
 
     def __init__(self, anchor: Anchor | None) -> None:
         self.anchor, self.anchored = anchor, False
-        self._first: int | None = None
         self.next: int | None = None  # the height after the last block
-        self._gap: int | None = None  # the height that seemed to be missing
         self._last: object = None
         self._broken = ""
 
@@ -54,18 +52,12 @@ class Walk:
         if self.anchor is None or height > self.anchor.height:
             return None
         if not self._broken:
-            if self.next is not None and height > self.next:
-                self._broken, self._gap = f"block {self.next} is missing", self.next
-            elif self.next is not None and height < self.next:
-                seen = self._first is not None and height >= self._first
-                self._broken = f"block {height} comes twice" if seen else f"block {height} is out of order"
+            if self.next is not None and height != self.next:
+                self._broken = f"block {self.next} does not follow block {self.next - 1}"
             elif not proved:
                 self._broken = f"the hash of block {height} was not proved"
             elif self.next is not None and previous_hash != self._last:
                 self._broken = f"block {height} is not linked to the block before it"
-        elif height == self._gap:
-            self._broken = f"block {height} is out of order"
-        self._first = height if self._first is None else self._first
         self.next, self._last = height + 1, block_hash
         if height < self.anchor.height:
             return None

@@ -200,20 +200,14 @@ class _BlockCheck:
 
     def _value(self, name: str, part: Row, at: int, transition: Row, function: Any) -> None:
         """Check a public value, a future or a ciphertext against its ID."""
-        value, named = str(part.get("value")), part["id"]
-        try:
-            if part["type"] in _VALUES:
-                due = formulas.value_id(function, value, transition["tcm"], at)
-            elif part["type"] == "private":
-                due = formulas.private_id(value)
-            else:
-                return
-            if element(named) == due:
-                return
-            expected = f"{name}.id={due}field{_COMPUTED}"
-        except UNREADABLE as error:
-            expected = f"{name}: {error}"[:300]
-        self._found.wrong.append(Wrong("value", expected, f"{name}.id={named} of {value}"[:300]))
+        value = str(part.get("value"))
+        if part["type"] in _VALUES:
+            make = lambda: formulas.value_id(function, value, transition["tcm"], at)  # noqa: E731
+        elif part["type"] == "private":
+            make = lambda: formulas.private_id(value)  # noqa: E731
+        else:
+            return
+        self._compare("value", f"{name}.id", part["id"], make)
 
 
 @lru_cache(maxsize=4096)

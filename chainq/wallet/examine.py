@@ -1,8 +1,7 @@
 """Compares decrypted records with the outputs of their transactions: who sent them, and whether they are genuine.
 
-Each output is read from its full block if an export has that, else from its transaction with one request. The name of a
-record, which its commitment needs, is declared in the source text of its program. Rows of transitions without record
-inputs contain that text.
+Each output is read from its full block, of a service with those around it. The name of a record, which its commitment
+needs, is declared in the source text of its program. Rows of transitions without record inputs contain that text.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,12 +11,12 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import RECORD_NAME, SENDER
-from chainq.errors import ChainqError, IncompleteError, NotFoundError
+from chainq.errors import ChainqError, IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query
 from chainq.rows import fields
-from chainq.rows.block import RecordOutput, read_block, read_transaction
+from chainq.rows.block import RecordOutput, read_block
 from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
@@ -25,10 +24,10 @@ from chainq.wallet import genuine
 from chainq.wallet.genuine import Opened
 from chainq.wallet.records import NAMED, Key, in_words, key_of, shown
 
+AROUND = 50  # full blocks, which one request returns
 NEWEST = 100  # blocks to search for a program's source text if its record's block does not have it
 
-_FULL_BLOCKS, _TRANSACTION = BY_COMMAND["full-blocks"], BY_COMMAND["transaction"]
-_TRANSITIONS = BY_COMMAND["transitions"]
+_FULL_BLOCKS, _TRANSITIONS = BY_COMMAND["full-blocks"], BY_COMMAND["transitions"]
 _RECORD = fields.Picker(["transaction_id", "program_id", "height", "record_ciphertext"])
 _SOURCE = fields.Picker(["program"])
 
@@ -87,12 +86,12 @@ class Examiner:
         self.names = Names(service, warn)
         self.findings: dict[Key, str] = {}
 
-    def examine(self, records: Sequence[Raw], opened: Sequence[Opened]) -> list[dict[str, Raw]]:
-        """Return for each record row the sender and the name from its output, null if unknown.
+    def examine(self, records: Sequence[Raw], opened: Sequence[Opened], heights: HeightRange) -> list[dict[str, Raw]]:
+        """Return for each record row of these heights the sender and the name from its output, null if unknown.
 
         Raises ChainqError if the service fails.
         """
-        outputs = self._outputs(records)
+        outputs = self._outputs(records, heights)
         return [
             self._examine(record, one, outputs.get(key_of(record))) for record, one in zip(records, opened, strict=True)
         ]
@@ -105,31 +104,18 @@ class Examiner:
                 "do not rely on these rows, and report them to the operator of the server",
             )
 
-    def _outputs(self, records: Sequence[Raw]) -> dict[Key, RecordOutput]:
-        """Return the record outputs of the transactions of these records, by transition and index."""
-        wanted: dict[str, None] = {}  # as a set that keeps their order
-        stored: dict[HeightRange, None] = {}
-        for record in records:
-            transaction, _, height, _ = _RECORD(record)
-            number = fields.integer_of(height)
-            heights = None if number is None else HeightRange(number, number + 1)
-            if heights is not None and self._service.reads_files(_FULL_BLOCKS, heights):
-                stored[heights] = None
-            else:
-                wanted[fields.text_of(transaction)] = None
+    def _outputs(self, records: Sequence[Raw], heights: HeightRange) -> dict[Key, RecordOutput]:
+        """Return the record outputs of the full blocks of these records, by transition and index.
+
+        Up to `AROUND` blocks are requested together, so that the service does not learn which of them has the record.
+        """
         found: dict[Key, RecordOutput] = {}
-        for heights in stored:
-            for batch in self._service.fetch_range(Query(_FULL_BLOCKS), heights):
-                for row in batch.rows:
-                    outputs = read_block(row).outputs
-                    found |= {(output.transition, output.place): output for output in outputs}
-        try:
-            for batch in self._service.fetch_lookups(_TRANSACTION, list(wanted)) if wanted else ():
-                for row in batch.rows:
-                    outputs = [output for one in read_transaction(row).transitions for output in one.records]
-                    found |= {(output.transition, output.place): output for output in outputs}
-        except NotFoundError:  # existing ones were yielded before; the others have no output
-            pass
+        numbers = (fields.integer_of(_RECORD(record)[2]) for record in records)
+        for start in sorted({number // AROUND * AROUND for number in numbers if number is not None}):
+            some = HeightRange(max(start, heights.start), min(start + AROUND, heights.end))
+            for batch in self._service.fetch_range(Query(_FULL_BLOCKS), some):
+                for block in map(read_block, batch.rows):
+                    found |= {(output.transition, output.place): output for output in block.outputs}
         return found
 
     def _examine(self, record: Raw, opened: Opened, output: RecordOutput | None) -> dict[str, Raw]:

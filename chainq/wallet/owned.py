@@ -26,7 +26,7 @@ from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.listed import Listed, advice, fewer, full_blocks
 from chainq.wallet.network import check_network
-from chainq.wallet.records import MISTYPED, NAMED, Key, RecordFinder, decrypt, key_of, shown
+from chainq.wallet.records import MISTYPED, NAMED, Key, decrypt, find_records, key_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Amount, Style, shown_plaintext
 from chainq.wallet.spends import Spend, Spends, announce
@@ -139,20 +139,13 @@ class Wallet(Closing):
         full blocks are read. Raises the errors of `batches`, and IncompleteError for an owned row without a record that
         decrypts.
         """
-        finder = RecordFinder(service) if self.wanted.records else None
         if self.wanted.plaintext and self._examiner is None:
             self._examiner = Examiner(service, warn)
-        owned = self._owned(batches, finder, warn, service.connection.check_open)
+        owned = self._owned(batches, service, warn)
         return self._with_spends(owned, service, warn) if self.wanted.spends else owned
 
-    def _owned(
-        self,
-        batches: Iterator[Batch],
-        finder: RecordFinder | None,
-        warn: Callable[[str], None],
-        check: Callable[[], None],
-    ) -> Iterator[Batch]:
-        for scanned in self._scanner.scan(batches, check=check):
+    def _owned(self, batches: Iterator[Batch], service: Service, warn: Callable[[str], None]) -> Iterator[Batch]:
+        for scanned in self._scanner.scan(batches, check=service.connection.check_open):
             self._report(scanned, warn)
             self.compared += len(scanned.batch.rows)
             if heights := scanned.batch.heights:
@@ -161,7 +154,7 @@ class Wallet(Closing):
                 if self.wanted.spends:
                     self._listed.add(heights, scanned.batch.rows)
             self._owners.update(key for _, key in scanned.findings.owned)
-            rows, count = self._rows(scanned, finder), len(scanned.batch.rows)
+            rows, count = self._rows(scanned, service), len(scanned.batch.rows)
             yield scanned.batch._replace(rows=rows, scanned=count)
             del scanned  # free its large rows before a wait that may be long
 
@@ -232,18 +225,19 @@ class Wallet(Closing):
                 if len(self.malformed) <= NAMED:
                     warn(f"records/isOwner {scanned.batch.heights}: {shown(key)} is malformed: {problem}")
 
-    def _rows(self, scanned: Scanned, finder: RecordFinder | None) -> list[Raw]:
-        owned = scanned.findings.owned
-        if finder is None:
-            return [self._row(scanned.batch.rows[number], self._keys[key], {}) for number, key in owned]
-        records = finder.find(scanned.batch, [number for number, _ in owned])
-        joined = self._joined(records, [self._keys[key] for _, key in owned])
+    def _rows(self, scanned: Scanned, service: Service) -> list[Raw]:
+        """Return the owned rows of a batch, each with its owner, and with the members of its record if wanted."""
+        owned, batch = scanned.findings.owned, scanned.batch
+        keys = [self._keys[key] for _, key in owned]
+        joined: list[dict[str, Raw]] = [{} for _ in owned]
+        if self.wanted.records and batch.heights is not None:
+            joined = self._joined(find_records(service, batch, [number for number, _ in owned]), keys, batch.heights)
         return [
-            self._row(scanned.batch.rows[number], self._keys[key], members)
-            for (number, key), members in zip(owned, joined, strict=True)
+            _with(batch.rows[number], members, {OWNER.path: Raw(msgspec.json.encode(key.address))})
+            for (number, _), key, members in zip(owned, keys, joined, strict=True)
         ]
 
-    def _joined(self, records: Sequence[Raw], keys: Sequence[ViewKey]) -> list[dict[str, Raw]]:
+    def _joined(self, records: Sequence[Raw], keys: Sequence[ViewKey], heights: HeightRange) -> list[dict[str, Raw]]:
         """Return the members of record rows that ownership rows lack; decrypts every record, as a check."""
         opened = [decrypt(record, key) for record, key in zip(records, keys, strict=True)]
         joined = [
@@ -251,19 +245,13 @@ class Wallet(Closing):
             for record in records
         ]
         if self._examiner is not None and records:
-            examined = self._examiner.examine(records, opened)
+            examined = self._examiner.examine(records, opened, heights)
             for record, members, one, more in zip(records, joined, opened, examined, strict=True):
                 program = fields.text_of(members.get("program_id"))
                 added, amount = shown_plaintext(str(one.plaintext), program, self.wanted.style)
                 members |= added | more
                 self.amounts[key_of(record)] = amount
         return joined
-
-    @staticmethod
-    def _row(row: Raw, key: ViewKey, joined: dict[str, Raw]) -> Raw:
-        """Return one row of the output; values stay as the server sent them."""
-        first = {OWNER.path: Raw(msgspec.json.encode(key.address))}
-        return _with(row, joined, first)
 
 
 def heights_in_words(read: HeightRange) -> str:

@@ -1,22 +1,19 @@
 """Joins owned rows with their record rows, and decrypts the records.
 
-An ownership row has no height, but in height order its position among the rows of its chunk is the position of a record
-at the same height. One request for the record at that position shows the height, and one for the records of that height
-contains its row. If a server's pages do not match, the records of the whole chunk are fetched. If an export has them,
-they are read from there, and nothing shows a service which are owned.
+An ownership row has no height, so the records of all heights of its batch are read, and the service does not learn
+which of them are owned. Rejected: finding the height by the position of the row, which takes fewer rows and shows them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.hashes.sdk import load
-from chainq.heights.range import HeightRange
 from chainq.query import Batch, Query
 from chainq.rows import fields
 from chainq.text.sanitize import excerpt
@@ -30,7 +27,6 @@ NAMED = 5  # findings that get their own warning and are named in the error
 
 _METHOD = BY_COMMAND["records"]
 _PLACE = fields.Picker(["transition_id", "output_index"])
-_HEIGHT = fields.Picker([_METHOD.height or ""])
 
 
 def key_of(row: Raw) -> Key:
@@ -51,54 +47,16 @@ def in_words(findings: Mapping[Key, str]) -> str:
     return f"{'; '.join(named)}{f'; and {more:,} more' if more else ''}"
 
 
-class RecordFinder:
-    """Finds the record rows of owned rows."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    def find(self, batch: Batch, numbers: Sequence[int]) -> list[Raw]:
-        """Return the record rows of these rows of a batch. Raises IncompleteError if the service has none."""
-        known: dict[Key, Raw] = {}
-        found = []
-        wanted = {key_of(batch.rows[number]) for number in numbers}
-        if wanted and batch.heights is not None and self._service.reads_files(_METHOD, batch.heights):
-            known = self._all(batch.heights, wanted)
-        for number in numbers:
-            key = key_of(batch.rows[number])
-            if key not in known and batch.heights is not None:
-                known |= self._at_place(batch.heights, number, len(batch.rows))
-                if key not in known:
-                    known |= self._all(batch.heights, wanted)
-            if key not in known:
-                raise IncompleteError(f"records/all {batch.heights}: {shown(key)} is owned, but has no record")
-            found.append(known[key])
-        return found
-
-    def _at_place(self, heights: HeightRange, number: int, count: int) -> dict[Key, Raw]:
-        """Return the records of the height that has record `number` of the `count` in `heights`.
-
-        Unverified: a row found here is the right one, and a row not found is searched for in the whole chunk.
-        """
-        try:
-            if len(heights) > 1 and count > 1:
-                (place,) = self._service.fetch_one_page(Query(_METHOD, page=number, page_size=1), heights)
-                height = fields.integer_of(_HEIGHT(place.rows[0])[0]) if place.rows else None
-                if height is None or not heights.start <= height < heights.end:
-                    return {}
-                heights = HeightRange(height, height + 1)
-            (page,) = self._service.fetch_one_page(Query(_METHOD, page=0), heights)
-        except ChainqError:  # only the shortcut is lost
-            return {}
-        return {key_of(row): row for row in page.rows}
-
-    def _all(self, heights: HeightRange, wanted: Collection[Key]) -> dict[Key, Raw]:
-        found: dict[Key, Raw] = {}
-        for batch in self._service.fetch_range(Query(_METHOD), heights):
-            found |= {key: row for row in batch.rows if (key := key_of(row)) in wanted}
-            if len(found) == len(wanted):
-                break
-        return found
+def find_records(service: Service, batch: Batch, numbers: Sequence[int]) -> list[Raw]:
+    """Return the record rows of these rows of a batch. Raises IncompleteError if the service has none."""
+    keys = [key_of(batch.rows[number]) for number in numbers]
+    wanted, found = set(keys), dict[Key, Raw]()
+    for part in service.fetch_range(Query(_METHOD), batch.heights) if keys and batch.heights else ():
+        found |= {key: row for row in part.rows if (key := key_of(row)) in wanted}
+    for key in keys:
+        if key not in found:
+            raise IncompleteError(f"records/all {batch.heights}: {shown(key)} is owned, but has no record")
+    return [found[key] for key in keys]
 
 
 def decrypt(record: Raw, key: ViewKey) -> Opened:

@@ -106,7 +106,7 @@ def test_many_full_blocks_are_announced(
     words = [*command.split(), "--dialect", "chain", "--retries", "0", "--view-key-file", key_file(chainq.home, key)]
     first = "[0-9]+"
     if command.startswith("owned"):
-        words += RANGE
+        words += [*RANGE, "--columns", "transition_id,spent_height"]
         first = str(service.planted(0, 80)[0][0])
         assert "reads the full blocks" not in chainq(*words, "-q", url=serve(service)).err
     told = chainq(*words, url=serve(service)).err.splitlines()[0]

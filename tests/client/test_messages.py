@@ -11,42 +11,25 @@ from chainq.demo.planted import VIEW_KEY
 from harness.program import Servers
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
-ODD: Any = 5  # of another type than is expected
-FUNCTION: Any = max
 CALLS: list[tuple[Callable[..., Any], str]] = [
     (lambda client: client.blocks(5, last=3), "--last cannot be combined with --start, --end, --since or --until"),
     (lambda client: client.blocks(last=5, since=5.0), "--last cannot be combined with"),
     (lambda client: client.records(start=5, since="2h"), "--start cannot be combined with --since"),
     (lambda client: client.blocks(7, 5), "--start 7 is greater than --end 5"),
     (lambda client: client.transaction("at1x"), "invalid transaction ID"),
-    (lambda client: client.transaction(ODD), "invalid transaction_id 5: expected a str"),
     (lambda client: client.transaction(f"at1{'q' * 58}"), "checksum"),
-    (lambda client: client.address_transactions(ODD), "invalid address 5: expected a str"),
-    (lambda client: client.program_transactions("credits.aleo", ODD), "invalid function name 5: expected a str"),
     (lambda client: client.program_transactions("credits", "mint"), "invalid program ID 'credits'"),
     (lambda client: client.program_transactions("credits.aleo", "mint", newest=True), "newest needs limit"),
     (lambda client: client.blocks(since="soon"), "soon"),
-    (lambda client: client.blocks(until=True), "invalid until True"),
     (lambda client: client.blocks(until=float("nan")), "invalid until nan"),
-    (lambda client: client.blocks(since=1685667600000), "if it is in milliseconds, use since=1685667600"),
+    (lambda client: client.blocks(since=1685667600000), "invalid since 1685667600000: expected seconds since 1970"),
     (lambda client: client.records(end="100X"), "invalid height '100X': expected a whole number such as"),
-    (lambda client: client.records(0, 10, program=[]), "program is empty, so no row can have it; program=None is no"),
     (
-        lambda client: client.records(0, 3, where=FUNCTION),
-        "invalid where of type builtin_function_or_method: expected a str",
+        lambda client: client.records(0, 10, program=[]),
+        "a filter is an empty list, so no row can pass it; None is no filter",
     ),
-    (lambda client: client.blocks(0, 5, reverse=ODD), "invalid reverse 5: expected True or False"),
-    (lambda client: client.blocks(0, 5, verify=ODD), "invalid verify 5: expected True or False"),
-    (lambda client: list(client.blocks(0, 5).chunks(True)), "invalid number of rows True: expected an int from 1"),
     (lambda client: list(client.blocks(0, 5).chunks(0)), "invalid number of rows 0: expected an int from 1"),
-    *(
-        (lambda client, given=given: client.transactions(672, **given), f"reads one block, without {name}=")
-        for name, given in (("limit", {"limit": 3}), ("last", {"last": 3}), ("reverse", {"reverse": True}))
-    ),
     (lambda client: client.block("AViewKey1ccEt8A2Ryva5rxn"), "invalid height: this is a secret key"),
-    (lambda client: client.call("block", {"block": 10**5000}), "invalid params"),
-    (lambda client: client.call("block", {"block": "\ud800"}), "invalid params"),
-    (lambda client: client.call("block", {"block": object()}), "invalid params"),
 ]
 
 
@@ -58,40 +41,35 @@ def test_messages_name_what_was_wrong(call: Callable[[Client], Any], words: str)
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("height", [-1, 2**53 + 1, 10**5000, 1.5, None, True, float("nan"), [1], range(5, 7)], ids=type)
+@pytest.mark.parametrize("height", [-1, 2**53 + 1, 10**5000, 1.5, None, float("nan"), [1], range(5, 7)], ids=type)
 def test_heights_that_cannot_be(height: Any) -> None:
-    """A height that is negative, too high or neither int nor str is a UsageError that says what is expected."""
-    shown = "" if height == 10**5000 else f" {height!r}"
+    """A height that is negative, too high or neither int nor str is a UsageError."""
     with Client("demo:") as client:
         calls: list[Callable[[], object]] = [lambda: client.block(height), lambda: client.transactions(height)]
         if height is not None:
             calls += [lambda: client.blocks(last=height), lambda: client.blocks(0, 9, limit=height)]
         if height not in (None, -1):  # a negative bound counts back from the tip
             calls += [lambda: client.records(height, 5), lambda: client.records(0, height)]
-        for number, call in enumerate(calls):
-            with pytest.raises(UsageError, match=f"expected an int from {0 if number < 4 else -(2**53)}") as caught:
+        for call in calls:
+            with pytest.raises(UsageError, match="invalid "):
                 call()
-            assert shown in str(caught.value)
 
 
 SETTINGS: dict[str, list[Any]] = {
-    "url": ["nonsense", 5, "http://127.0.0.1:99999/"],
-    "dialect": ["french", 5],
-    "typed": ["yes"],
-    "strict": ["no"],
-    "profile": [5],
+    "url": ["nonsense", "http://127.0.0.1:99999/"],
+    "dialect": ["french"],
     "timeout": [0, float("nan"), "30"],
-    "retries": [-1, 1.5],
+    "retries": [-1],
     "rate": [-1.0, True],
     "concurrency": [0, 65],
-    "headers": ["X-Key: 5", {"X Key": "5"}, {"X-Key": 5}, {"X-Key": "a\r\nb"}],
+    "headers": [{"X Key": "5"}, {"X-Key": "a\r\nb"}],
     "cert": ["/nope"],
 }
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_that_cannot_be(name: str) -> None:
-    """A setting of the wrong type or size is a UsageError, before any request."""
+    """A setting that is too small, too large or unknown is a UsageError, before any request."""
     for url in ("http://127.0.0.1:1/", "https://127.0.0.1:1/"):
         for value in SETTINGS[name]:
             settings: dict[str, Any] = {"url": url, name: value}

@@ -1,6 +1,5 @@
 """What doctor finds out about servers of every kind, in few calls, one at a time."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from chainq.catalog.dialects import DIALECTS, Names
 from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply
 from chainq.demo.faults import Faults
-from chainq.doctor.diagnosis import USUAL_RATE, Diagnosis, diagnose, safe_rate
+from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber
-from chainq.doctor.prober import Outcome, Prober, Refusal
+from chainq.doctor.prober import Outcome, Prober
 from chainq.text.align import aligned
 from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from harness.examined import NOW, URL, Odd, examined, findings
@@ -85,24 +84,6 @@ def included_end(request: Object) -> Object:
     return request
 
 
-def pages_from_one(request: Object) -> Object:
-    if "page" in request.get("params", {}):
-        request["params"]["page"] = max(0, request["params"]["page"] - 1)
-    return request
-
-
-def no_page_zero(request: Object) -> Object:
-    if request["method"] == "records/all" and request["params"].get("page") == 0:
-        return request | {"params": {**request["params"], "page": "none"}}
-    return pages_from_one(request)
-
-
-def one_page(request: Object) -> Object:
-    if "page" in request.get("params", {}):
-        request["params"]["page"] = 0
-    return request
-
-
 def away_after_eight() -> Odd:
     service = Odd(change=lambda request: request if len(service.seen) <= 8 else Reply(503, "text/html", b""))
     return service
@@ -111,7 +92,6 @@ def away_after_eight() -> Odd:
 SERVERS: dict[str, Callable[[], Odd]] = {
     "one with nothing wrong": Odd,
     "the other dialect": lambda: Odd("aleo"),
-    "compressed responses": lambda: faulty("gzip"),
     "a rate limit": lambda: faulty("rate-limit:2", "retry-after:7"),
     "a rate limit without a time to wait": lambda: faulty("rate-limit:2"),
     "a rate limit inside HTTP 200": lambda: failing("records/all", -32005, "limit"),
@@ -132,14 +112,8 @@ SERVERS: dict[str, Callable[[], Odd]] = {
     "a missing method": lambda: renamed({"records/isOwner": "nothing"}),
     "methods, parameters and row IDs of the other dialect": lambda: Odd(change=between_the_dialects),
     "parameters of the other dialect": lambda: Odd(change=other_parameters),
-    "rows in a fixed order": lambda: Odd(shuffle=False),
-    "a row cap": lambda: faulty("row-cap:700"),
-    "a row cap without pages": lambda: faulty("row-cap:700", "no-pages"),
     "an ignored page size": lambda: faulty("ignore-page-size"),
     "an included end": lambda: Odd(change=included_end),
-    "pages from 1": lambda: Odd(change=pages_from_one),
-    "pages from 1, and an error for page 0": lambda: Odd(change=no_page_zero),
-    "one page for all": lambda: Odd(change=one_page),
 }
 """Servers by what they have."""
 
@@ -149,7 +123,7 @@ def told(diagnosis: Diagnosis, usual: dict[str, str]) -> tuple[str, dict[str, st
     lines = {}
     for check in diagnosis.checks:
         fault = f" ({check.fault.exit_code.name})" if check.fault else ""
-        text = re.sub(r"--rate [0-9.]+ (avoids|may)", r"--rate N \1", f"{check.finding}: {check.meaning}")
+        text = f"{check.finding}: {check.meaning}"
         lines[check.name] = "N ms" if check.name == "latency" else f"{text}{fault}"
     other = [f"  {name}: {line}\n" for name, line in lines.items() if usual.get(name) != line]
     if len(lines) > 1:
@@ -188,23 +162,6 @@ def test_a_server_that_fails_now_and_then_is_examined_whole(seed: int) -> None:
     names = findings(examined(faulty("fail-rate:0.2", f"seed:{seed}")))
     assert names.keys() == findings(examined(Odd())).keys()
     examined(faulty("fail-rate:0.4", "truncate-rate:0.3", f"seed:{seed}"))
-
-
-@pytest.mark.parametrize(
-    ("refusal", "rate"),
-    [
-        (Refusal(2, 0.5, "7", 7.0), "0.24"),
-        (Refusal(2, 0.5, "", None), "0.03"),  # the server does not say how long: a minute
-        (Refusal(2, 0.5, "0", 0.0), "0.03"),
-        (Refusal(12, 90.0, "", None), "0.12"),  # a window longer than a minute
-        (Refusal(30, 0.5, "0.2", 0.2), "27"),
-        (Refusal(35, 10.0, "5", 5.0), "2.1"),  # rounded down
-        (Refusal(0, 0.0, "", None), USUAL_RATE),
-    ],
-)
-def test_a_safe_rate_follows_from_the_refusal(refusal: Refusal, rate: str) -> None:
-    """Calls that came through, over the window that the server counts them in, and a tenth less."""
-    assert safe_rate(refusal) == rate
 
 
 def test_lines_fit_the_width_and_carry_nothing_harmful() -> None:

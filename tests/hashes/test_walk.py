@@ -9,14 +9,14 @@ from chainq.hashes.chain import Anchor, Walk
     ("heights", "why"),
     [
         ([5, 6, 7, 8], None),
-        ([5, 6, 6, 7, 8], "block 6 comes twice"),
-        ([5, 7, 6, 8], "block 6 is out of order"),
-        ([6, 5, 7, 8], "block 5 is out of order"),
-        ([5, 7, 8], "block 6 is missing"),
+        ([5, 6, 6, 7, 8], "block 7 does not follow block 6"),
+        ([5, 7, 6, 8], "block 6 does not follow block 5"),
+        ([6, 5, 7, 8], "block 7 does not follow block 6"),
+        ([5, 7, 8], "block 6 does not follow block 5"),
     ],
 )
 def test_the_first_break_below_the_anchor_is_named(heights: list[int], why: str | None) -> None:
-    """A block that comes twice, or too late, is not missing."""
+    """Also by a block that comes twice, or too late."""
     walk, found = Walk(Anchor(8, "ab8")), None
     for height in heights:
         found = walk.take(height, f"ab{height}", f"ab{height - 1}", proved=True)

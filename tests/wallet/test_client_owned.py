@@ -68,7 +68,7 @@ def test_an_error_names_the_first_malformed_rows_only() -> None:
         wallet.check()
 
 
-@pytest.mark.parametrize("view_key", ["AViewKey1x", b"AViewKey1", None, 5, [], ["APrivateKey1x"], [PUBLISHED.text, 5]])
+@pytest.mark.parametrize("view_key", ["AViewKey1x", b"AViewKey1", [], ["APrivateKey1x"], [PUBLISHED.text, 5]])
 def test_what_is_no_key_is_not_repeated(view_key: object) -> None:
     """A UsageError, at once."""
     with Client("demo:") as client, pytest.raises(UsageError) as raised:

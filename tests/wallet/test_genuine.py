@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 from msgspec import Raw
 
-from chainq.query import Batch
+from chainq.heights.range import HeightRange
+from chainq.query import Batch, Query
 from chainq.rows.block import RecordOutput, read_transaction
 from harness.wallet import fresh_key
 
@@ -106,16 +107,16 @@ def examined(source: str | None) -> tuple[dict[str, Any], Examiner, list[str]]:
     ]
     rows = [] if source is None else [Raw(json.dumps({"program": source}).encode())]
 
-    def fetch(*_: Any) -> Iterator[Batch]:
-        return iter([Batch(rows)])
+    def fetch(query: Query, heights: HeightRange) -> Iterator[Batch]:
+        if query.method.command != "full-blocks":
+            return iter([Batch(rows)])
+        assert heights == HeightRange(5, 50)  # those around it in the batch
+        return iter([Batch([Raw(b'{"transactions":[%s]}' % bytes(confirmed(json.dumps(sent))))])])
 
     warned: list[str] = []
-    looked_up = [Batch([confirmed(json.dumps(sent))])]
-    blocks = SimpleNamespace(tip_height=lambda: 500)
-    service = SimpleNamespace(fetch_range=fetch, fetch_lookups=lambda *_: iter(looked_up), blocks=blocks)
-    service.reads_files = lambda *_: False
+    service = SimpleNamespace(fetch_range=fetch, blocks=SimpleNamespace(tip_height=lambda: 500))
     examiner = Examiner(cast("Any", service), warned.append)
-    (found,) = examiner.examine([Raw(json.dumps(record).encode())], [opened])
+    (found,) = examiner.examine([Raw(json.dumps(record).encode())], [opened], HeightRange(5, 80))
     return {name: json.loads(bytes(value)) for name, value in found.items()}, examiner, warned
 
 
