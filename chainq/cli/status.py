@@ -262,10 +262,10 @@ def _table(group: Group) -> str:
 
 
 def _alike(found: Sequence[Status]) -> list[Status]:
-    """Return tables with the same gaps and success as one status, since one export writes them; others as they are."""
+    """Return tables with the same gaps as one status, since one export writes them; others as they are."""
     groups: dict[tuple[object, ...], list[Status]] = {}
     for one in found:
-        key = (one.target, one.success, one.missing) if one.missing else (one.target, one.command)
+        key = (one.target, one.missing) if one.missing else (one.target, one.command)
         groups.setdefault(key, []).append(one)
     return [
         some[0]._replace(
