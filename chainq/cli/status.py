@@ -208,7 +208,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
     found = []
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
         entries = contents.tables.get(command, [])
-        heights = HeightRange(entries[0].spec.start, entries[-1].spec.end) if entries else whole
+        heights = contents.heights(command) if entries else whole
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         success = max((entry.modified for entry in entries), default=None)
