@@ -204,7 +204,7 @@ def _of_data_set(store: "Store", now: float) -> Group:
     found = []
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
         entries = contents.tables.get(command, [])
-        heights = HeightRange(entries[0].spec.start, entries[-1].spec.end) if entries else whole
+        heights = contents.heights(command) if entries else whole
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         success = max((entry.modified for entry in entries), default=None)
@@ -258,10 +258,10 @@ def _table(group: Group) -> str:
 
 
 def _alike(found: Sequence[Status]) -> list[Status]:
-    """Return tables with the same gaps and success as one status, since one export writes them; others as they are."""
+    """Return tables with the same gaps as one status, since one export writes them; others as they are."""
     groups: dict[tuple[object, ...], list[Status]] = {}
     for one in found:
-        key = (one.target, one.success, one.missing) if one.missing else (one.target, one.command)
+        key = (one.target, one.missing) if one.missing else (one.target, one.command)
         groups.setdefault(key, []).append(one)
     return [
         some[0]._replace(

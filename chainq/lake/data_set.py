@@ -67,6 +67,13 @@ class Contents(NamedTuple):
         """The heights from the first to the last of all tables, None for no partitions."""
         return span(entry.spec for entries in self.tables.values() for entry in entries)
 
+    def heights(self, table: str) -> HeightRange:
+        """Return the heights of a table that has partitions: from its first one on, or where the first export began."""
+        first, last = self.tables[table][0].spec, self.tables[table][-1].spec
+        begun = self.data_set.start - self.data_set.start % self.data_set.partition
+        start = min(first.start, begun) if table in self.data_set.tables else first.start
+        return HeightRange(start, last.end)
+
 
 def look(store: Store) -> Contents:
     """Return what a data set has. Raises UsageError if there is none, OutputError, and IncompleteError for damage."""

@@ -61,6 +61,7 @@ class Database(Closing):
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
         self._held: tuple[str, ...] | None = None  # the commands of the data set
+        self._begun: set[str] = set()  # tables of the data set without a partition
         self._files: list[Files] = []
         self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
         self._uneven = ""  # tables of the last query that end at different heights
@@ -87,7 +88,7 @@ class Database(Closing):
             files = Files(TABLES[command], some, store, lacked, partial=partial, partition=partition)
             self._files.append(files)
             self._add_view(command, files.table(), _columns(command))
-        self._held = tuple(self._spans)
+        self._held, self._begun = tuple(self._spans), contents.known - self._spans.keys()
 
     def tables(self, query: str) -> list[str]:
         """Return the commands whose views a query names, and prepare to run it.
@@ -103,6 +104,8 @@ class Database(Closing):
             where, more = "tables are" if self._held is None else "data set has", ""
             if table := next((table for table in TABLES if view_name(table) == unknown[0]), None):
                 writes = export_command([table], self._whole, self._label or "DEST")
+                if table in self._begun:
+                    raise IncompleteError(f"the data set has no partition of {unknown[0]}", f"{writes} writes them")
                 more = f"; {writes} writes {table}" + " (recipes: docs/tables.md)" * (self._held is None)
             raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
         commands = [command for view, command in known.items() if view in named]
@@ -341,7 +344,7 @@ def _tables(contents: Contents) -> Iterator[tuple[str, list[Entry], HeightRange,
     """Yield each table with its partitions, its heights, and those that it lacks."""
     for command in TABLES:
         if entries := contents.tables.get(command):
-            heights = HeightRange(entries[0].spec.start, entries[-1].spec.end)
+            heights = contents.heights(command)
             yield command, entries, heights, gaps((one.spec for one in entries), heights)
 
 

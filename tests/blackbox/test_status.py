@@ -169,7 +169,6 @@ def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers)
     assert chainq("export", *words, url=server("--tip", "400")).code == 0
     for table in ("outputs", "calls"):
         shutil.rmtree(chainq.home / f"lake/{table}/start=0000000040")
-    assert "calls, outputs: 60 more rows above" not in chainq("status", "lake").out.decode()
     line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
     assert "lake: calls, outputs: missing heights 40-59 (chainq export calls outputs 40:60 --to lake " in line
 
@@ -228,7 +227,7 @@ def test_a_table_that_has_no_partition_yet(chainq: Program) -> None:
         finish(run)
     found = json.loads(chainq("status", "lake", "--json").out)
     assert {(one["command"], one["rows"], one["start"]) for one in found} >= {("records", 0, None)}
-    assert one_line(chainq("status", "lake", "--max-age", "1d"), 8)
+    assert "records: missing heights 100-199 " in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
     with serving(Moving(400)) as url:
         assert chainq("export", "--to", "lake", "-q", url=url).code == 0
     assert chainq("status", "lake", "--max-age", "1d").code == 0

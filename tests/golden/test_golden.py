@@ -107,7 +107,7 @@ def _done(step: str, chainq: Program, server: Servers) -> str:
         return _printed(*_run(shlex.split(step[2:]), chainq, server), chainq)
     if step.startswith("%"):
         action, name, *arguments = shlex.split(step[2:])
-        path = chainq.home / name
+        path = next(iter(chainq.home.glob(name)), chainq.home / name)  # `*`: the file of a partition
         if action == "remove":
             path.unlink()
             return ""

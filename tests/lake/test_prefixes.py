@@ -1,5 +1,6 @@
 """Whatever an export has done when it is killed, its data set can be read: no row lost without a word, none twice."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -98,8 +99,6 @@ def test_each_prefix_of_the_operations_can_be_read(steps: list[Step], tmp_path: 
                 continue
             assert len(rows) == len(set(rows))
             if table == "blocks":
-                assert [f'"block_hash":"{one}"'.encode() in row for one, row in zip(due, rows, strict=False)] == [
-                    True
-                ] * len(heights)
+                assert [json.loads(row)["block_hash"] for row in rows] == due[: len(heights)]
     assert (reader.tip, len(steps)) == (37, 1 + 6 + 4 + 2)
     assert 0 < lacking < len(steps)
