@@ -78,7 +78,7 @@ def test_a_response_that_is_cut_is_broken(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"SSH-2.0-OpenSSH\r\n\r\n",
+        b"SSH-2.0-OpenSSH\r\n",
         b"HTTP/2 200\r\n\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
         OK + b"Content-Length\r\n\r\n{}",
@@ -93,7 +93,7 @@ def test_a_response_that_is_cut_is_broken(data: bytes) -> None:
 )
 def test_a_response_that_is_not_understood_is_broken(data: bytes) -> None:
     """What does not say clearly where it ends is read no further, and is not taken for complete."""
-    with fails("RemoteProtocolError"):
+    with fails("RemoteProtocolError", "foreign"):
         received(data, closed=False, seconds=0.5)
 
 

@@ -216,20 +216,23 @@ def test_what_a_server_sends_to_an_idle_connection_is_not_the_next_response() ->
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["head", "body"])
 def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
-    """Of all threads, at once, whatever they wait for."""
+    """Of all threads, at once, whatever they wait for; and nothing is sent afterwards."""
     waiting = threading.Event()
 
     def serve(peer: socket.socket, _: bytes) -> None:
         peer.sendall(sent)
         waiting.set()
 
-    with server(serve) as (url, _), ThreadPoolExecutor(1) as pool:
+    with server(serve) as (url, seen), ThreadPoolExecutor(1) as pool:
         transport = HttpTransport(ServiceOptions(url))
         call = pool.submit(transport.call, request(b"{}", FAR))
         assert waiting.wait(LONGEST)
         transport.close()
         with pytest.raises(ExchangeError):
             call.result(LONGEST)
+        with pytest.raises(ExchangeError):
+            transport.call(request(b"{}", FAR))
+        assert len(seen) == 1
 
 
 # --- deadlines, other protocols, TLS
@@ -258,15 +261,23 @@ def test_a_deadline_that_has_passed_sends_nothing() -> None:
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize("sent", [b"\x15\x03\x01\x00\x02\x02\x28", b"SSH-2.0-OpenSSH_9\r\n", b"220 ready\r\n", b""])
-def test_another_protocol_is_no_response(sent: bytes) -> None:
-    """Whatever the server sends first."""
+@pytest.mark.parametrize(
+    ("sent", "kind"),
+    [
+        (b"\x15\x03\x01\x00\x02\x02\x28", "foreign"),
+        (b"SSH-2.0-OpenSSH_9\r\n", "foreign"),
+        (b"220 ready\r\n", "foreign"),
+        (b"", "RemoteProtocolError"),
+    ],
+)
+def test_another_protocol_is_named(sent: bytes, kind: str) -> None:
+    """Before its line ends, which it may never do."""
 
     def serve(peer: socket.socket, _: bytes) -> None:
         peer.sendall(sent)
         peer.shutdown(socket.SHUT_WR)
 
-    with server(serve) as (url, _), fails("RemoteProtocolError"):
+    with server(serve) as (url, _), fails(kind):
         exchange(url)
 
 
