@@ -36,8 +36,7 @@ def test_2_two_checkpoints_with_one_output(chainq: Program, truth: Truth, serve:
 
 @pytest.mark.parametrize("kind", ["line removed", "byte added"])
 def test_6_a_file_that_was_edited_in_between(kind: str, chainq: Program, serve: Serve) -> None:
-    """A file that is shorter, or has no end of a row where it was recorded, is refused before any request, and left as it
-    is."""
+    """A file that is shorter, or in which no row ends where it was recorded, is refused before any request."""
     service = Moving(20)
     job = Job(chainq, serve(service), "blocks")
     said(job(), 0)
