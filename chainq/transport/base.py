@@ -59,7 +59,7 @@ def check_size(size: int, most: int) -> None:
 class ExchangeError(Exception):
     """No complete response arrived; the text says why. `failures` decides what that means for the call.
 
-    `kind`: the name of what httpx raised, or would raise.
+    `kind`: the name of what httpx raised, or would raise; `foreign` if the server speaks another protocol.
     """
 
     def __init__(self, kind: str, reason: str = "") -> None:

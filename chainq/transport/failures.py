@@ -111,6 +111,8 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("LocalProtocolError|UnsupportedProtocol", "", _final(_UNUSABLE)),
     ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN._replace(said=_REFUSES)),
     ("ProxyError", "", _final(_REFUSES, _PROXY)),
+    ("foreign", "^proxy: ", _final("{}", _PROXY)),
+    ("foreign", "", _CUT),
     (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: {}", _HOST)),
     (_AWAY, "SSL.*has expired", _final("the certificate has expired: {}", "renew it, and check the clock")),
     (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: {}", "check the clock")),
@@ -126,7 +128,6 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     (_AWAY, "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
     (_AWAY, "", DOWN),
     (".*Timeout", "", HUNG),
-    ("foreign", "", BROKEN._replace(said="the response is not HTTP: {}", hint=_PORT_OR_LOG)),
     ("DecodingError", "", _CUT._replace(said="the compressed body is damaged: {}")),
     (".*", "without sending a response", _SILENT),
     (".*", "", _CUT._replace(said="response ended early: {}")),
@@ -239,10 +240,10 @@ def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure
     """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
     reason = _unended(_PYTHON.sub("", str(error)))
     meaning = _meaning(error.kind, str(error))
+    if first and error.kind == "foreign" and meaning.again:
+        meaning = ODD._replace(hint=_PORT)
     if not first:
         meaning = meaning._replace(waits=())
-    elif error.kind == "foreign":
-        meaning = ODD._replace(said=meaning.said, hint=_PORT)
     away = "could not reach the server: " if meaning.error is errors.UnreachableError else ""
     return _failure(meaning, away + meaning.said.format(reason, seconds=seconds))
 

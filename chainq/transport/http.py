@@ -67,20 +67,20 @@ class HttpTransport:
                 http_version = response.extensions.get("http_version", b"HTTP/1.1").decode()
                 body = _read(response, request.most)
                 return Response(response.status_code, body, dict(response.headers), http_version, tls_version)
-        except (ExchangeError, ChainqError):
-            raise
         except httpx.HTTPError as error:
             raise ExchangeError(type(error).__name__, excerpt(str(error)) or type(error).__name__) from None
-        except Exception as error:  # a host that cannot be looked up, or what a SOCKS proxy sends
+        except (UnicodeError, httpcore.ConnectionNotAvailable) as error:  # a host that cannot be looked up
             raise ExchangeError("ConnectError", excerpt(str(error))) from None
+        except Exception as error:
+            if self._backend.speaks_http or isinstance(error, ExchangeError | ChainqError):
+                raise
+            # Also one that arrives in two pieces, which httpx does not put together: so it is tried again.
+            said = f"the SOCKS proxy sent an invalid response: {excerpt(str(error))}"
+            raise ExchangeError("ReadError", said) from None
 
     def close(self) -> None:
-        """End the exchanges in progress, and close the connections."""
-        self._backend.closed = True
-        for stream in list(self._backend.open):
-            with contextlib.suppress(OSError):  # the peer was first
-                stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)  # closing wakes no thread that waits for it
-            stream.close()
+        """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
+        self._backend.close()
         self._transport.close()
 
 
@@ -104,65 +104,66 @@ class _Backend:
     """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
 
     def __init__(self, backend: httpcore.NetworkBackend, proxy: httpx.Proxy | None) -> None:
-        self._backend, self._peer = backend, "" if proxy is None else "proxy: "
-        self._http = proxy is None or not proxy.url.scheme.startswith("socks")
-        self.open: set[_Stream] = set()  # httpcore does not close all of them, as when a proxy refuses
-        self.closed = False
+        self._backend, self.peer = backend, "" if proxy is None else "proxy: "
+        self.speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
+        self.open: set[_Stream] = set()
+        self._closed = False
 
     def connect_tcp(self, timeout: float | None = None, **options: Any) -> "_Stream":
-        del timeout  # as below: httpx has none
         try:
-            stream = _Stream(self._backend.connect_tcp(timeout=_left(), **options), self.open, self._http)
+            return _Stream(self._backend.connect_tcp(timeout=self.left(timeout), **options), self)
         except httpcore.ConnectError as error:
-            raise httpcore.ConnectError(f"{self._peer}{error}") from None
-        if self.closed:  # while it was made
-            stream.close()
+            raise httpcore.ConnectError(f"{self.peer}{error}") from None
+
+    def left(self, timeout: float | None) -> float:
+        """Return the seconds until the deadline, at most `timeout`. Raises ExchangeError if there are none."""
+        if self._closed:
             raise httpcore.ConnectError("the transport is closed")
-        return stream
+        if (left := _DEADLINE.get() - time.monotonic()) <= 0:
+            raise ExchangeError("ReadTimeout")
+        return left if timeout is None else min(left, timeout)
+
+    def close(self) -> None:
+        """Interrupt all reads and writes: closing a socket does not wake a thread that waits for it."""
+        self._closed = True
+        for stream in list(self.open):
+            with contextlib.suppress(OSError):  # the peer was first
+                stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+            stream.close()
 
 
 class _Stream:
-    """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later. `among`: open ones.
+    """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later."""
 
-    `http`: what is read must begin as HTTP does. h11 waits for the end of a line, which other protocols may never send.
-    """
+    def __init__(self, stream: httpcore.NetworkStream, backend: _Backend) -> None:
+        self._stream, self._backend = stream, backend
+        self._first = backend.speaks_http
+        backend.open.add(self)
 
-    def __init__(self, stream: httpcore.NetworkStream, among: "set[_Stream]", http: bool = True) -> None:
-        self._stream, self._among, self._first = stream, among, http
-        among.add(self)
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = self._stream.read(max(max_bytes, _AT_ONCE), self._backend.left(timeout))
+        # h11 waits for the end of a line, which other protocols may never send.
+        if self._first and data and not b"HTTP/".startswith(data[:5]):
+            said = f"{self._backend.peer}the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}"
+            raise ExchangeError("foreign", said)
+        self._first = False
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._backend.left(timeout))
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> "_Stream":
+        self._backend.open.discard(self)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._backend.left(timeout)), self._backend)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
     def close(self) -> None:
-        self._among.discard(self)
+        self._backend.open.discard(self)
         self._stream.close()
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        del timeout
-        data = self._stream.read(max(max_bytes, _AT_ONCE), _left())
-        if self._first and data and not b"HTTP/".startswith(data[:5]):
-            raise ExchangeError("foreign", excerpt(data[:80].decode("latin-1")))
-        self._first = False
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        del timeout
-        self._stream.write(buffer, _left())
-
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> "_Stream":
-        del timeout
-        self._among.discard(self)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left()), self._among)
-
-
-def _left() -> float:
-    """Return the seconds until the deadline. Raises ExchangeError if there are none."""
-    if (left := _DEADLINE.get() - time.monotonic()) <= 0:
-        raise ExchangeError("ReadTimeout")
-    return left
 
 
 def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:

@@ -16,7 +16,7 @@ from harness.proxies import proxy, socks, tunnel
 from harness.readings import readings
 from harness.sockets import answering, head_of, server
 
-AWAY = ("ConnectError", "ReadError", "ProxyError", "RemoteProtocolError", "foreign")  # no connection
+AWAY = ("ConnectError", "ReadError", "ProxyError", "foreign")  # no connection
 
 
 @pytest.fixture(autouse=True)
