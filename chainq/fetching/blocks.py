@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chainq.lake.reader import Reader
 
 T = TypeVar("T")
+_NO_BLOCK = "the chain has no blocks yet"
 
 
 class Blocks:
@@ -97,7 +98,7 @@ class Blocks:
         """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""
         self.tip()
         if self._tip_block is None:
-            raise NotFoundError("the chain has no blocks yet")
+            raise NotFoundError(_NO_BLOCK)
         return self._tip_block
 
     def know_tip(self, tip: Tip) -> None:
@@ -189,13 +190,16 @@ class Blocks:
 
         Raises NotFoundError for a chain without blocks.
         """
-        self.tip(refresh=not known)
-        yield Batch([self.tip_block()])
+        found = [self._tip_block] if known and self._tip_block is not None else self._latest()
+        if not found:
+            raise NotFoundError(_NO_BLOCK)
+        yield Batch(found)
 
     def latest_height(self, *, known: bool = True) -> int:
         """Return the height of the tip; unless `known`, request it anew. Raises NotFoundError if there is no block."""
-        height = self.tip(refresh=not known).height
-        self.tip_block()
+        height = self.tip_height() if known else self._read_tip().height
+        if height < 0:
+            raise NotFoundError(_NO_BLOCK)
         return height
 
 

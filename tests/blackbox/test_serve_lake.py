@@ -110,7 +110,7 @@ def test_times_are_searched_from_the_first_height_on(program: Program, url: str,
     assert ran.rows == truth.rows("blocks", START + 20, START + 40), ran.err
     from_first = str(json.loads(truth.block(START))["timestamp"])
     begins = datetime.fromtimestamp(int(from_first), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    error = f"is before the first block of the export behind the URL: height {START}, {begins.replace('T', ' ')}"
+    error = f"is before the first block of the export: height {START}, {begins.replace('T', ' ')}"
     for words in (("--since", "2023-06-01"), ("--until", "2023-06-01"), ("--since", "2023-05-01", "--until", first)):
         early = program("blocks", *words, *CHAIN, url=url)
         said(early, 6, f"-01 00:00:00Z {error}; the earliest time is {begins}\n")
