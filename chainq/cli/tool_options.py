@@ -193,15 +193,13 @@ class VerifiedOptions(Group, heading=RANGE):
     anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
 
 
-class VerifyCommand(
-    options.RangeOptions, options.CheckpointOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags
-):
+class VerifyCommand(options.RangeOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags):
     """Find missing, duplicate, altered and misplaced rows.
 
     RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
     verifies the last 10 blocks. chainq doctor examines how lists behave: their order, ends and pages.
 
-    DEST: compares the partitions of an export with their receipts and with each other, without a network. It verifies
+    DEST: checks the files of an export and compares its tables with its full blocks, without a network. It verifies
     the whole export and takes no range.
 
     FILE: compares the rows of a file with a service (--url), and checks their order, links, checksums and duplicates.

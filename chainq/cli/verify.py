@@ -1,374 +1,218 @@
-"""`chainq verify`: runs the pass, prints the findings by any format, and ends with a verdict.
-
-What is compared is in `chainq.verify`.
-"""
+"""`chainq verify`: a service, an export or a file is compared with full blocks or a second source (`chainq.verify`)."""
 
 import os
-import shlex
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from itertools import chain
+from pathlib import Path
 from random import SystemRandom
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
-from chainq.cli.query import is_range, read_bounds
+from chainq.cli.query import is_range, is_url, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import (
-    LISTED,
-    Verdict,
-    begun,
-    conclude,
-    singles,
-    witnessed,
-    write_findings,
-)
-from chainq.config.server import is_profile
-from chainq.errors import (
-    ChainqError,
-    IncompleteError,
-    LackingError,
-    OutputError,
-    ReorgError,
-    Shortfall,
-    UsageError,
-    is_lasting,
-)
+from chainq.cli.verdict import Verdict
+from chainq.config import values as config_values
+from chainq.config.server import completed, is_profile
+from chainq.errors import IncompleteError, Shortfall, UsageError, needed
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import reason, unreached
-from chainq.fetching.tip import Tip
-from chainq.heights.bounds import Bounds
+from chainq.fetching.short_range import reason
 from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
-from chainq.process.signals import Interrupted, signals_deferred
-from chainq.resume.follow import open_journal
-from chainq.resume.journal import Journal
-from chainq.resume.rounds import difference
-from chainq.resume.settings import ResumeSettings
+from chainq.process.progress import UNSEEN, Progress, heights_of
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted, end_above
-from chainq.text.sanitize import mask_url
+from chainq.text.sanitize import mask_url, quoted
 from chainq.transport.base import ServiceOptions
-from chainq.verify.audit import Audit
-from chainq.verify.findings import FINDINGS, Repair, Step
-from chainq.verify.service_rows import BLOCKS, COMMANDS
+from chainq.verify.findings import FINDINGS, Repair
 
 if TYPE_CHECKING:
-    from chainq.verify.block_hashes import BlockHashes
+    from chainq.verify.check import Check
+    from chainq.verify.hashed import Hashes
+    from chainq.verify.run import Second
+    from chainq.verify.windows import Window
 
-UNCHECKED = "the values in full blocks were not checked ({} checks them)"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
-def run(given: VerifyCommand) -> None:
-    """Verify a service, a data set or a file.
+class Plan(NamedTuple):
+    """What is verified. `compared`: with what; `opens`: what stays open, in words. `above`: heights above the tip."""
 
-    Raises IncompleteError at the end where anything is wrong, and other ChainqErrors.
-    """
-    word = given.range
+    heights: HeightRange
+    windows: "Iterable[Window]"
+    check: "Check"
+    compared: str
+    second: "Second | None" = None
+    opens: Sequence[str] = ()
+    above: HeightRange = HeightRange(0, 0)
+    replaced: Callable[[], int | None] = lambda: None
+    progress: Progress = UNSEEN
+
+
+def run(given: VerifyCommand) -> None:
+    """Verify a service, an export or a file. Raises IncompleteError at the end where anything is wrong, and other
+    ChainqErrors."""
+    with needed("verify needs numpy and pyarrow", "parquet"):
+        from chainq.verify.run import steps
     if given.sample is not None and given.full:
         raise UsageError("--sample and --full exclude each other")
-    if word is not None and not is_range(word):
-        from chainq.cli import verify_files
-
-        verify_files.run(given)
-        return
-    commands, bounds, kept = _commands(given.commands), _bounds(given), given.checkpoint is not None
-    hashes = block_hashes(given)
-    settings = output.settings(FINDINGS, given, appended=kept)
-    reporter, options = _reporter(given), connect.service_options(given)
+    settings, reporter = output.settings(FINDINGS, given), connect.reporter(given)
     settings.warn_odd(reporter.warn)
     with ExitStack() as opened:
-        opened.enter_context(hashes or nullcontext())
-        service = opened.enter_context(connect.open_service(options, reporter))
-        _needs_blocks(service)
-        lacking = [] if given.commands else [one for one in commands if one not in BLOCKS and service.lacks(one)]
-        commands = tuple(command for command in commands if command not in lacking)
-        witness = _witness(given, options, service.url, reporter)
-        if witness is not None:
-            opened.enter_context(witness)
-        journal = None
-        if kept:
-            identity = _identity(service, witness, commands, bounds, settings, hashes)
-            journal = open_journal(opened, ResumeSettings(given.checkpoint, output=settings.file), identity)
-            sink = journal.sink
-        else:
-            sink = opened.enter_context(open_sink(settings.file))
-        opened.enter_context(_failure_recorded(journal))
+        hashes = _hashes(given, opened)
+        make = _of_service if given.range is None or is_range(given.range) else _of_files
+        sink = opened.enter_context(open_sink(settings.file))
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal)
-        heights = _heights(service, witness, bounds, journal, reporter)
-        empty = journal is None and not len(heights)
-        nothing = (empty and reason(service, bounds, heights)) or "no blocks in that range"
-        if journal is not None and journal.last is not None:
-            nothing = f"no new blocks since block {heights.start - 1}"
-        verdict = Verdict(heights, nothing)
-        verdict.above = HeightRange(heights.end, heights.end if journal else max(heights.end, bounds.end or 0))
-        begin = partial(settings.begin, reporter, counted=False, read=verdict.read)  # the verdict counts
-        made = begin(sink) if journal is None else journal.begin(lambda: verdict.heights.start, 0, begin, reporter.warn)
-        writer = begun(made, settings, offline=False)
-        linked = journal is not None and bool(journal.position.hash) and len(heights) > 0
-        listed = _listed(given, heights, commands)
-        repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)
+        plan = make(given, reporter, opened, hashes)
+        writer, verdict = settings.begin(reporter, sink, counted=False, read=lambda: plan.heights.edges), Verdict()
         try:
-            make = partial(
-                Audit,
-                service,
-                heights,
-                repair=repair,
-                listed=listed,
-                witness=witness,
-                progress=reporter,
-                hashes=hashes,
-                linked=linked,
-            )
-            audit, steps = _begin(make, commands, lacking, named=given.commands is not None)
-            write_findings(steps, writer, verdict, journal)
-            _after_reorg(audit, verdict, journal, reporter)
-            tip = journal and service.blocks.tip()
+            for step in steps(plan.windows, plan.check, plan.second, hashes, plan.replaced, plan.progress):
+                verdict.add(step)
+                writer.write([finding.encode() for finding in step.findings])
         except UsageError:
             raise
         except BaseException as error:
-            error.add_note(_rest(verdict, settings, journal))
-            with suppress(OutputError):
-                if journal is not None:
-                    journal.end()
+            rest = f"resume with --start {verdict.reached or plan.heights.start} --end {plan.heights.end}"
+            error.add_note(f"{verdict.total} so far; {rest if make is _of_service else 'run the command again'}")
             raise
-        with signals_deferred():
-            writer.close()
-            if journal and tip:
-                _end(journal, verdict, tip)
-    left_out = f"; not in this export: {', '.join(sorted(lacking, key=COMMANDS.index))}" if lacking else ""
-    verdict.compared = left_out + _sampled(listed) + singles(audit.singles)
-    _compared_further(audit, verdict, hashes, service=service, witness=mask_url(witness.url) if witness else "")
-    listed_by = LISTED if settings.format == "table" and verdict.repairable else ""
-    conclude(verdict, reporter, verdict.reorg or listed_by)
+        writer.close()
+    opens = [*plan.opens, *plan.check.opens(), *(hashes.opens() if hashes else ())]
+    compared = plan.compared + (" and" * bool(plan.compared) + hashes.compared if hashes else "")
+    verdict.conclude(reporter, plan.heights, compared, opens)
+    if len(plan.above):
+        raise IncompleteError(f"not verified: {plan.above}, above the tip")
 
 
-def _begin(
-    make: Callable[[tuple[str, ...]], Audit], commands: tuple[str, ...], lacking: list[str], *, named: bool
-) -> tuple[Audit, Iterator[Step]]:
-    """Return a pass and its steps, the first one read; unless commands were `named`, without those of which a served
-    export says that it has no table, which are added to `lacking`. Raises ChainqError."""
-    audit = make(commands)
-    steps = audit.steps()
-    try:
-        first = next(steps, None)  # reads all commands
-    except LackingError as error:
-        if named or error.table in BLOCKS or error.table not in commands:
-            raise
-        lacking.append(error.table)
-        return _begin(make, tuple(one for one in commands if one != error.table), lacking, named=named)
-    return audit, steps if first is None else chain([first], steps)
-
-
-def _needs_blocks(service: Service) -> None:
-    """Raise IncompleteError for an export without blocks."""
-    if any(map(service.lacks, BLOCKS)):
-        name = mask_url(service.url)
-        hint = f"chainq verify {shlex.quote(name)} verifies an export without them"
-        raise IncompleteError(f"{name} lacks the blocks with which rows are compared", hint)
-
-
-def _compared_further(
-    audit: Audit,
-    verdict: Verdict,
-    hashes: "BlockHashes | None",
-    *,
-    service: Service,
-    witness: str,
-) -> None:
-    """Add to the verdict what the full blocks were compared with."""
-    if hashes is not None:
-        verdict.add_hashes(hashes, "the server")
-    if witness:
-        verdict.compared += witnessed(audit.witnessed, verdict, witness)
-        verdict.unwitnessed = len(verdict.heights) > len(audit.witnessed) == 0
-    elif hashes is None and verdict.rows:
-        checks = "--witness URL" if service.url == "demo:" else "--witness URL or --hashes"  # its hashes are made up
-        verdict.compared += f"; {UNCHECKED.format(checks)}"
-
-
-@contextmanager
-def _failure_recorded(journal: Journal | None) -> Iterator[None]:
-    """Record in the checkpoint, if there is one, why a run fails, for `chainq status`."""
-    try:
-        yield
-    except (ChainqError, Interrupted) as error:
-        if journal is not None and not isinstance(error, UsageError):
-            with suppress(OutputError):
-                journal.failed(str(error), lasting=is_lasting(error))
-        raise
-
-
-def _end(journal: Journal, verdict: Verdict, tip: Tip) -> None:
-    """Record that a run has ended; it was a success if it found nothing. Raises OutputError."""
-    if verdict.findings or verdict.reorg:
-        journal.failed(str(verdict))
-    else:
-        journal.succeeded(tip.height, tip.time)
-    journal.end()
-
-
-def _bounds(given: VerifyCommand) -> Bounds:
-    """Return the heights to verify of a service. Raises UsageError for options that are not for one."""
-    if given.workers is not None and not given.hashes:
-        raise UsageError("--workers needs --hashes, or a data set", "name one")
-    kept = given.checkpoint is not None
-    bounds = read_bounds(given, given.range, whole=kept)
-    if kept and (bounds.last is not None or bounds.since is not None or bounds.until is not None):
-        raise UsageError("--checkpoint cannot be combined with --last, --since or --until", "use --start and --end")
-    return bounds
-
-
-def block_hashes(given: VerifyCommand) -> "BlockHashes | None":
+def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
     """Return what `--hashes` and `--anchor` need, None without them. Raises UsageError, also without aleo-sdk."""
-    if given.anchor is not None and not given.hashes:
-        raise UsageError("--anchor needs --hashes")
-    if given.anchor is not None and given.checkpoint is not None:
-        raise UsageError("--anchor cannot be combined with --checkpoint")
     if not given.hashes:
+        if given.anchor is not None or given.workers is not None:
+            raise UsageError("--anchor and --workers need --hashes")
         return None
     from chainq.hashes.chain import parse_anchor
-    from chainq.verify.block_hashes import BlockHashes
+    from chainq.verify.hashed import Hashes
 
-    return BlockHashes(parse_anchor(given.anchor) if given.anchor is not None else None, given.workers or cores())
-
-
-def _after_reorg(audit: Audit, verdict: Verdict, journal: Journal | None, reporter: Reporter) -> None:
-    """Say in the verdict that a reorg during the run ended it, or warn of one that led to no finding.
-
-    A checkpoint goes back to the blocks below it. Without one, only findings are worth the request. Raises OutputError.
-    """
-    at = audit.replaced
-    if at is None and (journal is None or (at := audit.replaced_from()) is None):
-        return
-    again = "verify again"
-    if journal is not None:
-        journal.go_back_to(at)
-        again = f"the next run verifies again from height {journal.position.next}"
-    if audit.replaced is None:
-        reporter.warn(f"a reorg during this run replaced the blocks from height {at} on; {again}")
-        return
-    verdict.heights = HeightRange(verdict.heights.start, max(verdict.heights.start, at))
-    verdict.nothing = "nothing is verified"
-    verdict.reorg = f"a reorg during this run replaced the blocks from height {at} on: {again}"
+    anchor = parse_anchor(given.anchor) if given.anchor is not None else None
+    return opened.enter_context(Hashes(anchor, given.workers or cores()))
 
 
-def _listed(given: VerifyCommand, heights: HeightRange, commands: tuple[str, ...]) -> frozenset[int] | None:
-    """Return the heights whose lists of transactions are compared, each by a call of its own; None for all."""
-    drawn = given.sample or LISTS
-    named = given.sample is None and given.commands is not None  # who names transactions wants them
-    if given.full or named or "transactions" not in commands or drawn >= len(heights):
-        return None
-    return frozenset(SystemRandom().sample(range(*heights.edges), drawn))
+def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
+    """Return what is verified of a service: each height with its full block, and with a witness. Raises ChainqError."""
+    from chainq.verify.check import Check
+    from chainq.verify.run import Second, replaced, spans_of
+    from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 
-
-def _sampled(listed: frozenset[int] | None) -> str:
-    """Return what the verdict says of a sample; empty without one."""
-    if listed is None:
-        return ""
-    return f"; the transactions are those of {counted(len(listed), 'random height')} (--full: of all)"
-
-
-def _identity(
-    service: Service,
-    witness: Service | None,
-    commands: tuple[str, ...],
-    bounds: Bounds,
-    settings: output.OutputSettings,
-    hashes: "BlockHashes | None",
-) -> dict[str, object]:
-    """Return what a checkpoint tells runs apart by, as JSON values without secrets."""
-    return {
-        "command": FINDINGS.command,
-        "commands": list(commands),
-        "start": bounds.start or 0,
-        "url": mask_url(service.url),
-        "witness": None if witness is None else mask_url(witness.url),
-        "format": settings.recorded_format,
-        "columns": settings.requested,
-        **({"hashes": True} if hashes else {}),
+    names = [name.strip() for name in ",".join(given.commands or COMMANDS).split(",")]
+    if wrong := {*names} - {*COMMANDS}:
+        raise UsageError(f"cannot verify {quoted(min(wrong))}: expected one of {', '.join(COMMANDS)}")
+    bounds, options = read_bounds(given, given.range, whole=False), connect.service_options(given)
+    service = opened.enter_context(connect.open_service(options, reporter))
+    service.need(*BLOCKS)
+    commands = [one for one in COMMANDS if one in {*BLOCKS, *names} and (given.commands or not service.lacks(one))]
+    witness = _witness(given, options, service.url, reporter)
+    asked = service.height_range(bounds)
+    heights = _within_tip(service, asked, reporter)
+    if not len(heights):
+        reporter.warn(reason(service, bounds, asked) or "there are no blocks in that range")
+    repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)
+    whole = bool(given.full or given.commands)  # who names transactions wants all of them
+    listed = None if whole else _drawn(heights, given.sample or LISTS)
+    reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
+    rows = ServiceRows(service, spans_of(commands, heights), repair.of_command, listed=listed, progress=reporter)
+    plan = Plan(heights, rows.windows(), Check(witness=witness is not None), " with their full blocks")
+    if witness is not None:
+        both = _within_tip(opened.enter_context(witness), heights, reporter, "of the witness ")
+        if len(heights) > len(both) == 0:
+            raise IncompleteError("the chain of the witness ends before these heights")
+        second = Second(witness, spans_of(commands, both), both, listed=listed)
+        plan = plan._replace(second=second, compared=f"{plan.compared} and, {both}, with {mask_url(witness.url)}")
+    if hashes is not None and hashes.anchor is not None and hashes.anchor.height >= heights.end:
+        further = spans_of(["blocks"], HeightRange(heights.end, hashes.anchor.height + 1))  # summaries lead there
+        plan = plan._replace(windows=chain(plan.windows, ServiceRows(service, further, repair.of_command).windows()))
+    opens = {
+        "the values in full blocks (--witness, --hashes)": witness is None and hashes is None,
+        f"the transactions of all but {len(listed or ())} random heights (--full)": listed is not None,
+        f"tables that are not in this export: {', '.join({*names} - {*commands})}": not {*names} <= {*commands},
     }
+    above = HeightRange(heights.end, max(heights.end, asked.end, bounds.end or 0))
+    return plan._replace(
+        opens=[one for one, is_open in opens.items() if is_open], above=above, replaced=replaced(service, heights)
+    )
 
 
-def _reporter(given: VerifyCommand) -> Reporter:
-    """Return what prints to stderr, and say that a range is one where a file has the same name."""
-    reporter, word = connect.reporter(given), given.range
-    if word is not None and os.path.exists(word):  # noqa: PTH110  # a Path raises for a name that is too long
-        reporter.warn(f"{word} is read as heights; for the file or folder of that name use ./{word}")
-    return reporter
+def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
+    """Return what is verified of an export, by itself or with a service, or of a file, with one. Raises ChainqError."""
+    from chainq.verify.check import Check
+    from chainq.verify.exports import ExportFiles
+    from chainq.verify.file import RowsFile, open_rows
+    from chainq.verify.run import Second
+
+    word, bounds = given.range or "", read_bounds(given, whole=True)
+    single, folder = os.path.isfile(word), os.path.isdir(word)  # noqa: PTH112, PTH113  # a Path raises for a name that is too long
+    if is_url(word) or not (":" in word or single or folder):
+        raise UsageError(f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder")
+    if given.witness or ((given.given_bounds() or given.commands) and not single):
+        raise UsageError("--witness is for a service, --commands and a range are not for an export")
+    if given.given_bounds() and not bounds.fixed:
+        raise UsageError("for a file, --start and --end are two heights of at least 0")
+    options = connect.service_options(given)
+    compared = given.full or given.sample is not None or (single and hashes is None)
+    if single and compared and not completed(options).url:
+        raise UsageError("a file alone cannot show what it lacks", "compare it with a service or an export: --url URL")
+    service = opened.enter_context(connect.open_service(options, reporter)) if compared else None
+    if single:
+        repair = Repair(given.url if given.url and mask_url(given.url) == given.url else "")
+        due = HeightRange(*bounds.fixed) if bounds.fixed else None
+        files: RowsFile | ExportFiles = open_rows(
+            Path(word), ",".join(given.commands or ()) or None, due, repair.of_command, opened
+        )
+    else:
+        files = ExportFiles(word, config_values.memory(given.max_memory))
+    plan = Plan(files.heights, files.windows(), Check(), " with each other", opens=files.opens(compared=compared))
+    if service is None:
+        reporter.begin(files.rows, "rows")
+        return plan._replace(progress=reporter)
+    both = _within_tip(service, files.heights, reporter)
+    drawn = None if given.sample is None else _drawn(both, given.sample)
+    second = Second(service, files.spans(), both, drawn, listed=drawn, derived=files.derived(), progress=reporter)
+    reporter.begin(second.total, "heights of tables")
+    opens = [*plan.opens, f"all but {len(drawn)} random heights (--full)"] if drawn is not None else plan.opens
+    above = HeightRange(both.end, files.heights.end)
+    return plan._replace(
+        second=second,
+        compared=" with the service",
+        opens=[*opens, *([f"{above}, above the tip"] if len(above) else [])],
+    )
 
 
-def _heights(
-    service: Service, witness: Service | None, bounds: Bounds, journal: Journal | None, reporter: Reporter
-) -> HeightRange:
-    """Return the heights to verify: from where the checkpoint is, as far as the chain goes.
-
-    Raises IncompleteError if the last block that was verified was replaced.
-    """
-    start, end = service.height_range(bounds).edges
-    if end > start and (tip := service.blocks.tip_for(end)) < end - 1:
-        reporter.warn(end_above(end, tip))
-        end = max(start, tip + 1)
-    elif bounds.until is not None and (why := unreached(service, bounds, HeightRange(start, end))):
-        reporter.warn(why)
-    if witness is not None and end > start and (tip := witness.blocks.tip_for(end)) < end - 1:
-        ends = f"the chain of the witness ends at height {tip}: later heights are not compared with it"
-        reporter.warn(Shortfall(ends))
-        end = end if journal is None else max(start, tip + 1)  # a resumed run compares them
-    known = journal.last if journal else None
-    if known is not None:
-        start = known.next
-        now = service.blocks.hash_of(start - 1) if known.hash else None
-        if now is not None and (reorg := difference(known, now)):
-            raise ReorgError(reorg, "delete the checkpoint and verify again from below it")
-    return HeightRange(start, max(start, end))
+def _drawn(heights: HeightRange, number: int) -> frozenset[int] | None:
+    """Return so many random heights, None for all."""
+    return frozenset(SystemRandom().sample(range(*heights.edges), number)) if number < len(heights) else None
 
 
-def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | None) -> str:
-    """Return how to get what is left after a failure."""
-    if journal is not None:
-        return f"the next run resumes at height {journal.position.next}"
-    if settings.file is not None:
-        return settings.run_again(", or add --checkpoint FILE to keep findings")
-    header = " --no-header" if settings.has_header else ""
-    return f"resume with --start {verdict.reached} --end {verdict.heights.end}{header}"
+def _within_tip(service: Service, heights: HeightRange, reporter: Reporter, whose: str = "") -> HeightRange:
+    """Return heights up to the tip of a service at most; a warning says so."""
+    start, end = heights.edges
+    if end <= start or (tip := service.blocks.tip_for(end)) >= end - 1:
+        return heights
+    reporter.warn(Shortfall(f"the tip {whose}is {tip}: later heights are not compared"))
+    return HeightRange(start, max(start, tip + 1))
 
 
 def _witness(given: VerifyCommand, options: ServiceOptions, own: str, reporter: Reporter) -> Service | None:
     """Return the service that `--witness` names by its URL or a profile. The dialect, the headers and the certificate
-    of the first one, at `own`, are not its own.
-
-    Raises UsageError if it is the first one.
-    """
+    of the first one, at `own`, are not its own. Raises UsageError if it is the first one."""
     named = given.witness
     if named is None:
         return None
     profile = named if is_profile(named) else None
     url = "" if profile else identifiers.url(named)
-    own_options = options._replace(url=url, profile=profile, dialect=None, headers={}, cert=None)
-    service = connect.open_service(own_options, reporter)
+    service = connect.open_service(
+        options._replace(url=url, profile=profile, dialect=None, headers={}, cert=None), reporter
+    )
     if is_same_service(service.url, own):
         raise UsageError("--witness names the server to verify, which agrees with itself", "name another server")
     return service
-
-
-def _commands(given: list[str] | None) -> tuple[str, ...]:
-    """Return the commands to verify. Raises UsageError."""
-    if given is None:
-        return COMMANDS
-    names = tuple(name.strip() for name in ",".join(given).split(","))
-    for name in names:
-        check_command(name)
-    return (*BLOCKS, *names)
-
-
-def check_command(name: str) -> None:
-    """Raise UsageError unless the rows of this command can be verified."""
-    if name not in COMMANDS:
-        raise UsageError(f"cannot verify {name!r}: expected one of {', '.join(COMMANDS)}")

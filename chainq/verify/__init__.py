@@ -1,19 +1,17 @@
 """`chainq verify`: checks the rows of a service, a data set or a file.
 
 ```
-service_rows.py  the rows of a service, height by height, even if the service is faulty
-file_rows.py     the rows of a file, whatever its format; text_rows.py and parquet_rows.py read them
-compare.py       the one comparison of rows with the expected rows, by identity; links between blocks
-findings.py      Finding: one contradiction, with the command that fetches the row again
+windows.py       Window: the rows of some heights as Arrow tables, whatever they come from
+service_rows.py  windows of a service, even if it is faulty
+exports.py       windows of an export; the only module that knows its layout
+file.py          windows of a file written with -o, whatever its format
+sheets.py        windows of open Parquet files, which exports and files are
+explain.py       the rows that are due according to full blocks
+rules.py         the rules, column by column; compare.py: one row that differs; checksums.py: bech32 IDs
 unlisted.py      which missing rows a server lost, and which it never lists
-audit.py         a service: one pass over all commands compares each height with its full block, and with a witness
-block_hashes.py  recomputes block hashes, from a service or from files, up to an anchor
-through_blocks.py  compares rows of other commands in files with the full blocks in them; plain.py: their values
-against.py       compares a file with a service, at some heights or all; once.py: each row is reported once
-tables.py        the rows of one command as Arrow tables, column by column; checksums.py: their bech32 IDs
-across.py        the rows of one command against those of another, and inside_blocks.py: what full blocks contain
-data_set.py      the files of a data set that chainq export wrote; partitions.py: its listing
-file.py          one file written with -o, by itself
+check.py         the rules over the windows of one source, and compared with a second source
+hashed.py        recomputes block hashes, up to an anchor
+run.py           one pass over the windows
+findings.py      Finding: one contradiction, with the command that fetches the row again
 ```
-`findings`, `compare` and `unlisted` are pure: no I/O, no threads, no clock.
 """

@@ -57,10 +57,10 @@ class Repair(NamedTuple):
 
     url: str = ""
 
-    def finding(self, height: int | None, command: str, contradiction: Contradiction) -> Finding:
+    def of_command(self, command: str, height: int | None, contradiction: Contradiction) -> Finding:
         """Return a finding about rows of a command, with a shell command line if one can repair it."""
         if height is None or contradiction.check in (ANCHOR, ORDER) or command not in BY_COMMAND:
-            return Finding(height, command, *contradiction[:3], None)
+            return Finding(height, command or None, *contradiction[:3], None)
         end = height + contradiction.heights
         where = f"--start {height} --end {end}" if BY_COMMAND[command].ranged else str(height)
         url = f" --url {shlex.quote(self.url)}" if self.url else ""
@@ -68,19 +68,11 @@ class Repair(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The findings in some rows, and their heights.
-
-    `rows`: how many were read, by command. `last_hash`: of the last block, empty if unknown. `unlisted`: how many
-    transitions the service has not listed so far, by kind. `of_witness`: how many findings the full blocks show to be
-    the witness's fault.
-    """
+    """The findings in some rows, their heights, and how many rows were read, by command."""
 
     heights: HeightRange
     findings: list[Finding]
     rows: Mapping[str, int]
-    last_hash: str = ""
-    unlisted: Mapping[str, int] = {}  # never changed; a mapping proxy could not be pickled for workers
-    of_witness: int = 0
 
 
 ANCHOR, ORDER = "anchor", "order"
@@ -100,14 +92,10 @@ CHECKS = {
     "value": "the ID of an input or output does not match its value",
     ANCHOR: "the block of --anchor has another hash, or the blocks below it do not lead to it",
     "count": "the transactions of a block are not numbered from 0 without gaps",
-    "invalid": "a file or row cannot be read, or a file was changed after it was written",
+    "invalid": "a file or row cannot be read, or a file is not as it was written",
     "unproved": "the rows of a height cannot be proved complete",
     "differs": "the service of --witness has another row",
-    "receipt": "a receipt is missing, or does not match its file, its name or the rows",
-    "content": "the rows of a file are not the rows of its receipt",
-    "grid": "a partition does not start at a multiple of the partition size, or overlaps another",
     "foreign": "a file that chainq export did not write, but that readers of the folder take for data",
-    "schema": "a file has other columns or types than its command",
     ORDER: "rows are not in order of height",
 }
 """The values of `check`, each in words."""
@@ -120,35 +108,13 @@ FINDINGS = Method(
     group="Tools",
     purpose="find missing, duplicate, altered and misplaced rows",
     columns=(
-        Column(
-            "height",
-            "null or number",
-            "height of the row that is wrong, or the first height up to `end`; null if unknown",
-            Kind.HEIGHT,
-            brief=True,
-        ),
-        Column(
-            "command",
-            "null or string",
-            "command whose rows show it, or several with commas; null if unknown",
-            brief=True,
-        ),
+        Column("height", "null or number", "first height that is wrong; null if unknown", Kind.HEIGHT, brief=True),
+        Column("command", "null or string", "command whose rows show it, or several with commas", brief=True),
         Column("check", "string", "broken rule", brief=True),
-        Column(
-            "expected",
-            "null or string",
-            "what should be there, or what the witness has; null for nothing",
-            brief=True,
-            folds=True,
-        ),
+        Column("expected", "null or string", "what should be there, or what the witness has", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
-        Column("repair", "null or string", "command that fetches the row again, or removes the file"),
-        Column(
-            "end",
-            "null or number",
-            "height after the last one, if a finding is about several heights or an unknown one of them; else null",
-            Kind.HEIGHT,
-        ),
+        Column("repair", "null or string", "command that fetches the row again, or replaces the file"),
+        Column("end", "null or number", "height after the last one, if several are wrong, or one of them", Kind.HEIGHT),
     ),
     height="height",
 )

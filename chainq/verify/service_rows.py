@@ -1,4 +1,4 @@
-"""Reads the rows of a service for one command in order of height, or several in step, even if the service is faulty.
+"""Reads the rows of a service for several commands in step, in order of height, even if the service is faulty.
 
 Rows are read as for the command itself: proved complete, in few requests. If the proof fails, a binary search finds the
 height, and the rows of one response for that height are used unproved, so that they can be compared and the fault
@@ -6,30 +6,32 @@ named. Reading then continues from one height on, and twice as many each time: r
 at fault as well.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
+import pyarrow as pa
 from msgspec import Raw
+from pyarrow import compute
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.catalog.tables import SOURCE, TABLES
+from chainq.catalog.tables import SOURCE
 from chainq.errors import IncompleteError
 from chainq.fetching.calls import Asked
-from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
+from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Query
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
-from chainq.rows.full_block import IDENTITY, BlockFacts, read_block
+from chainq.rows.full_block import IDENTITY
 from chainq.rows.tables import table_rows
 from chainq.transport.jsonrpc import decode_listed
-
-if TYPE_CHECKING:
-    from chainq.verify.block_hashes import BlockHashes
+from chainq.verify import rules
+from chainq.verify.explain import explain
+from chainq.verify.windows import MakeFinding, Window, no_finding
 
 BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
@@ -51,18 +53,12 @@ class Part(NamedTuple):
 
 
 class CommandRows:
-    """The rows of a command with a height range, or with `derived` of a table that full blocks contain.
+    """The rows of a command with a height range. Raises ChainqError if the service fails."""
 
-    `notes`: warn about missing and doubled blocks, for callers that do not look for them. Raises
-    ChainqError if the service fails.
-    """
-
-    def __init__(self, service: Service, command: str, *, derived: bool = False, notes: bool = True) -> None:
-        self._service, self._method = service, SOURCE if derived else BY_COMMAND[command]
-        self._table = command if derived else None
-        height = TABLES[command].height if derived else self._method.height
-        self._height = Picker([height]) if height else None
-        self._asked = Asked(None if self._method is SOURCE else FEW, notes=notes)
+    def __init__(self, service: Service, command: str) -> None:
+        self._service, self._method = service, BY_COMMAND[command]
+        self._height = Picker([self._method.height]) if self._method.height else None
+        self._asked = Asked(None if self._method is SOURCE else FEW, notes=False)
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, in order, as parts that adjoin and cover all of the heights."""
@@ -85,10 +81,6 @@ class CommandRows:
                 yield self.single(at, error.message)
                 at, width = at + 1, 1
 
-    def rows(self, heights: HeightRange) -> list[Raw]:
-        """Return all rows of some heights."""
-        return [row for part in self.parts(heights) for _, row in part.rows]
-
     def single(self, height: int, doubt: str = "") -> Part:
         """Return the rows of one height from one response, in doubt only if a page follows.
 
@@ -101,169 +93,167 @@ class CommandRows:
 
     def _page(self, heights: HeightRange, page: int, size: int) -> list[Raw]:
         query = Query(self._method, page=page, page_size=size)
-        return self._read(row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows)
+        return [row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows]
 
     def _proved(self, part: HeightRange) -> Iterator[Part]:
         query = Query(self._method, verify=False)
         for batch in self._service.fetch_range(query, part, self._asked):
             if batch.heights is not None:
-                rows = self._read(batch.rows)
-                heights = (integer_of(self._height(row)[0]) if self._height else None for row in rows)
-                yield Part(batch.heights, list(zip(heights, rows, strict=True)))
-
-    def _read(self, rows: Iterable[Raw]) -> list[Raw]:
-        """Return rows unchanged, or the rows of the table that they contain."""
-        table = self._table
-        return list(rows) if table is None else [one for row in rows for one in table_rows(row)[table]]
-
-
-class ListedRows(NamedTuple):
-    """The transaction lists of blocks, one request per block. `row_ids`: of the blocks; if the dialect needs one, a
-    block without one has no list. `listed`: the heights to request. Rejected: `Service.fetch_lookups`, which stops at
-    the first wrong list."""
-
-    service: Service
-    row_ids: Mapping[int, int]
-    listed: Container[int]
-
-    def parts(self, heights: HeightRange) -> Iterator[Part]:
-        """Yield the rows of some heights whose row ids are known."""
-        threads = self.service.options.concurrency
-        found = (partial(self._list, height) for height in range(*heights.edges) if height in self.listed)
-        rows = in_order(threads, found, threads + 2)
-        yield Part(heights, [row for listed in rows for row in listed])
-
-    def _list(self, height: int) -> list[tuple[int | None, Raw]]:
-        call = self.service.calls.of(BY_COMMAND["transactions"])
-        sent = self.row_ids.get(height) if call.dialect.transactions_by_row_id else height
-        rows = [] if sent is None else call({Role.HEIGHT: sent}, decode_listed, f"height {height}")
-        return [(height, row) for row in rows]
-
-
-class LookedUpRows(NamedTuple):
-    """The transactions of blocks, proved to be all of them, with the height of the block as a field if `placed`."""
-
-    service: Service
-    placed: bool
-
-    def parts(self, heights: HeightRange) -> Iterator[Part]:
-        """Yield the rows of some heights. Raises ChainqError if a list cannot be proved."""
-        for batch in self.service.fetch_lookups(BY_COMMAND["transactions"], [heights]):
-            if batch.heights is not None:
-                rows = (with_height(batch) if self.placed else batch).rows
-                yield Part(batch.heights, [(batch.heights.start, row) for row in rows])
+                heights = (integer_of(self._height(row)[0]) if self._height else None for row in batch.rows)
+                yield Part(batch.heights, list(zip(heights, batch.rows, strict=True)))
 
 
 class ServiceRows:
-    """The rows of several commands of a service, their heights in step.
+    """The rows of several commands of a service at some heights, in step.
 
-    For a full block, only its facts and the SHA-256 of its row are kept, because these rows are by far the largest.
-    `rows`: rows not yet taken, by command and height. `facts`: of their blocks; a witness gets the facts of another
-    service. `row_ids`: of the blocks. `listed`: the heights whose transaction lists
-    are read. `hashes` checks the full blocks. Rejected: one command after the other, which would fetch the full blocks
-    once per command.
+    `spans`: by command or table, the heights in order. `listed`: those whose lists of transactions are read, one
+    request each; None for all. `derived`: tables that are read off the full blocks. `finding` makes findings.
+    `progress` counts the heights of each command.
     """
 
     def __init__(
         self,
         service: Service,
-        heights: HeightRange,
-        commands: Iterable[str],
-        listed: Container[int],
-        facts: dict[int, BlockFacts] | None = None,
+        spans: Mapping[str, Sequence[HeightRange]],
+        finding: MakeFinding = no_finding,
         *,
+        listed: Container[int] | None = None,
+        derived: Collection[str] = (),
         progress: Progress = UNSEEN,
-        hashes: "BlockHashes | None" = None,
     ) -> None:
-        self._progress, self._hashes = progress, hashes
-        self._heights, self._commands, self._learns = heights, tuple(commands), facts is None
-        self.facts = {} if facts is None else facts
-        self.row_ids: dict[int, int] = {}
-        ranged = [name for name in COMMANDS if BY_COMMAND[name].ranged]
-        self._ranged = {name: CommandRows(service, name, notes=name not in BLOCKS) for name in ranged}
-        self._parts = {name: self._ranged[name].parts(heights) for name in self._ranged if name in self._commands}
-        self._explained: dict[str, CommandRows | ListedRows] = {
-            "transactions": ListedRows(service, self.row_ids, listed),
-            "ownership": self._ranged["ownership"],
+        self._service, self._finding, self._listed, self._derived = service, finding, listed, derived
+        self._progress = progress
+        inside = [some for name, some in spans.items() if name in derived or name == SOURCE.command]
+        own = {name: some for name, some in spans.items() if name not in derived}
+        self._spans = own | ({SOURCE.command: max(inside, key=lambda some: sum(map(len, some)))} if inside else {})
+        if "transactions" in self._spans:
+            self._spans.setdefault("blocks", self._spans["transactions"])  # whose row ids a dialect may need
+        self._rows = {name: CommandRows(service, name) for name in self._spans if BY_COMMAND[name].ranged}
+        self._parts = {
+            name: chain.from_iterable(map(rows.parts, self._spans[name])) for name, rows in self._rows.items()
         }
-        self._read = dict.fromkeys(self._commands, heights.start)  # where each command continues
-        self.rows: dict[str, dict[int, list[Raw]]] = {name: {} for name in self._commands}
+        self._read = dict.fromkeys(self._rows, 0)  # where each command continues
+        self._ahead: dict[str, list[tuple[int | None, Raw]]] = {name: [] for name in self._rows}
         self._doubts: dict[tuple[str, int], str] = {}
+        self._made: dict[str, ArrowRows] = {}
 
-    def windows(self) -> Iterator[HeightRange]:
-        """Yield heights that all commands have reached, as they are read.
+    def windows(self) -> Iterator[Window]:
+        """Yield the rows of all commands, as they are read, with what full blocks explain.
 
         Ownership rows, which have no height, set the pace: they need the full blocks of all their heights.
         """
-        pace, at = "ownership" if "ownership" in self._commands else "full-blocks", self._heights.start
+        pace = next(name for name in ("ownership", SOURCE.command, "blocks") if name in self._spans)
         for part in self._parts[pace]:
-            self.read(part.heights.end, besides=pace)
             self._take(pace, part)
-            yield HeightRange(at, part.heights.end)
-            at = part.heights.end
+            window = self.read([part.heights], self._spans, pace)
+            due = explain(window.tables[SOURCE.command]) if SOURCE.command in window.tables else {}
+            if self._listed is not None and due:
+                some = pa.array([at for at in range(*part.heights.edges) if at in self._listed], pa.int64())
+                due["transactions"] = due["listed"].filter(compute.is_in(due["listed"]["height"], value_set=some))
+            if pace == "ownership":
+                window.tables[pace] = self._asked_again(part.heights, window.tables[pace], due[pace])
+            yield window._replace(due=due)
 
-    def read(self, end: int, *, besides: str = "") -> None:
-        """Read all commands but one at least up to a height, after their blocks. Lists need row ids and ownership rows
-        need facts, so these two are read exactly to that height."""
-        for command in (name for name in self._commands if name != besides):
-            while self._read[command] < end:
-                if command in self._explained:
-                    for part in self._explained[command].parts(HeightRange(self._read[command], end)):
-                        self._take(command, part)
-                else:
-                    self._take(command, next(self._parts[command]))
+    def read(self, places: Sequence[HeightRange], names: Collection[str], pace: str = "") -> Window:
+        """Return the rows of some commands or tables at the next heights; those of `pace` have been read."""
+        tables, heights = dict[str, pa.Table](), HeightRange(places[0].start, places[-1].end)
+        for name in sorted(self._spans, key=COMMANDS.index):
+            needed = {SOURCE.command: self._derived, "blocks": ["transactions"]}.get(name, ())
+            if not {*names} & {name, *needed}:
+                continue
+            if name == "transactions":
+                found = [row for place in places for row in self._lists(place, tables["blocks"])]
+            elif name == "ownership" and name != pace:
+                found = [row for place in places for part in self._rows[name].parts(place) for row in part.rows]
+            else:
+                found = self._until(name, heights, single=bool(pace))
+            tables[name] = self._table(name, [row for _, row in found])
+            if name == "transactions":
+                at = pa.array([height for height, _ in found], pa.int64())
+                tables[name] = tables[name].set_column(0, "height", at)
+            if name == SOURCE.command and self._derived:
+                inside = [table_rows(row) for _, row in found]
+                tables |= {
+                    one: self._table(one, [row for rows in inside for row in rows[one]]) for one in self._derived
+                }
+        doubts = {place: self._doubts.pop(place) for place in [*self._doubts] if place[1] < heights.end}
+        return Window(heights, tables, {}, doubts, self._finding, self._derived)
 
-    def take(self, command: str, height: int) -> tuple[list[Raw], str]:
-        """Remove and return the rows of a height, and why some may be missing ("" if none are)."""
-        return self.rows[command].pop(height, []), self._doubts.pop((command, height), "")
+    def _until(self, name: str, heights: HeightRange, *, single: bool) -> list[tuple[int | None, Raw]]:
+        """Return the rows of a command up to some heights; blocks that a response left out, if `single`, one by one."""
+        while self._read[name] < heights.end and (part := next(self._parts[name], None)):
+            self._take(name, part)
+        rows = self._ahead[name]
+        count = sum(height is None or height < heights.end for height, _ in rows)
+        found, self._ahead[name] = rows[:count], rows[count:]
+        found = [one for one in found if one[0] is None or one[0] >= heights.start]  # others are not compared
+        if single and name in BLOCKS and len(found) < len(heights):
+            there = {height for height, _ in found}
+            lacking = (height for height in range(*heights.edges) if height not in there)
+            found += [row for height in lacking for row in self._rows[name].single(height).rows]
+            found.sort(key=lambda one: one[0] or 0)
+        return found
 
-    def forget(self, height: int) -> None:
-        """Discard the block of a height."""
-        self.facts.pop(height, None)
-        self.row_ids.pop(height, None)
-
-    def single(self, command: str, height: int) -> list[Raw] | None:
-        """Return the rows of a height from one response, None if it was truncated."""
-        part = self._ranged[command].single(height, "truncated")
-        return None if part.doubt else [row for _, row in part.rows]
-
-    def learn(self, height: int, row: Raw) -> BlockFacts:
-        """Return the facts of a full block, and keep them."""
-        if self._hashes is not None:
-            self._hashes.learn(height, row)
-        return self.facts.setdefault(height, read_block(row, height))
-
-    def _take(self, command: str, part: Part) -> None:
-        self._read[command] = part.heights.end
+    def _take(self, name: str, part: Part) -> None:
+        self._read[name] = part.heights.end
         self._progress.wrote(len(part.heights), len(part.rows))
         if part.doubt:
-            self._doubts[command, part.heights.start] = part.doubt
-        for height, row in self._placed(part):
-            if command == "full-blocks" and self._learns and height not in self.facts:
-                self.learn(height, row)
-            if command == "blocks" and (row_id := integer_of(object_of(row).get("id"))) is not None:
-                self.row_ids[height] = row_id
-            kept = Raw(b'"%s"' % sha256(row).hexdigest().encode()) if command == "full-blocks" else row.copy()
-            self.rows[command].setdefault(height, []).append(kept)
+            self._doubts[name, part.heights.start] = part.doubt
+        self._ahead[name] += ((height, row.copy()) for height, row in part.rows)
 
-    def _placed(self, part: Part) -> Iterator[tuple[int, Raw]]:
-        """Yield rows with their heights; ownership rows get them from the transitions of the full blocks."""
-        if all(height is not None for height, _ in part.rows):
-            yield from ((height or 0, row) for height, row in part.rows)
-            return
-        known = (facts for at in range(*part.heights.edges) if (facts := self.facts.get(at)))
-        heights = {key[0]: facts.height for facts in known for key in facts.due["ownership"]}
-        found = [(heights.get(text_of(object_of(row).get("transition_id"))), row) for _, row in part.rows]
-        located = dict(self._located({bytes(row) for height, row in found if height is None}, part.heights))
-        for height, row in found:
-            yield (located.get(bytes(row), part.heights.start) if height is None else height), row
+    def _table(self, name: str, rows: Sequence[Raw]) -> pa.Table:
+        """Return rows as a table, with values that do not fit in a column of their own (`formats/arrow_rows.py`)."""
+        derived = name in self._derived
+        made = self._made.setdefault(name, ArrowRows(rules.method_of(name, derived=derived).columns, pa))
+        return pa.Table.from_batches(made.batches(rows), made.schema).combine_chunks()
 
-    def _located(self, strays: set[bytes], heights: HeightRange) -> Iterator[tuple[bytes, int]]:
-        """Yield the heights of rows that no full block contains, by requesting ever narrower ranges."""
-        if not strays or len(heights) == 1:
-            yield from ((row, heights.start) for row in strays)
-            return
-        lower, upper = heights.halves()
-        there = set(map(bytes, self._ranged["ownership"].rows(lower))) & strays
-        yield from self._located(there, lower)
-        yield from self._located(strays - there, upper)
+    def _lists(self, heights: HeightRange, blocks: pa.Table) -> list[tuple[int | None, Raw]]:
+        """Return the transactions of some heights. Where the dialect needs row ids, a block without one has no list.
+
+        Rejected: `Service.fetch_lookups`, which stops at the first wrong list.
+        """
+        call = self._service.calls.of(BY_COMMAND["transactions"])
+        by_id = call.dialect.transactions_by_row_id
+        known = dict(zip(*(blocks[name].to_pylist() for name in ("height", "id")), strict=True))
+
+        def listed(height: int) -> list[tuple[int | None, Raw]]:
+            sent = known.get(height) if by_id else height
+            rows = [] if sent is None else call({Role.HEIGHT: sent}, decode_listed, f"height {height}")
+            return [(height, row) for row in rows]
+
+        threads = self._service.options.concurrency
+        jobs = (partial(listed, at) for at in range(*heights.edges) if self._listed is None or at in self._listed)
+        return [row for rows in in_order(threads, jobs, threads + 2) for row in rows]
+
+    def _asked_again(self, heights: HeightRange, found: pa.Table, due: pa.Table) -> pa.Table:
+        """Return ownership rows with their heights. Heights whose rows are not those that are due are requested alone:
+        in responses for several heights, other methods tell where one ends, and these may have a wrong row.
+        """
+        names = rules.identity("ownership")
+        here, there = rules.keys(found, names), rules.keys(due, names)
+        place = compute.index_in(here, value_set=there)
+        strays = {*here.filter(compute.is_null(place)).to_pylist()}
+        own = found.filter(compute.is_valid(place)).append_column("height", due["height"].take(place.drop_null()))
+        lacking = due["height"].filter(compute.invert(compute.is_in(there, value_set=here))).unique().to_pylist()
+        alone = {at: self._rows["ownership"].single(at).rows for at in lacking}
+        strays -= {_key(row) for rows in alone.values() for _, row in rows}
+        for at in self._located(strays, heights):
+            alone[at] = self._rows["ownership"].single(at).rows
+        again = self._table("ownership", [row for rows in alone.values() for _, row in rows])
+        again = again.append_column("height", pa.array([at for at, rows in alone.items() for _ in rows], pa.int64()))
+        kept = compute.invert(compute.is_in(own["height"], value_set=pa.array([*alone], pa.int64())))
+        return pa.concat_tables([own.filter(kept), again]).combine_chunks()
+
+    def _located(self, strays: set[str], heights: HeightRange) -> Iterator[int]:
+        """Yield the heights of rows that no full block explains, by requesting ever narrower ranges."""
+        if strays and len(heights) == 1:
+            yield heights.start
+        for half in heights.halves() if strays and len(heights) > 1 else ():
+            rows = (row for part in self._rows["ownership"].parts(half) for _, row in part.rows)
+            yield from self._located(strays & set(map(_key, rows)), half)
+
+
+def _key(row: Raw) -> str:
+    """Return the identity of an ownership row, as `rules.keys` does."""
+    fields = object_of(row)
+    return ":".join(text_of(fields.get(name)) for name in IDENTITY["ownership"])

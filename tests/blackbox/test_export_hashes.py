@@ -26,7 +26,7 @@ def receipts(lake: Path) -> list[dict[str, Any]]:
 
 
 def test_receipts_say_what_was_recomputed(program: Program, url: str, tmp_path: Path) -> None:
-    """The summary of a block, or its contents as well; of other commands nothing. `verify` reads it."""
+    """The summary of a block, or its contents as well; of other commands nothing."""
     lake = str(tmp_path / "lake")
     job = ("export", "blocks", "full-blocks", "records", f"0:{BLOCKS}", "--to", lake, "--partition", "20", "--hashes")
     ran = program(*job, url=url)
@@ -39,9 +39,6 @@ def test_receipts_say_what_was_recomputed(program: Program, url: str, tmp_path: 
         *[("records", None)] * 2,
     ]
     assert all(set(one["proof"]) == {"hash"} for one in found if one["command"] != "records")
-    ran = program("verify", lake)
-    assert ran.code == 0, ran.err
-    assert "; block hashes checked by the export: partitions 2 of 2 blocks, 2 of 2 full-blocks" in ran.err
 
 
 @pytest.mark.parametrize("tables", [("chain",), ("chain", "--no-full-blocks"), ("calls", "blocks")])
@@ -52,20 +49,16 @@ def test_tables_of_full_blocks_are_checked(tables: tuple[str, ...], program: Pro
     assert ran.code == 0, ran.err
     found = receipts(tmp_path / "lake")
     assert {one["hashes"] for one in found if one["command"] == "calls"} == {"full"}
-    ran = program("verify", lake)
-    assert ran.code == 0, ran.err
-    assert "2 of 2 calls" in ran.err
+    assert program("verify", lake).code == 0
 
 
 def test_partitions_that_were_there_are_not_checked(program: Program, url: str, tmp_path: Path) -> None:
-    """The receipts tell them apart, and so does the verdict; without any, it says nothing of hashes."""
+    """The receipts tell them apart."""
     lake = str(tmp_path / "lake")
     assert program("export", "blocks", "0:20", "--to", lake, "--partition", "20", "-w", "1", url=url).code == 0
-    assert "not checked: block hashes (--hashes)" in program("verify", lake).err
     ran = program("export", "blocks", f"0:{BLOCKS}", "--to", lake, "--hashes", "-w", "1", url=url)
     assert "1 partition written (block hashes checked), 1 skipped" in ran.err
     assert [one.get("hashes") for one in receipts(tmp_path / "lake")] == [None, "summary"]
-    assert "; block hashes checked by the export: partitions 1 of 2 blocks" in program("verify", lake).err
 
 
 def test_a_partition_with_a_wrong_row_is_not_written(

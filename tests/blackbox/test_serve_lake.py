@@ -289,12 +289,11 @@ def test_show_of_an_export_without_records(chainq: Program, exports: Exports) ->
     with mirror(chainq, chainq.home / "lake") as url:
         assert chainq("show", "2440", "--json", *CHAIN, url=url).out == shown.out
         assert "has no table records" in one_line(chainq("records", "2440", *CHAIN, url=url), 6)
-        verified = chainq("verify", "2440:2442", *CHAIN, url=url)
-        assert (verified.code, "; not in this export: " in verified.err) == (0, True), verified.err
-        assert verified.err == chainq("verify", "2440:2442", url="lake").err
+        verified = chainq("verify", "2440:2442", url="lake")
+        assert (verified.code, "tables that are not in this export: " in verified.err) == (0, True), verified.err
         named = chainq("verify", "2440:2442", "--commands", "ownership", *CHAIN, url=url)
         said(named, 6, "has no table ownership")
-        below = chainq("verify", "2390:2402", *CHAIN, url=url)
+        below = chainq("verify", "2390:2402", "--commands", "blocks", *CHAIN, url=url)
         said(below, 6, "-32001")
         assert chainq("verify", "2440:2442", "--commands", "blocks", *CHAIN, url=url).code == 0
         block_hash = json.loads(shown.out)["summary"]["block_hash"]

@@ -89,29 +89,6 @@ def test_an_output_that_is_gone_is_a_failure(folder: bool, chainq: Program, serv
     assert (again.code, b"last error" in again.out) == (0, False)
 
 
-def test_a_checkpoint_of_verify(chainq: Program, server: Servers) -> None:
-    """A run without findings is a success, with the tip that it saw; one with findings or an error is a failure."""
-    url = server("--tip", "60", "--fault", "lost-record:31")
-    words = ("verify", "--checkpoint", "c", "-o", "found.jsonl")
-    assert chainq(*words, "--end", "20", url=url).code == 0
-    first = seen(chainq, "c")
-    assert (first["next"], first["tip"], first["lag"], first["failure"]) == (20, 60, 41, None)
-    assert chainq("status", "c", "--max-age", "1h").code == 0
-    assert chainq(*words, "--end", "40", url=url).code == 6
-    found = seen(chainq, "c")
-    assert found["failure"] > found["success"] == first["success"]
-    assert "heights 20-39: 1 finding" in found["error"]
-    assert chainq(*words, "--end", "40", url=url).code == 0
-    again = seen(chainq, "c")
-    assert (again["next"], again["tip"]) == (40, 60)
-    assert again["success"] > found["failure"]
-    with server.own("--tip", "60", "--seed", "1") as other:
-        kept = chainq.home / "c"
-        kept.write_text(kept.read_text().replace(url, other))
-        assert chainq(*words, url=other).code == 9
-    assert seen(chainq, "c")["error"].startswith("reorg: block 39 is ")
-
-
 def test_rows_are_counted_over_runs_and_rewinds(chainq: Program, serve: Serve) -> None:
     """The count is that of the rows in the file after several runs, and after --rewind."""
     service = Moving(2400)

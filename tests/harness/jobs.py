@@ -31,7 +31,7 @@ class Job:
             *self.words,
             *more,
             *place,
-            *([] if "--lag" in more or self.words[0] == "verify" else ["--lag", "0"]),
+            *([] if "--lag" in more else ["--lag", "0"]),
             "--url",
             self.url,
         ]

@@ -1,0 +1,127 @@
+"""The files of an export: what its listing says, and its partitions, to be read. Only this module knows the layout."""
+
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, suppress
+from functools import partial
+from itertools import groupby, pairwise
+
+from chainq.catalog.tables import DERIVED, SOURCE, TABLES
+from chainq.defaults import MAX_MEMORY
+from chainq.errors import IncompleteError
+from chainq.heights.range import HeightRange
+from chainq.lake.data_set import export_command, gaps, look, shorter, span
+from chainq.lake.files import opened, read_group
+from chainq.lake.names import Entry, PartitionSpec
+from chainq.lake.plan import broken
+from chainq.lake.store import open_store
+from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
+from chainq.verify.sheets import UNREADABLE, Sheet, reason, windows
+from chainq.verify.windows import Window, no_finding
+
+EXPLAINED = ("ownership", "records", "transitions")
+
+
+class ExportFiles:
+    """The partitions of an export. One that links to neither of its neighbors is of another chain, and not read.
+
+    `heights`: from the first to the last; `rows`: how many it has. Raises UsageError if there is no export,
+    IncompleteError if none has written any partition.
+    """
+
+    def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
+        self._store = open_store(destination, memory)
+        found = look(self._store)
+        self._tables, self._grid = found.tables, found.data_set.partition
+        self._others = [name for name in found.others if name.split("/")[0] in TABLES and "/_" not in name]
+        self._entries = sorted((one for some in found.tables.values() for one in some), key=lambda one: one.spec.start)
+        self._unlinked = [pair for some in found.tables.values() for pair in pairwise(some) if broken(*pair)]
+        self._apart = {before for before, _ in self._unlinked} & {after for _, after in self._unlinked}
+        self.heights, self.rows = found.span or HeightRange(0, 0), sum(one.rows for one in self._entries)
+        if not self._entries and not self._others:
+            writes = export_command(sorted(found.known), None, self._store.label)
+            none = f"{self._store.label} has no partitions: no export has written any"
+            raise IncompleteError(none, f"{writes} writes them")
+
+    def opens(self, *, compared: bool) -> list[str]:
+        """Return what stays open, in words. `compared`: with a service."""
+        known = {one.spec[1:] for one in self._tables.get(SOURCE.command, ())}
+        lacking = {one.spec.command for one in self._entries if one.spec[1:] not in known}.intersection(EXPLAINED)
+        opens = [] if compared else ["the values of rows (--full compares them with a service)"]
+        if lacking:
+            opens.append(f"whether all {', '.join(sorted(lacking))} are there, where full blocks are missing")
+        spans = {name: span(one.spec for one in some) for name, some in self._tables.items()}
+        return [*opens, *shorter(spans, self.heights)]
+
+    def derived(self) -> frozenset[str]:
+        """Return the tables that were read off full blocks."""
+        blocks = self._tables.get("blocks", ())
+        with suppress(*UNREADABLE, LookupError), opened(self._store, blocks[0]) as (_, receipt):
+            return DERIVED | ({"blocks"} if receipt.source else set())
+        return DERIVED
+
+    def spans(self) -> dict[str, list[HeightRange]]:
+        """Return the heights of the partitions of each table."""
+        return {table: [entry.spec.heights for entry in some] for table, some in self._tables.items()}
+
+    def windows(self) -> Iterator[Window]:
+        """Yield the rows of all partitions, by height; first, what is wrong by the listing."""
+        yield Window(HeightRange(0, 0), {}, {}, {}, no_finding, (), self.findings())
+        entries = (one for one in self._entries if one not in self._apart)
+        for _, group in groupby(entries, lambda one: one.spec.start):
+            yield from self._windows(list(group))
+
+    def _windows(self, entries: list[Entry]) -> Iterator[Window]:
+        """Yield the rows of partitions of the same heights, and what is wrong with their files."""
+        names = {entry.spec.command: entry for entry in entries}
+
+        def finding(table: str, height: int | None, one: Contradiction) -> Finding:
+            return self._finding(names[table].spec, height, one, name=names[table].name)
+
+        sheets, wrong = [], []
+        with ExitStack() as files:
+            for entry in entries:
+                try:
+                    file, receipt = files.enter_context(opened(self._store, entry))
+                    read = partial(read_group, self._store, entry, file)  # within the memory that is allowed
+                    derived = bool(receipt.source) or entry.spec.command in DERIVED
+                    sheets.append(Sheet(file, entry.spec.command, entry.spec.heights, read, derived=derived))
+                except UNREADABLE as error:
+                    damage = Contradiction("invalid", "a file as it was written", reason(error))
+                    wrong.append(finding(entry.spec.command, None, damage))
+            yield Window(HeightRange(0, 0), {}, {}, {}, finding, (), wrong)
+            yield from windows(sheets, finding)
+
+    def _finding(
+        self, spec: PartitionSpec, height: int | None, one: Contradiction, others: Iterable[str] = (), name: str = ""
+    ) -> Finding:
+        """Return a finding about a partition, at all its heights unless one is known. `others`: tables of which it is
+        the same finding. `name`: of the file that is to be written again."""
+        tables = (spec.command, *others)
+        first, end = (spec.start, spec.end) if height is None else (height, None)
+        heights = HeightRange(spec.start - spec.start % self._grid, spec.end)
+        removal = f"rm {shlex.quote(self._store.address(name))} && " if name and "://" not in self._store.label else ""
+        repair = None if one.check == ANCHOR else removal + export_command(tables, heights, self._store.label)
+        return Finding(first, ",".join(tables), *one[:3], repair, end)
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong by the listing: gaps, partitions of another chain, and files of others."""
+        found = [
+            Finding(None, name.split("/")[0], "foreign", None, name, f"rm {shlex.quote(self._store.address(name))}")
+            for name in self._others
+        ]
+        lacking: dict[HeightRange, list[str]] = {}
+        for table, some in self._tables.items():
+            specs = [one.spec for one in some]
+            for gap in gaps(specs, span(specs) or HeightRange(0, 0)):
+                lacking.setdefault(gap, []).append(table)
+        for gap, (table, *others) in lacking.items():
+            one = Contradiction("missing", str(gap), None)
+            found.append(self._finding(PartitionSpec(table, *gap.edges), None, one, others))
+        for before, after in self._unlinked:
+            if before in self._apart and after not in self._apart:
+                continue  # the one before is to be written again
+            neither = ": a partition that links to neither neighbor" * (after in self._apart)
+            one = Contradiction("link", f"SHA-256 of the previous hash {before.last}", f"{after.previous}{neither}")
+            found.append(self._finding(after.spec, None, one, name=after.name))
+        return sorted(found, key=by_height)
