@@ -9,7 +9,9 @@ from chainq.demo.registry import FAULTS
 from chainq.errors import TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
-from chainq.rows.full_block import IDENTITY, read_full_block, texts
+from chainq.rows.block import read_block
+from chainq.rows.fields import object_of, text_of
+from chainq.rows.full_block import IDENTITY
 from harness.model import Server, served
 from harness.strategies import COMMANDS, NAMES, Drawn, chains, faults, list_faults, servers
 
@@ -36,10 +38,12 @@ def wrong(server: Server) -> bool:
 def test_all_methods_tell_of_the_same_blocks(chain: Drawn) -> None:
     """A full block names the records, ownership rows and transitions of its height, and no others."""
     for height, (row,) in enumerate(chain.told("full-blocks").rows):
-        full = read_full_block(Raw(row))
-        for command, due in (("records", full.outputs), ("ownership", full.outputs), ("transitions", full.listed)):
-            rows = map(texts, map(Raw, chain.told(command).rows[height]))
-            assert sorted(due) == sorted(tuple(row[name] or "" for name in IDENTITY[command]) for row in rows)
+        full = read_block(Raw(row))
+        outputs = sorted((output.transition, str(output.place)) for output in full.outputs)
+        listed = sorted((transition.id,) for transition in full.transitions if transition.kinds is not None)
+        for command, due in (("records", outputs), ("ownership", outputs), ("transitions", listed)):
+            rows = map(object_of, chain.told(command).rows[height])
+            assert due == sorted(tuple(text_of(row.get(name)) for name in IDENTITY[command]) for row in rows)
     assert chain.told("records").rows == chain.rows
     assert [len(rows) for rows in chain.told("blocks").rows] == [1] * len(chain.rows)
 

@@ -45,8 +45,8 @@ class ExportFiles:
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words. `compared`: with a service."""
-        known = {one.spec[1:] for one in self._tables.get(SOURCE.command, ())}
-        lacking = {one.spec.command for one in self._entries if one.spec[1:] not in known}.intersection(EXPLAINED)
+        known = {one.spec.heights for one in self._tables.get(SOURCE.command, ())}
+        lacking = {one.spec.command for one in self._entries if one.spec.heights not in known}.intersection(EXPLAINED)
         opens = [] if compared else ["the values of rows (--full compares them with a service)"]
         if lacking:
             opens.append(f"whether all {', '.join(sorted(lacking))} are there, where full blocks are missing")

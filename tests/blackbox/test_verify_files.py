@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from harness.damages import DAMAGES, Row, file_of
+from harness.damages import DAMAGES, Row
 from harness.exports import Exports
+from harness.lake import file_of
 from harness.program import Program, Ran, Servers, one_line
 from harness.search import some
 

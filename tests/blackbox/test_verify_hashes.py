@@ -15,7 +15,7 @@ from chainq.demo.plants import KINDS
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.damages import changed_rows, rewrite
-from harness.planted import Plant
+from harness.planted import Plant, plantable
 from harness.planted import planted as wrong
 from harness.program import DIALECT, LONGEST, ROOT, Program, installed
 from harness.search import some
