@@ -10,11 +10,9 @@ from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import MethodCall, always
 from chainq.fetching.service_dialect import ServiceDialect
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
+from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, Key, RowsRequest
 from chainq.rows.fields import Picker, integer_of
 from chainq.rows.full_block import FullBlock, read_full_block
-from chainq.rows.response import name_reader
-from chainq.rows.sorting import Sorter
 from chainq.transport.connection import Connection
 from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
@@ -29,7 +27,6 @@ class Witness:
     def __init__(self, connection: Connection, method: Method, dialect: ServiceDialect) -> None:
         self._method, self._records = method, MethodCall(connection, dialect.of, _RECORDS)
         self._connection, self._dialect = connection, dialect
-        self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
         """Return the due rows, from the first height to the last one before a block that does not arrive.
@@ -86,17 +83,17 @@ class Witness:
 
         return self._dialect.spoken(method, call)
 
-    def located(self, request: DueRequest) -> Located:
-        """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""
-        heights, size = request.heights, request.page_size
+    def records(self, request: RowsRequest) -> list[Raw]:
+        """Return a page of the records of some heights. Raises what requests raise."""
+        heights = request.heights
         arguments: dict[Role, Value] = {
             Role.START: heights.start,
             Role.END: heights.end,
             Role.PAGE: request.page,
-            Role.SIZE: size,
+            Role.SIZE: request.page_size or 1,
         }
-        page = self._sort(self._records(arguments, decode_array, str(heights), divisible=True), heights)
-        return Located(self._names(page.rows), page.heights, page.ordered)
+        where = f"{heights}, page {request.page}" if request.page else str(heights)
+        return self._records(arguments, decode_array, where, divisible=True)
 
 
 def _by_key(named: list[tuple[int, FullBlock]], keys: Callable[[FullBlock], Iterable[Key]]) -> dict[Key, int]:
