@@ -200,12 +200,13 @@ class Prover:
         out its first rows or some of each height, or lack all that is below some height. If it has full blocks, and
         none there, order proves nothing up to the first row."""
         run, start = self._run, proof.heights.start
-        first = page.heights[0]
+        first = min(page.heights[0], proof.heights.end)
         due = self._due(start, min(proof.heights.end, start + max(first + 1 - start, self._width(proof))))
         if due is None and run.blocks and start not in run.heavy and first > start:
             if start:  # a service may leave out the first height of each range: the row that shows it must be printed
                 self._page(HeightRange(start - 1, start + 1))
-            return [proof.cut(start, first)._replace(grade=Grade.BELIEF), proof.cut(first, proof.heights.end)]
+            parts = [proof.cut(start, first)._replace(grade=Grade.BELIEF), proof.cut(first, proof.heights.end)]
+            return [part for part in parts if len(part.heights)]
         lacking = compare(proof, self._names(due)) if due else []
         counts = {at: rows for at, rows in Counter(proof.row_heights).items() if 1 < rows <= tuning.MOST_NAMED}
         densest = max(counts, key=counts.__getitem__, default=start)
