@@ -16,7 +16,6 @@ LARGER = 4  # times the page size, for a height that fills a page; and so much s
 SMALLEST_PAGE = 50  # rows; a height that is too heavy even so is given up
 LARGER_PAGES = 2  # times that a page which is to show all rows of a height is so much larger, at most
 WIDER = 8  # times as many heights, if no row is known beyond some
-WIDE = 1000  # heights of a request; before a wider one, full blocks show once a run whether rows are left out
 FEW_STRAYS = 16  # heights out of order in a response, which the row ids of blocks may explain
 ROW_IDS = 1000  # heights of a request for the row ids of blocks
 MOST_ROW_IDS = 20_000  # heights of a full page whose row ids are requested
@@ -27,8 +26,6 @@ BEYOND_LIMIT = 50  # rows requested beyond --limit, to see where its last block 
 # Chunks of a range, in order
 FRONT = 4  # chunks at the front of the line, which all others wait for, are sent beyond the window
 CONTRADICTIONS = 2  # times that a chunk whose responses contradict others is requested again
-NEIGHBOURS = 2  # chunks above, whose responses show where the rows of a chunk without heights end
-MOST_ROUNDS = 3  # of questions for one chunk that prove nothing
 BLOCK_ATTEMPTS = 2  # requests for blocks that are missing: the tip may have come after the first response
 BELOW_TIP = 10  # blocks below the tip at which hints end a range, unless more are known to lack rows
 NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
@@ -36,36 +33,22 @@ NEAR_TIP = 64  # blocks below the tip that a server which is behind may lack
 # Another method names the rows that are due
 NAMED_BLOCKS = 50  # full blocks of one request
 FEW_HEAVY = 3  # full blocks of a run that are too heavy by themselves, before no other one is requested
-FEW_BLOCKS = 12  # heights of a run whose full blocks are requested at once, and not those of its first and last rows
 UNKNOWN_PROGRAM = 3  # heights without any transition of a program that their full blocks have: the server knows it not
 MOST_EMPTY = 500  # heights without rows whose full blocks are requested: more are believed to have none
-DOUBTED = 8  # responses of a run that are looked at for heights whose rows a service limits
-ALIKE = 5  # heights with the most rows, if these are a limit
-BURST = 10  # times the rows of other heights, if the rest of a height may be missing
-ALONE = 100  # rows of as many transactions, if a service may list one row for each
 MOST_NAMED = 1000  # rows of a height whose full block is requested only to compare them
-LONG_RUN = 10  # chunks of a run in whose midst another method is asked, too
 EMPTY_WALKS = 4  # walks through the pages of a height that come empty by chance
 CERTAIN = 9  # walks that show no further row, if each shows all rows but by chance: 1 in 8,000 lacks one
 MOST_IDLE = 100  # the same, if each shows a few
 
 # Belief: how often chainq requests again if nothing proves the rows (docs/completeness.md)
-AGREEING = 2  # responses without rows
-COUNTS = 2  # that no row follows the rows of a response
-PARTS = 8  # of heights without rows, requested if a run has not seen any row
-LOOKED_INTO = 2  # stretches that are requested in this way
 FEW_WINDOWS = 128  # of a stretch without rows, as wide as a row was shown at the far end; wider ones beyond
-MOST_WINDOWS = 1000  # the same, of a service that misses rows of wider ones
 BELIEVED_PAGES = 3  # larger pages for a height that fills a page, if no other method names its rows
-UNCHANGED = 3  # walks that show no further row, if single rows cannot be requested
-MOST_PAGES = 10_000  # of one walk
 NO_PAGE = 1000  # a page so far on has no rows, if pages are counted
 
 # Lists in pages
 LIST_ATTEMPTS = 6  # requests for rows that are known to exist, before a service that does not show them is given up
 BEYOND = (0, 1, 2, 4, 8, 16)  # rows after the end: one that never comes may hide those after it in longer pages
 LONGEST_LIST = 2**40  # rows: no list has as many
-NEXT_PAGES = 3  # requests for the next page, if its size is ignored and single rows cannot be requested
 PROBE = 64  # rows of a page that shows the last rows again, at most
 ROUND = 500  # rows: a list that ends at a multiple of these may have been ended by a limit of the service
 SHORT = 8  # rows: what shorter pages show may be too little

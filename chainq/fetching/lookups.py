@@ -77,9 +77,9 @@ def _known(tip_height: Callable[[], int]) -> int:
 def _check_above(height: int, tip: int) -> None:
     """Raise IncompleteError for a block that does not come unless it is above the tip."""
     if height <= tip:
-        from chainq.planning import exact_heights, facts
+        from chainq.planning import exact_heights
 
-        raise IncompleteError(exact_heights.lacking([height], tip), facts.behind(height, tip + 1))
+        raise IncompleteError(exact_heights.lacking([height], tip), exact_heights.behind(height, tip + 1))
 
 
 def with_height(batch: Batch) -> Batch:

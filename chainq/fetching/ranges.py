@@ -1,32 +1,23 @@
 """Drives a range plan: sends its requests from threads, and yields complete chunks as batches."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.catalog.methods import Method, Role
-from chainq.errors import BrokenBodyError, ChainqError, GatewayError, OverdueError, ServiceError
+from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.errors import BrokenBodyError, ChainqError, GatewayError, ResponseError, ServiceError, UnreachableError
 from chainq.fetching.calls import Asked, Calls, MethodCall, Say
 from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import proving
-from chainq.planning.exchange import (
-    NOTHING_KNOWN,
-    ChunkResult,
-    Due,
-    DueRequest,
-    Grade,
-    Located,
-    RowsRequest,
-    TipRequest,
-)
+from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, RowsRequest, TipRequest
 from chainq.planning.range_plan import RangePlan
+from chainq.planning.run import Request, Send
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
-from chainq.rows.sorting import Page
 from chainq.transport.jsonrpc import decode_array
 
 if TYPE_CHECKING:
@@ -52,52 +43,39 @@ def fetch_range(
     methods that name the due rows, None to use none. Raises ChainqError.
     """
     most = calls.options.concurrency
+    window = min(asked.concurrency or most, most) + 2  # a few chunks more are decoded or held until their turn comes
+    # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
+    linked = query.method.linked and query.verify and not query.hash_workers
+    check = Links(query.method, query.reverse).check if linked else _unlinked
+    pool: Pool[Any] = Pool(window)
+    send = _HungCheck(_sender(call, query, heights, tip_height, witness), heights.start)
     plan = RangePlan(
         query,
         heights,
+        send,
+        pool,
         tip=tip,
-        window=min(asked.concurrency or most, most) + 2,  # a few chunks more are decoded or held until their turn comes
+        window=window,
         known=asked.known or NOTHING_KNOWN,
         witness=witness is not None,
         strict=calls.options.strict,
     )
-
-    # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
-    linked = query.method.linked and query.verify and not query.hash_workers
-    check = Links(query.method, query.reverse).check if linked else _unlinked
-    send = _sender(call, query, heights, tip_height, plan.page, witness)
-    pool: Pool[int] = Pool(plan.window)
-    hung = _HungCheck(send, heights.start)
-
-    def submit() -> None:
-        for number, request in plan.requests():
-            hung.sent[number] = request
-            pool.submit(number, partial(send, request))
-
     try:
-        for due in witness.blocks_of(asked.compared) if witness is not None else ():
-            plan.evidence.witness(due)
-        submit()
-        while not plan.done:
-            for result in plan.ready():
-                check(result.rows, result.row_heights)
-                if query.limit is None:  # the server works while the rows are drawn; with a limit they may be the last
-                    submit()
-                yield _batch(query.method, result, calls.trace, believed)
-                del result  # its rows keep their whole response alive, and the next wait may be long
-            submit()
-            if plan.waiting:
-                number, outcome = _next(pool)
-                hung.take(number, outcome)
-                plan.receive(number, outcome)
-                del outcome  # a response is large, and the next wait may be long
-            calls.tell(query.method, plan.facts.notes if asked.notes else ())
+        plan.compared.extend(witness.blocks_of(asked.compared) if witness is not None else ())
+        for result in plan.results():
+            calls.tell(query.method, plan.run.notes if asked.notes else ())
+            check(result.rows, result.row_heights)
+            yield _batch(query.method, result, calls.trace, believed)
+            del result  # its rows keep their whole response alive, and the next wait may be long
+        calls.tell(query.method, plan.run.notes if asked.notes else ())
         asked.learned(plan.known)
     except ChainqError as error:
-        if not error.message.startswith((query.method.name, call.name)):  # planning has at most the published name
+        names = query.method.name, call.name, BY_COMMAND["records"].name
+        if not error.message.startswith(names):  # planning has at most the published name
             error.message = f"{call.name} " + error.message  # which may be a phrase
         raise
     finally:
+        plan.run.stopped = True
         pool.close()
 
 
@@ -105,16 +83,9 @@ def _unlinked(_rows: Sequence[Raw], _heights: Sequence[int]) -> None:
     """Check nothing: rows of this method name no other rows."""
 
 
-def _next(pool: Pool[int]) -> tuple[int, object]:
-    """Return the next outcome. Raises OverdueError: no other request can help then."""
-    number, outcome = pool.wait()
-    if isinstance(outcome, OverdueError):
-        raise outcome
-    return number, outcome
-
-
 class _HungCheck:
-    """Ends a run if the server does not respond, since every request would be divided down to a single height.
+    """Sends requests, and ends a run if the server does not respond: every request would be divided down to a single
+    height.
 
     After the first request that fails so (or tuning.FAILED_IN_A_ROW of them, if the server has responded before), it
     sends the narrowest one: one row of the first height. If that fails in the same way, no other can do better.
@@ -122,18 +93,28 @@ class _HungCheck:
     elsewhere the error would hide the rows below it.
     """
 
-    def __init__(self, send: Callable[[RowsRequest], object], first: int) -> None:
-        self.sent: dict[int, RowsRequest | TipRequest | DueRequest] = {}
+    def __init__(self, send: Send, first: int) -> None:
         self._send, self._first = send, first
         self._answered, self._failed = False, 0
+        self._final: ChainqError | None = None
+        self._lock = Lock()
 
-    def take(self, number: int, outcome: object) -> None:
-        """Record the outcome of a request. Raises GatewayError or BrokenBodyError."""
-        request = self.sent.pop(number)
-        broken = isinstance(outcome, BrokenBodyError)
-        if not (broken or isinstance(outcome, GatewayError)):
-            self._answered, self._failed = True, 0
-            return
+    def __call__(self, request: Request) -> Any:
+        """Return the outcome of a request. Raises its failure, or that of the narrowest one, which is final."""
+        if self._final is not None:
+            raise self._final
+        try:
+            outcome = self._send(request)
+        except (BrokenBodyError, GatewayError) as error:
+            with self._lock:
+                self._look(request, isinstance(error, BrokenBodyError))
+            raise
+        self._answered, self._failed = True, 0
+        return outcome
+
+    def _look(self, request: Request, broken: bool) -> None:
+        if self._final is not None:
+            raise self._final
         self._failed += not broken
         again = not broken and self._failed % tuning.FAILED_IN_A_ROW == 0
         if isinstance(request, RowsRequest) and (not self._answered or again):
@@ -141,7 +122,13 @@ class _HungCheck:
             if broken and start > self._first:
                 return
             size = None if request.page_size is None else 1
-            self._send(request._replace(heights=HeightRange(start, start + 1), page=0, page_size=size))
+            try:
+                self._send(request._replace(heights=HeightRange(start, start + 1), page=0, page_size=size))
+            except (BrokenBodyError, GatewayError) as error:
+                kind = UnreachableError if isinstance(error, GatewayError) else ResponseError
+                self._final = kind(error.message, error.hint)
+                self._final.again = error.again
+                raise self._final from error
             self._answered, self._failed = True, 0
 
 
@@ -153,30 +140,25 @@ def _batch(method: Method, result: ChunkResult, trace: Say, believed: Callable[[
 
 
 def _sender(
-    call: MethodCall,
-    query: Query,
-    heights: HeightRange,
-    tip_height: Callable[[], int],
-    page: Callable[[RowsRequest, list[Raw]], Page],
-    witness: "Witness | None",
-) -> Callable[[RowsRequest | TipRequest | DueRequest], Page | Due | Located | dict[int, int] | int]:
-    """Return a function that sends a request of the plan and returns its outcome for the plan."""
+    call: MethodCall, query: Query, heights: HeightRange, tip_height: Callable[[], int], witness: "Witness | None"
+) -> Send:
+    """Return a function that sends a request of the plan and returns its outcome."""
 
-    def send(request: RowsRequest | TipRequest | DueRequest) -> Page | Due | Located | dict[int, int] | int:
+    def send(request: Request) -> Any:
         if isinstance(request, TipRequest):
             return tip_height()
         if isinstance(request, DueRequest):
             if witness is None:
                 raise ServiceError("no other method is asked")
-            if request.row_ids:
-                return witness.row_ids(request.heights)
-            return witness.located(request) if request.located else witness.due(request.heights)
+            return witness.row_ids(request.heights) if request.row_ids else witness.due(request.heights)
+        if request.records and witness is not None:
+            return witness.records(request)
         arguments = {**query.arguments, Role.START: request.heights.start, Role.END: request.heights.end}
         if request.page_size is not None:
             arguments |= {Role.PAGE: request.page, Role.SIZE: request.page_size}
         where = f"{request.heights}, page {request.page}" if request.page else str(request.heights)
         inside = request.heights.common(heights) == request.heights
         purpose = "" if inside else proving(heights)
-        return page(request, call(arguments, decode_array, where, divisible=True, purpose=purpose))
+        return call(arguments, decode_array, where, divisible=True, purpose=purpose)
 
     return send

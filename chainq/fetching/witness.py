@@ -8,11 +8,9 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import Calls
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, DueRequest, Key, Located
+from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, Key, RowsRequest
 from chainq.rows.block import Block, read_block
 from chainq.rows.fields import Picker, integer_of
-from chainq.rows.response import name_reader
-from chainq.rows.sorting import Sorter
 from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
@@ -25,7 +23,6 @@ class Witness:
 
     def __init__(self, calls: Calls, method: Method) -> None:
         self._calls, self._method, self._records = calls, method, calls.of(_RECORDS)
-        self._sort, self._names = Sorter(_RECORDS), name_reader(_RECORDS.identity)
 
     def due(self, heights: HeightRange) -> Due:
         """Return the due rows, from the first height to the last one before a block that does not arrive.
@@ -80,14 +77,14 @@ class Witness:
         arguments = {Role.START: heights.start, Role.END: heights.end}
         return self._calls.of(method)(arguments, decode_array, str(heights), divisible=True)
 
-    def located(self, request: DueRequest) -> Located:
-        """Return a page of the records of some heights, in order. Raises IncompleteError and what requests raise."""
-        heights, size = request.heights, request.page_size
+    def records(self, request: RowsRequest) -> list[Raw]:
+        """Return a page of the records of some heights. Raises what requests raise."""
+        heights = request.heights
         arguments = {
             Role.START: heights.start,
             Role.END: heights.end,
             Role.PAGE: request.page,
-            Role.SIZE: size,
+            Role.SIZE: request.page_size or 1,
         }
-        page = self._sort(self._records(arguments, decode_array, str(heights), divisible=True), heights)
-        return Located(self._names(page.rows), page.heights, page.ordered)
+        where = f"{heights}, page {request.page}" if request.page else str(heights)
+        return self._records(arguments, decode_array, where, divisible=True)

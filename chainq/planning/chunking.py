@@ -1,6 +1,5 @@
 """The length of chunks: as many heights as fill a response, estimated from earlier responses."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator
 from math import ceil
 from typing import NoReturn
@@ -45,12 +44,10 @@ class Chunker:
         self._linked = method.linked  # one row for each height
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
-        self._cap: float | None = None  # rows, if the server cuts responses
-        self._seen: deque[tuple[int, int, int]] = deque(maxlen=tuning.RECENT)  # heights, rows, bytes
+        self._seen: tuple[tuple[int, int, int], ...] = ()  # heights, rows, bytes; other threads read it
         self._longest = 0  # heights of one response
-        self.widest = self._limit  # heights of a request; fewer while wider ones fail
-        self._came, self._fine = 0, 0  # the widest response; how many were as wide as `widest` since it changed
-        self._needed, self._grown = 1, False  # so many before it grows
+        self.widest = self._limit  # heights of a request; fewer if wider ones fail
+        self._came = 0  # the widest response
         if known.rows_per_height:
             aim = min(self._page_rows, tuning.AIM_BYTES / max(1.0, known.row_bytes))
             length = max(1, min(self._limit, int(aim / known.rows_per_height)))
@@ -110,22 +107,10 @@ class Chunker:
     def learn(self, heights: HeightRange, rows: int, size: int, *, complete: bool) -> None:
         """Record that a response covered `heights` with `rows` rows, `size` bytes. `complete`: it was not truncated."""
         if len(heights):
-            self._seen.append((len(heights), rows, size))
+            self._seen = (*self._seen, (len(heights), rows, size))[-tuning.RECENT :]
             self._longest = max(self._longest, len(heights))
         if complete:
-            self._ceiling = min(self._page_rows if self._cap is None else self._cap, self._ceiling * 1.25)
-
-    def cut(self, heights: HeightRange, rows: int) -> None:
-        """Record that the server truncated a response after `rows` rows, which cover `heights`.
-
-        The density from earlier responses is dropped, because they may have been truncated as well.
-        """
-        cap = max(1.0, 0.9 * rows)
-        self._cap = cap if self._cap is None else min(self._cap, cap)
-        self._ceiling = min(self._ceiling, self._cap)
-        size = ceil(self.row_bytes * rows)
-        self._seen.clear()
-        self.learn(heights, rows, size, complete=False)
+            self._ceiling = min(self._page_rows, self._ceiling * 1.25)
 
     def too_heavy(self, heights: HeightRange) -> None:
         """Record that a response for `heights` failed because of its size."""
@@ -133,15 +118,11 @@ class Chunker:
         if expected:
             self._ceiling = max(1.0, min(self._ceiling, expected / 2))
         if len(heights) > self._came:  # perhaps for its width, too
-            self.widest, self._fine = max(1, self._came, min(self.widest, len(heights) // 2)), 0
-            self._needed, self._grown = self._needed * (1 + self._grown), False
+            self.widest = max(1, self._came, min(self.widest, len(heights) // 2))
 
     def came(self, heights: HeightRange) -> None:
-        """Record that a response for `heights` arrived. After some of the widest width, twice that width is tried."""
+        """Record that a response for `heights` arrived and has rows."""
         self._came = max(self._came, len(heights))
-        self._fine += len(heights) >= self.widest
-        if self._fine >= self._needed:
-            self.widest, self._fine, self._grown = min(self._limit, 2 * self.widest), 0, True
 
 
 def within_limit(query: Query, heights: HeightRange) -> HeightRange:

@@ -1,62 +1,18 @@
-"""Requests blocks: every height up to the tip has exactly one, so a missing block is noticed."""
+"""What is said of blocks and rows that a service lacks."""
 
 from chainq import tuning
-from chainq.errors import IncompleteError
-from chainq.heights.range import HeightRange
-from chainq.planning.exchange import DIVISIBLE, Asking, RowsRequest, TipRequest
-from chainq.planning.facts import Facts
-from chainq.rows.sorting import Page
 
 NO_VERIFY = "chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"
 
 
-def ask_blocks(heights: HeightRange, facts: Facts, *, verify: bool) -> Asking[None]:
-    """Request blocks until every height up to the tip is there once, or those of a first part.
+def behind(first: int, top: int) -> str:
+    """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip.
 
-    Without `verify`, missing and duplicate blocks are noted and passed on. Raises IncompleteError.
+    `top`: the height after the highest known block.
     """
-    end, ev = heights.end, facts.evidence
-    for _ in range(tuning.BLOCK_ATTEMPTS):
-        end, page = yield from _request(heights.start, end)
-        if ev.reach(heights.start, end) == end:
-            return
-        if facts.tip is None:
-            facts.tip = yield TipRequest()
-        end = max(heights.start, min(end, facts.top or 0))
-        if end <= ev.reach(heights.start, end):
-            return
-    asked = HeightRange(heights.start, end)
-    reach = ev.reach(heights.start, end)
-    said = _fault(page, asked, reach, facts)
-    if verify:
-        raise IncompleteError(f"{asked}: {said}", facts.behind(reach) or NO_VERIFY)
-    facts.note(f"{asked}: {said}")
-    ev.believe(HeightRange(reach, end), page.rows, page.heights)
-
-
-def _request(start: int, end: int) -> Asking[tuple[int, Page]]:
-    """Request blocks; request fewer if a response fails because of its size."""
-    while True:
-        try:
-            page: Page = yield RowsRequest(HeightRange(start, end))
-        except DIVISIBLE:
-            if end - start == 1:
-                raise
-            end = (start + end) // 2
-        else:
-            return end, page
-
-
-def _fault(page: Page, heights: HeightRange, reach: int, facts: Facts) -> str:
-    """Return what is wrong with a response, as text to append to its heights."""
-    if len(page.heights) < len(page.rows):
-        return "a block has no valid height, so no height can be proved present"
-    doubled = sorted({a for a, b in zip(page.heights, page.heights[1:], strict=False) if a == b})
-    missing = sorted(set(range(reach, heights.end)) - set(page.heights))
-    said = [f"twice in one response: {listed(doubled)}"] if doubled else []
-    if missing:
-        said.append(lacking(missing, (facts.top or 0) - 1))
-    return "; ".join(said)
+    blocks = max(tuning.BELOW_TIP, top - first)
+    near = top - first <= tuning.NEAR_TIP
+    return f"if a server is behind, end {blocks} blocks below the tip (--end -{blocks} or --lag {blocks})" * near
 
 
 def lacking(heights: list[int], tip: int) -> str:

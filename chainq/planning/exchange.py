@@ -3,9 +3,9 @@
 All are plain and can be pickled, so another process or machine can fetch and prove a range.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec import Raw
 
@@ -29,11 +29,13 @@ Key = tuple[str, ...]
 
 
 class RowsRequest(NamedTuple):
-    """One call of the method: its heights, and the page of `page_size` rows if the method has pages."""
+    """One call of the method: its heights, and the page of `page_size` rows if the method has pages. `records`: of that
+    method instead, whose rows have the heights that those of `ownership` lack."""
 
     heights: HeightRange
     page_size: int | None = None
     page: int = 0
+    records: bool = False
 
 
 class TipRequest(NamedTuple):
@@ -41,47 +43,24 @@ class TipRequest(NamedTuple):
 
 
 class DueRequest(NamedTuple):
-    """What another method shows for these heights: full blocks name the due rows. If `located`, a page of `page_size`
-    rows of `records` shows the heights of some rows; if `row_ids`, block summaries show their row ids."""
+    """What another method shows for these heights: full blocks name the due rows; if `row_ids`, block summaries show
+    their row ids."""
 
     heights: HeightRange
-    located: bool = False
-    page_size: int = 100
-    page: int = 0
     row_ids: bool = False
-
-
-class Wait(NamedTuple):
-    """Nothing to send: resume when other responses have arrived, or when no request is in progress."""
-
-
-class HandBack(NamedTuple):
-    """Nothing to send: heights starting at `end` are not requested here and become a separate chunk."""
-
-    end: int
 
 
 class Due(NamedTuple):
     """The rows that another method names at these heights.
 
-    `at`: the height of every due row. `shown`: the heights of rows at other heights, which may not be all of them.
-    `hashes`: of blocks. `kinds`: of rows whose kinds a server may not list at all (`full_block.kinds_of`); a row that
-    has none must come.
+    `at`: the height of every due row. `hashes`: of blocks. `kinds`: of rows whose kinds a server may not list at all
+    (`full_block.kinds_of`); a row that has none must come.
     """
 
     heights: HeightRange
     at: Mapping[Key, int]
-    shown: Mapping[Key, int] = {}
     hashes: Mapping[int, str] = {}
     kinds: Mapping[Key, tuple[str, ...]] = {}
-
-
-class Located(NamedTuple):
-    """Rows of `records` at some heights: the identity and height of each, and whether they were in order."""
-
-    keys: list[Key]
-    heights: list[int]
-    ordered: bool = True
 
 
 class Grade(StrEnum):
@@ -125,7 +104,3 @@ class Known(NamedTuple):
 
 
 NOTHING_KNOWN = Known()
-
-T = TypeVar("T")
-Asking = Generator[RowsRequest | TipRequest | DueRequest | Wait | HandBack, Any, T]
-"""A generator that yields requests, receives each outcome (failures are thrown in) and returns a T."""

@@ -164,8 +164,8 @@ def whole_block(block: Block, facts: PageFacts) -> PageAsking[list[Raw]]:
 def _sizes(block: Block, facts: PageFacts) -> Iterator[int]:
     """Yield the page sizes to try, then 0: first the smallest page that frames the block, the lightest for the service,
     then other sizes, because the order of rows may depend on the size."""
-    sizes = range(len(block.rows) + 1, 1 if facts.fixed else facts.largest + 1)
+    sizes = range(len(block.rows) + 1, facts.largest + 1)
     yield from [size for size in sizes if block.position // size == block.end // size][:1]
     for walk in range(int(3 * log(len(block.rows))) + 10):
-        yield facts.size if facts.fixed else max(ceil(facts.size / 2), facts.size - walk)
+        yield max(ceil(facts.size / 2), facts.size - walk)
     yield 0

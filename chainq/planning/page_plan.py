@@ -151,7 +151,7 @@ class PagePlan:
         times, full = times_of(sent), len(sent) >= size
         last, here = block.times[-1:], times[max(0, known - 1) :][:1]
         misplaced = bool(last and here) and (here != last if known else not in_order([*last, *here]))
-        if full and (misplaced or (position and len(sent) > size)):
+        if full and misplaced:
             raise IncompleteError(
                 f"row {position}: page {number} of {size} rows does not continue where the page before it ended",
                 "the data changed while it was read, or the service ignores `page`; run the command again",
@@ -169,7 +169,7 @@ class PagePlan:
         """
         facts, position = self.facts, block.end
         first = yield from facts.ask(PageRequest(position, 1))
-        if not first or facts.fixed or (time := times_of(first)[0]) is None or time in facts.tried:
+        if not first or (time := times_of(first)[0]) is None or time in facts.tried:
             return []
         facts.tried.add(time)
         height, transactions = yield BlockRequest(time)
@@ -195,7 +195,7 @@ class PagePlan:
             times = times_of((yield from self.facts.ask(PageRequest(0, tuning.SHORT))) or [])
         ends = [place.stop - 1 for place in blocks_of(times)[:-1] if place.stop > 2]
         size = [*ends, min(2, len(times) - 1)][0]
-        if size > 0 and not self.facts.fixed:
+        if size > 0:
             yield from self._shown_again(len(times[: 2 * size]), times[: 2 * size], size)
 
     def _list_ends(self, end: int, times: Sequence[Time]) -> PageAsking[bool]:
@@ -204,9 +204,7 @@ class PagePlan:
         Raises IncompleteError if these rows are not shown again, and the failures of requests.
         """
         facts = self.facts
-        if facts.fixed is None and (yield from facts.ask(PageRequest(0, 1))):
-            facts.fixed = bool(facts.fixed)
-        if end and not facts.fixed:
+        if end:
             # It begins as close before the end as possible, so following rows show even if responses are truncated, and
             # ends two rows or more after it: a service may leave out the last row of a full page.
             sizes = [
@@ -215,9 +213,8 @@ class PagePlan:
             if (yield from self._shown_again(end, times, min(sizes, key=lambda size: end % size, default=1))):
                 return False
         size = max(facts.size, min(tuning.SHORT, facts.largest))
-        following = PageRequest(ceil(end / size), size)  # the next page of a service that ignores the page size
         singles = [PageRequest(end + more, 1) for more in tuning.BEYOND]
-        for look in [following] * tuning.NEXT_PAGES if facts.fixed else [following, *singles]:
+        for look in [PageRequest(ceil(end / size), size), *singles]:
             if (yield from facts.ask(look)) != []:
                 return False
         if end and end % tuning.ROUND == 0:
@@ -233,11 +230,9 @@ class PagePlan:
             number = (end - 1) // size
             known = end - number * size
             rows = yield from self.facts.ask(PageRequest(number, size))
-            if self.facts.fixed:
-                return True
             if rows is None:  # too heavy
                 size = 1
-            elif known <= len(rows) <= size and all(map(eq, times_of(rows)[known - 1 :: -1], times[::-1])):
+            elif known <= len(rows) and all(map(eq, times_of(rows)[known - 1 :: -1], times[::-1])):
                 return len(rows) > known
         raise IncompleteError(
             f"row {end - 1}: page {number} of {size} rows does not show the last rows that are known up to there",
@@ -288,10 +283,9 @@ class NewestPlan(PagePlan):
         while not beyond or beyond - known > near:
             position = (known + beyond) // 2 if beyond else max(near, known * tuning.STRIDE)
             rows = yield from self.facts.ask(PageRequest(position, 1))
-            if rows and (self.facts.fixed or position > tuning.LONGEST_LIST):
+            if rows and position > tuning.LONGEST_LIST:
                 raise IncompleteError(
-                    f"page {position} of 1 row has {len(rows)}, so the end of the list cannot be found: "
-                    f"the service ignores {'the page size' if self.facts.fixed else '`page`'}",
+                    f"page {position} of 1 row has one: the service ignores `page`",
                     "chainq program-transactions reads the list from its beginning without --newest",
                 )
             known, beyond = (position, beyond) if rows else (known, position)

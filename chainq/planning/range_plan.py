@@ -1,67 +1,57 @@
-"""Plans one run over a height range: which requests to send next, and which rows the kernel has proved complete.
+"""Plans one run over a height range: which chunks to prove next, and which rows are next in the order of the output.
 
-A pure state machine, like sans-I/O protocol libraries: no threads, no clock, no network. The caller sends the requests
-that `requests` yields, sorts the rows of each response with `page`, passes each outcome to `receive`, and takes the
-proved rows from `ready`:
-
-    plan = RangePlan(query, HeightRange(0, 5000), ...)
-    while not plan.done:
-        for number, request in plan.requests(): send(number, request)
-        number, outcome = next_outcome()
-        plan.receive(number, outcome)
-        yield from plan.ready()
-
-The range is a line of chunks in the order of the output. Each has a generator that requests it (`questions`,
-`exact_heights`). Every response becomes evidence, and `ready` yields the heights at the front of the line that the
-kernel (`evidence`) has proved, whichever chunk's response showed them. An error is raised in its turn, so all rows
-before it are printed, the same in every run.
+The range is a line of chunks in the order of the output. Threads prove them (`chunk.py`); what a chunk does not prove
+of its heights becomes chunks of its own. `results` takes proofs from the front of the line, compares neighbours where
+they meet, and yields the rows. An error is raised in its turn, so all rows before it are printed, the same in every
+run.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import takewhile
-from typing import Any
-
-from msgspec import Raw
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
 from chainq import tuning
-from chainq.catalog.methods import Method
-from chainq.errors import BehindError, IncompleteError, TooHeavyError
+from chainq.errors import BehindError, IncompleteError, OverdueError
 from chainq.heights.range import HeightRange
-from chainq.planning.chunk_line import Chunk, ChunkLine
-from chainq.planning.chunking import Chunker, page_sizes, within_limit
-from chainq.planning.conservation import Conservation
-from chainq.planning.evidence import Evidence, Proved
-from chainq.planning.exact_heights import ask_blocks
-from chainq.planning.exchange import (
-    DIVISIBLE,
-    NOTHING_KNOWN,
-    ChunkResult,
-    Due,
-    DueRequest,
-    Grade,
-    HandBack,
-    Known,
-    Located,
-    Proof,
-    RowsRequest,
-    TipRequest,
-    Wait,
-)
-from chainq.planning.facts import Facts
-from chainq.planning.naming import confirm
-from chainq.planning.questions import pursue
+from chainq.planning.chunk import Outcome, Prover
+from chainq.planning.chunking import within_limit
+from chainq.planning.exact_heights import behind
+from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, Due, Grade, Known, Proof
+from chainq.planning.kernel import Named, Proved, check_meeting, compare
+from chainq.planning.run import Run, Send
 from chainq.query import Query
-from chainq.rows.fields import Picker, text_of
-from chainq.rows.response import name_reader
-from chainq.rows.sorting import Page, Sorter, turned
-from chainq.text.sanitize import printable
+from chainq.rows.sorting import turned
+
+
+class Workers(Protocol):
+    """Threads that prove chunks, as `chainq.process.threads.Pool`."""
+
+    def submit(self, token: Any, work: Callable[[], object]) -> None:
+        """Run `work`; `wait` returns `token` with the outcome."""
+
+    def wait(self) -> tuple[Any, object]:
+        """Return the next finished work as (token, result or exception)."""
+
+
+@dataclass(slots=True, eq=False)
+class Chunk:
+    """A chunk in the line. `sent`: it is with a worker. `retries`: how often its responses contradicted others."""
+
+    heights: HeightRange
+    overlap: int
+    sent: bool = False
+    outcome: Outcome | None = None
+    error: BaseException | None = None
+    retries: int = 0
+    contradiction: IncompleteError | None = None  # since which full blocks name its rows
 
 
 class RangePlan:
-    """One run of a query over `heights`, the range that its bounds resolve to.
+    """One run of a query over `heights`, the range that its bounds resolve to. `send` sends a request.
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
-    requests. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
+    chunks. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
     raise an error for rows that rest on belief.
     """
 
@@ -69,6 +59,8 @@ class RangePlan:
         self,
         query: Query,
         heights: HeightRange,
+        send: Send,
+        workers: Workers,
         *,
         tip: int | None = None,
         window: int = 10,
@@ -76,315 +68,157 @@ class RangePlan:
         witness: bool = True,
         strict: bool = False,
     ) -> None:
-        method = query.method
-        self._method, self._reverse, self._verify = method, query.reverse, query.verify
         heights = within_limit(query, heights)
-        size, chunk_rows = page_sizes(query)
+        self.run = Run(query, heights, send, tip, known, witness=witness)
+        self.compared: list[Due] = []  # what other methods name at heights that must match
+        self._query, self._reverse, self._workers, self._strict = query, query.reverse, workers, strict
         # With a limit, one at a time: an extra request would be wasted.
-        alone = query.limit is not None and not method.linked
-        self.window = 1 if alone else window
-        self._chunker = Chunker(method, chunk_rows, known)
-        self._sort = Sorter(method)
-        self._waiting: dict[int, Chunk] = {}  # by the number of their request
-        self._number = 0
-        self.evidence = Evidence(
-            heights=method.height is not None,
-            linked=method.linked,
-            names=name_reader((*method.identity, *([method.text] if method.text else []))),
-            block_hash=_hash_reader(method),
-        )
-        self.evidence.widest = known.shown_width
-        self._conservation = Conservation(with_heights=method.height is not None, reverse=query.reverse)
-        identified = bool(method.identity) and witness
-        self.evidence.alone = not identified
-        self.facts = Facts(
-            self.evidence,
-            self._chunker,
-            end=heights.end,
-            size=size,
-            start=heights.start,
-            tip=tip,
-            blocks=identified,
-            locate=identified and method.height is None,
-            spot_checked=query.limit is not None,
-            doubts=tuning.DOUBTED if query.limit is None else 0,
-            strict=strict,
-            repeats=method.repeats,
-        )
-        self._line = ChunkLine(heights, self.facts, self.window, reverse=query.reverse, alone=alone)
-
-    @property
-    def done(self) -> bool:
-        """Return whether no chunk is left to send, to wait for, or to return."""
-        return not self._line.chunks and not len(self._line.rest) and not len(self._line.cut_off())
+        self._alone = query.limit is not None and not query.method.linked
+        self._window = 1 if self._alone else window
+        self._rest = heights
+        self._edge = heights.end if query.reverse else heights.start  # of what was printed
+        self._line: list[Chunk] = []
+        self._last: Proved | None = None  # the last one printed; not in reverse, what its response showed beyond
 
     @property
     def known(self) -> Known:
         """Return what the next ranges can use from this one."""
-        return Known(self._chunker.rows_per_height, self._chunker.row_bytes, self.evidence.widest)
+        return Known(self.run.pace.rows_per_height, self.run.pace.row_bytes, self.run.widest)
 
-    @property
-    def waiting(self) -> bool:
-        """Return whether an outcome is due."""
-        return bool(self._waiting)
-
-    def requests(self) -> Iterator[tuple[int, RowsRequest | TipRequest | DueRequest]]:
-        """Yield the requests to send now, each with the number to pass to `receive` with its outcome."""
-        self._line.fit()
-        # Nothing beyond an error is printed.
-        line = list(takewhile(lambda chunk: chunk.error is None, self._line.chunks))
-        for place, chunk in enumerate(line):
-            if len(self._waiting) >= self.window and place >= tuning.FRONT:
-                break
-            if chunk.sent or (chunk.proved and chunk.steps is None):
-                continue
-            if chunk.steps is None and self._begin(chunk):  # what is left of it goes before the next ones
-                yield from self.requests()
-                return
-            if isinstance(chunk.request, TipRequest) and self._tip_requested(chunk):
-                continue
-            if isinstance(chunk.request, Wait) and self._has_waited(place, chunk):
-                self._step(chunk)
-            if isinstance(chunk.request, RowsRequest | TipRequest | DueRequest):
-                self._number += 1
-                self._waiting[self._number] = chunk
-                chunk.sent = True
-                yield self._number, chunk.request
-        if not self._waiting and (stuck := next((c for c in line if isinstance(c.request, Wait)), None)):
-            self._step(stuck)  # no request is in progress that it could wait for
-            yield from self.requests()
-
-    def _has_waited(self, place: int, chunk: Chunk) -> bool:
-        """Return whether the responses that a chunk waits for have arrived or are not needed any more."""
-        if self._above_answered(place):
-            return True
-        if place:
-            return False
+    def results(self) -> Iterator[ChunkResult]:
+        """Yield the rows in the order of the output. Raises an error in its turn."""
         try:
-            reach = self.evidence.reach(*chunk.heights.edges)
-        except IncompleteError:  # it is raised when the chunk goes on
-            return True
-        return reach == chunk.heights.end or (self.evidence.with_heights and reach > chunk.heights.start)
+            while True:
+                self._close_gap()
+                self._send()
+                if not self._line:
+                    return
+                front = self._line[0]
+                if front.error is not None:
+                    raise front.error
+                if front.outcome is None:
+                    self._receive(*self._workers.wait())
+                elif self._agrees(front, front.outcome):
+                    yield from self._print(front.outcome)
+        finally:
+            self.run.stopped = True
 
-    def _above_answered(self, place: int) -> bool:
-        """Return whether the responses that a chunk may wait for have arrived."""
-        chunks, wanted = self._line.chunks, 1 if self.evidence.with_heights else tuning.NEIGHBOURS
-        above = chunks[max(0, place - wanted) : place] if self._reverse else chunks[place + 1 :][:wanted]
-        if (
-            not self._reverse
-            and len(above) < wanted
-            and (len(self._line.rest) or (above and above[-1].steps is not None))
-        ):
-            return False  # the last chunk locates its rows with the tip and with the rows of others
-        return all(chunk.answered or chunk.error for chunk in above)
+    # The line
 
-    def _tip_requested(self, chunk: Chunk) -> bool:
-        """Return whether the tip is known (the chunk then goes on with it) or another chunk already waits for it."""
-        if self.facts.tip is not None:
-            self._step(chunk, self.facts.tip)
-            return not isinstance(chunk.request, RowsRequest | DueRequest)
-        return any(isinstance(other.request, TipRequest) for other in self._waiting.values())
-
-    def page(self, request: RowsRequest, rows: list[Raw]) -> Page:
-        """Return the rows of a response to a request in order, for `receive`. Raises IncompleteError or ResponseError.
-
-        It changes nothing, and any thread may call it: the thread that decoded the rows has them in its cache.
-        """
-        return self._sort(rows, request.heights, verify=self._verify)
-
-    def receive(self, number: int, outcome: object) -> None:
-        """Record the outcome of a request: a page, the due rows, a tip height, or the failure."""
-        chunk = self._waiting.pop(number)
-        request, chunk.sent = chunk.request, False
-        chunk.responses += 1
-        try:
-            if isinstance(outcome, Page) and isinstance(request, RowsRequest):
-                self._chunker.came(request.heights)
-                self._conservation.see(request.heights, outcome)
-                self._learn(chunk, request, outcome)
-                self.evidence.see(request, outcome)
-            elif isinstance(outcome, Due):
-                self.facts.highest = max(self.facts.highest, outcome.heights.end - 1 if len(outcome.heights) else -1)
-                self.evidence.witness(outcome)
-            elif isinstance(outcome, Located) and isinstance(request, DueRequest):
-                self.facts.highest = max(self.facts.highest, *outcome.heights, -1)
-                self.evidence.locate(request, outcome)
-        except IncompleteError as error:
-            self._contradicted(chunk, error)
-            return
-        if (
-            isinstance(outcome, DIVISIBLE)
-            and isinstance(request, RowsRequest)
-            and len(request.heights) > 1
-            and request.page_size == self.facts.size
-        ):  # else it says nothing of chunks
-            self._chunker.too_heavy(request.heights)
-        if isinstance(outcome, BaseException):
-            self._step(chunk, failure=outcome)
+    def _close_gap(self) -> None:
+        """Insert the heights before the line that an older tip excluded and that have blocks now."""
+        top = self.run.top
+        ahead = self._line[0].heights if self._line else self._rest
+        if self._reverse:
+            gap = HeightRange(ahead.end, self._edge if top is None else min(top, self._edge))
         else:
-            self._step(chunk, outcome)
+            gap = HeightRange(self._edge, ahead.start if top is None else min(top, ahead.start))
+        if gap.start < gap.end:
+            self._line.insert(0, Chunk(gap, self.run.pace.choose()[1]))
 
-    def _learn(self, chunk: Chunk, request: RowsRequest, page: Page) -> None:
-        """Learn from the first response to a chunk how long chunks should be."""
-        if page.rows:  # each row without a height is at `start` at least
-            self.facts.highest = max(self.facts.highest, *page.heights[-1:], request.heights.start)
-        if chunk.answered or request.page or chunk.rest:
-            return
-        covered, full = request.heights, request.page_size is not None and len(page.rows) >= request.page_size
-        chunk.answered = not full or self.evidence.with_heights or len(covered) == 1
-        if full and self.evidence.with_heights:
-            covered = HeightRange(covered.start, page.heights[-1])
-        self._chunker.learn(covered, len(page.rows), _bytes(page.rows), complete=not full)
+    def _send(self) -> None:
+        """Give chunks to workers while the window has room. Nothing beyond an error is printed."""
+        if (top := self.run.top) is not None:  # heights above it have no blocks
+            self._rest = HeightRange(min(self._rest.start, top), min(self._rest.end, top))
+            self._line = [one for one in self._line if one.sent or one.outcome or one.heights.start < top]
+        self._extend()
+        busy = sum(chunk.sent for chunk in self._line)
+        for chunk in self._line:
+            if chunk.error is not None or busy >= self._window:
+                break
+            if not chunk.sent and chunk.outcome is None:
+                chunk.sent, busy = True, busy + 1
+                self._workers.submit(chunk, partial(Prover(self.run).prove, chunk.heights, chunk.overlap))
+
+    def _extend(self) -> None:
+        """Make chunks from the rest while the window has room; one at a time while their length still grows."""
+        wanted = self._window if self.run.pace.settled else 1
+        # Rejected: more chunks, so that none waits for its neighbors: no faster, and each chunk may be 8 MB.
+        while len(self._rest) and len(self._line) < max(self._window, tuning.FRONT):
+            if sum(chunk.outcome is None for chunk in self._line) >= wanted or (self._alone and self._line):
+                return
+            first, self._rest = self._split(self._rest)
+            self._line.append(first)
+
+    def _split(self, heights: HeightRange) -> tuple[Chunk, HeightRange]:
+        """Return the next chunk of some heights, and the others."""
+        length, overlap = self.run.pace.choose()
+        edge = heights.end - length if self._reverse else heights.start + length
+        edge = max(heights.start, min(heights.end, edge))
+        below, above = HeightRange(heights.start, edge), HeightRange(edge, heights.end)
+        return (Chunk(above, overlap), below) if self._reverse else (Chunk(below, overlap), above)
+
+    def _receive(self, chunk: Chunk, outcome: object) -> None:
+        """Take what a worker came to."""
+        chunk.sent = False
+        if isinstance(outcome, OverdueError):
+            raise outcome  # no other request can help
+        if isinstance(outcome, Outcome):
+            chunk.outcome = outcome
+            reach = outcome.proofs[-1].heights.end if outcome.proofs else chunk.heights.end
+            rest, chunk.heights = HeightRange(reach, chunk.heights.end), HeightRange(chunk.heights.start, reach)
+            place = self._line.index(chunk) + (not self._reverse)
+            while len(rest):
+                part, rest = self._split(rest)
+                self._line.insert(place, part)
+                place += 1
+        elif isinstance(outcome, IncompleteError) and not isinstance(outcome, BehindError):
+            self._contradicted(chunk, outcome)
+        elif isinstance(outcome, BaseException):
+            chunk.error = outcome if isinstance(outcome, BehindError) else chunk.contradiction or outcome
 
     def _contradicted(self, chunk: Chunk, error: IncompleteError) -> None:
-        """Request a chunk again if its responses contradict others; if they do so again, end in an error."""
-        chunk.steps = chunk.request = None
-        chunk.retries += 1
-        # Of a run with heights, the others might lack rows that no full block was requested for.
-        alone = self.facts.end - self.facts.start == 1
-        doubtful = self.facts.blocks and len(chunk.heights) > 0 and (alone or not self.evidence.with_heights)
-        if chunk.retries <= tuning.CONTRADICTIONS:
-            self.evidence.forget(chunk.heights)
-            for other in self._line.chunks:
-                other.proved, other.rounds = False, 0
-        elif doubtful and self.evidence.doubted(chunk.heights.start) is None:
-            # They may be in another order than that of heights; then full blocks name the rows of this chunk.
-            chunk.contradiction = error
-            self.evidence.doubt(chunk.heights)
-            self.evidence.forget(chunk.heights)
-        else:
-            chunk.error = error
-
-    def ready(self) -> Iterator[ChunkResult]:
-        """Yield the proved rows that are next in the order of the output. Raises an error in its turn."""
-        while self._line.chunks:
-            chunk = self._line.chunks[0]
-            if chunk.steps is not None or len(self._line.cut_off()):  # it continues with the heights not returned yet
-                return
-            wrong = isinstance(chunk.error, IncompleteError) and not isinstance(chunk.error, BehindError)
-            if chunk.error is not None and wrong and not chunk.sent:  # then what proves its first rows may be wrong too
-                raise chunk.error
-            proved = self._prove(chunk)
-            if proved is not None and self._unsure(chunk, proved):
-                return
-            if proved is not None:
-                yield self._hand_on(chunk, proved)
-            elif not len(chunk.heights):
-                self._line.chunks.pop(0)
-            elif chunk.error is not None and not chunk.sent:
-                raise chunk.error
+        """Prove a chunk again whose responses contradict others. If they do so again and nothing is printed yet, order
+        proves nothing in this run: full blocks name the rows."""
+        run, chunk.outcome, chunk.retries = self.run, None, chunk.retries + 1
+        if run.method.linked or chunk.retries > tuning.CONTRADICTIONS:
+            if self._last is None and run.blocks and run.order.usable and not run.method.linked:
+                chunk.contradiction = error
+                run.disprove_order("responses of the service contradict each other")
             else:
-                chunk.proved = False  # what proved it was forgotten
-                return
+                chunk.error = chunk.contradiction or error
 
-    def _prove(self, chunk: Chunk) -> Proved | None:
+    # Output
+
+    def _agrees(self, chunk: Chunk, outcome: Outcome) -> bool:
+        """Return whether the proofs of the front chunk can be printed; else prove it again."""
+        run = self.run
+        if not run.method.linked and not run.order.usable and any(one.grade is Grade.ORDER for one in outcome.proofs):
+            chunk.outcome = None  # responses have shown since then that order proves nothing
+            return False
         try:
-            proved = self.evidence.prove(chunk.heights, reverse=self._reverse)
-            if proved is not None:
-                proved = self._in_order(proved)
-                self._conservation.check(*proved[:3])
-        except IncompleteError as error:
-            self._contradicted(chunk, error)
-            return None
-        return proved
-
-    def _unsure(self, chunk: Chunk, proved: Proved) -> bool:
-        """Request the heights that another method explains, once, if rows that it does not name may be there.
-
-        Raises the error of the chunk instead, if it has one.
-        """
-        unsure = proved.grade is Grade.WITNESS and self._conservation.unsure(proved.heights, proved.rows)
-        if unsure and chunk.error is not None:
-            raise chunk.error
-        if unsure:
-            chunk.steps = confirm(proved.heights, self.facts)
-            self._step(chunk)
-        return unsure
-
-    def _in_order(self, proved: Proved) -> Proved:
-        """Return proved rows in order: those of a witness are in the order of the other method."""
-        if proved.grade is not Grade.WITNESS or not proved.row_heights:
-            return proved
-        page = self._sort(proved.rows, proved.heights, verify=self._verify)
-        return proved._replace(rows=page.rows, row_heights=page.heights)
-
-    def _hand_on(self, chunk: Chunk, proved: Proved) -> ChunkResult:
-        """Return the proved rows at the front of the line, in the order of the output, and remove them from the line.
-
-        Raises IncompleteError.
-        """
-        if proved.grade is Grade.BELIEF and self.facts.strict:
-            raise IncompleteError(
-                f"{proved.heights}: nothing proves that these are all rows: no row beyond, and no other method tells",
-                self.facts.behind(proved.heights.start) or "leave out --strict to get them",
-            )
-        proof = Proof(proved.grade, max(1, chunk.responses))
-        result = ChunkResult(*proved[:3], proof)
-        chunk.responses = 0
-        self._line.shorten(chunk, proved.heights)
-        if self._reverse:
-            rows, row_heights = turned(result.rows, result.row_heights)
-            result = result._replace(rows=rows, row_heights=row_heights)
-        self.evidence.given(proved.heights, reverse=self._reverse)
-        self._conservation.print(proved.heights, proved.rows)
-        return result
-
-    def _begin(self, chunk: Chunk) -> bool:
-        """Start requesting a chunk; return whether the kernel can already prove it or its beginning."""
-        chunk.rounds += 1
-        try:
-            if self.evidence.reach(*chunk.heights.edges) > chunk.heights.start:
-                self._line.divide(chunk)
-                return True
+            for proof in outcome.proofs:
+                with run.lock:
+                    run.conservation.check(proof)
+                if self._last is not None and not self._reverse:
+                    check_meeting(self._last, proof)
+                for due in self.compared:
+                    compare(proof, Named(due, run.names, run.kinds))
+            if self._reverse and outcome.beyond is not None and self._last is not None:
+                check_meeting(outcome.beyond, self._last)
         except IncompleteError as error:
             self._contradicted(chunk, error)
             return False
-        if self._method.linked:
-            chunk.steps = ask_blocks(chunk.heights, self.facts, verify=self._verify)
-        else:
-            chunk.steps = pursue(chunk.heights, chunk.overlap, self.facts, rest=chunk.rest)
-        self._step(chunk)
-        return False
+        return True
 
-    def _step(self, chunk: Chunk, value: Any = None, failure: BaseException | None = None) -> None:
-        """Advance the questions of a chunk by one step."""
-        if chunk.steps is None:
-            return
-        request, chunk.request = chunk.request, None
-        try:
-            chunk.request = chunk.steps.throw(failure) if failure is not None else chunk.steps.send(value)
-            if isinstance(chunk.request, HandBack):
-                self._line.divide(chunk, chunk.request.end)
-                chunk.request = next(chunk.steps)
-        except StopIteration:
-            chunk.steps = None
-        except Exception as error:
-            final = isinstance(error, BehindError) or self.evidence.with_heights or not self.facts.blocks
-            if isinstance(error, IncompleteError) and not final:
-                self._contradicted(chunk, error)
-                return
-            # Rows that do not come where others contradict each other: not those of a server that is behind.
-            chunk.steps, chunk.error = None, (chunk.contradiction if isinstance(error, BehindError) else None) or error
-            if isinstance(error, TooHeavyError) and isinstance(request, RowsRequest) and (request.page_size or 0) > 1:
-                hint = f"a page of {request.page_size} rows was too heavy: try a smaller --page-size"
-                error.hint = error.hint or hint
-            return
-        else:
-            return
-        try:
-            self._line.divide(chunk)
-        except IncompleteError as error:
-            self._contradicted(chunk, error)
-
-
-def _hash_reader(method: Method) -> Callable[[Raw], str] | None:
-    """Return a function that reads the block that a row names, or None for methods whose rows name none."""
-    if not method.names_block:
-        return None
-    pick = Picker(["block_hash"])
-    return lambda row: printable(text_of(pick(row)[0]))  # as the hashes of blocks are kept
-
-
-def _bytes(rows: list[Raw]) -> int:
-    sample = rows[:64]
-    return sum(len(bytes(row)) for row in sample) * len(rows) // max(1, len(sample))
+    def _print(self, outcome: Outcome) -> Iterator[ChunkResult]:
+        self._line.pop(0)
+        responses = outcome.responses
+        pairs = [*zip(outcome.proofs, outcome.given, strict=True)]
+        for proof, rows in reversed(pairs) if self._reverse else pairs:
+            row_heights = proof.row_heights
+            if proof.grade is Grade.BELIEF and self._strict:
+                said = "nothing proves that these are all rows: no row beyond, and no other method tells"
+                hint = behind(proof.heights.start, self.run.top or 0) or "leave out --strict to get them"
+                raise IncompleteError(f"{proof.heights}: {said}", hint)
+            if self._reverse:
+                rows, row_heights = turned(rows, row_heights)
+            self._edge = proof.heights.start if self._reverse else proof.heights.end
+            with self.run.lock:
+                self.run.conservation.print(proof.heights)
+            if self._query.limit is None:  # the service works while the rows are drawn
+                self._send()
+            yield ChunkResult(proof.heights, rows, row_heights, Proof(proof.grade, max(1, responses)))
+            responses = 0
+        if outcome.proofs:
+            self._last = outcome.proofs[0] if self._reverse else outcome.beyond or outcome.proofs[-1]

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-KERNEL = "chainq/planning/evidence.py"
+KERNEL = "chainq/planning/kernel.py"
 LONGEST = 60  # seconds that the tests may take, as of a loop without an end
 
 
@@ -67,7 +67,7 @@ def main() -> int:
     """Print the survivors; give 0 where there are none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module", nargs="?", default=KERNEL)
-    parser.add_argument("tests", nargs="*", default=["tests/planning/test_evidence.py"])
+    parser.add_argument("tests", nargs="*", default=["tests/planning/test_kernel.py"])
     parser.add_argument("--from", dest="low", type=int, default=0)
     parser.add_argument("--to", dest="high", type=int, default=1 << 30)
     asked = parser.parse_args()

@@ -139,7 +139,7 @@ def test_true_duplicates_are_kept(address: int, chainq: Program, server: Servers
         assert len(set(ran.rows)) < len(ran.rows)
 
 
-PAGED = ("none", "ignored", "failing", "cut", "heavier", "limited", "all")
+PAGED = ("none", "failing", "cut", "heavier", "limited")
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ PAGED = ("none", "ignored", "failing", "cut", "heavier", "limited", "all")
             (FAULTS["heavier"], "500"),
             *(((), size) for size in ("7", "60", "999")),
         ],
-        *((FAULTS[name], "61") for name in ("ignored", "all")),
+        *((FAULTS[name], "61") for name in ("cut", "limited")),
         (FAULTS["heavier"], "500"),
         ((), "7"),
         several=True,

@@ -118,4 +118,4 @@ def test_newest_rows_of_servers_with_faults(chainq: Program) -> None:
             ran = chainq(*WORDS, "--newest", "--limit", "25", url=url)
             assert (ran.code, ran.rows) == (0, server.due[::-1][:25])
     with listed(singles(5000), served("ignore-page-size:30")) as (url, _):
-        assert "without --newest" in one_line(chainq(*WORDS, "--newest", "--limit", "5", url=url), 6)
+        assert "the service ignores the page size" in one_line(chainq(*WORDS, "--newest", "--limit", "5", url=url), 6)

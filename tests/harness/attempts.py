@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -11,7 +11,7 @@ from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import ChainqError
 from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, TipRequest
+from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, RowsRequest, TipRequest
 from chainq.planning.range_plan import RangePlan
 from chainq.query import Query
 from harness.model import CROWDED, KINDS, NARROW, Chain, Server, chain, combined
@@ -45,6 +45,24 @@ class Outcome:
     known: Known
 
 
+class Turns:
+    """Workers without threads: they do one work after the other, in an order by chance."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._todo: list[tuple[Any, Callable[[], object]]] = []
+
+    def submit(self, token: Any, work: Callable[[], object]) -> None:
+        self._todo.append((token, work))
+
+    def wait(self) -> tuple[Any, object]:
+        token, work = self._todo.pop(self._rng.randrange(len(self._todo)))
+        try:
+            return token, work()
+        except ChainqError as error:
+            return token, error
+
+
 def drive(
     server: Server,
     start: int,
@@ -61,51 +79,31 @@ def drive(
     """Run a plan against a server; responses arrive in an order by chance."""
     method = BY_COMMAND[command] if isinstance(command, str) else command
     query = Query(method, page_size=page_size, reverse=reverse, limit=limit)
-    plan = RangePlan(query, HeightRange(start, end), window=window, tip=tip, known=known)
-    under_way: dict[int, Any] = {}
+
+    def send(request: RowsRequest | TipRequest | DueRequest) -> Any:
+        assert server.calls < MOST_REQUESTS, "the plan does not come to an end"
+        if isinstance(request, TipRequest):
+            return server.tip(end)
+        if isinstance(request, DueRequest):
+            return (server.row_ids if request.row_ids else server.due)(request)
+        return (server.records if request.records else server.answer)(request)
+
+    plan = RangePlan(query, HeightRange(start, end), send, Turns(server.rng), window=window, tip=tip, known=known)
     results: list[ChunkResult] = []
     error: ChainqError | None = None
     links = Links(method, reverse) if method.linked else None
-    idle = 0
     try:
-        while not plan.done:
-            results.extend(_ready(plan, links))
+        for result in plan.results():
+            if links is not None:
+                links.check(result.rows, result.row_heights)
+            results.append(result)
             if limit is not None and sum(len(result.rows) for result in results) >= limit:
                 break
-            under_way.update(plan.requests())
-            if not under_way:
-                results.extend(_ready(plan, links))
-                idle += 1
-                assert idle < 1000, "nothing is under way, and nothing complete"
-                continue
-            number = server.rng.choice(list(under_way))
-            request = under_way.pop(number)
-            assert server.calls < MOST_REQUESTS, "the plan does not come to an end"
-            outcome: Any
-            try:
-                if isinstance(request, TipRequest):
-                    outcome = server.tip(end)
-                elif isinstance(request, DueRequest):
-                    ask = server.located if request.located else server.row_ids if request.row_ids else server.due_of
-                    outcome = ask(request)
-                else:
-                    outcome = plan.page(request, server.answer(request))
-            except ChainqError as failure:
-                outcome = failure
-            plan.receive(number, outcome)
-            results.extend(_ready(plan, links))
     except ChainqError as failure:
         error = failure
     rows = [bytes(row) for result in results for row in result.rows]
     size = page_size or method.page_size or method.max_heights or 1
     return Outcome(rows, results, error, server.calls, size, plan.known)
-
-
-def _ready(plan: RangePlan, links: Links | None) -> Iterator[ChunkResult]:
-    for result in plan.ready():
-        if links is not None:
-            links.check(result.rows, result.row_heights)
-        yield result
 
 
 def verdict(

@@ -13,9 +13,9 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo import faults as named
 from chainq.demo.exchange import NO_END, Ask, Book, Item, RpcError
-from chainq.errors import IncompleteError, ServiceError, TooHeavyError
+from chainq.errors import ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import Due, DueRequest, Located, RowsRequest
+from chainq.planning.exchange import Due, DueRequest, RowsRequest
 from chainq.rows.response import name_reader
 
 Row = TypeVar("Row", bytes, Item)
@@ -154,9 +154,9 @@ class Server(Book):
         lacks = faults.lagging if faults.lagging and rng.random() < 0.5 else 0
         return max(0, len(self.chain.rows) - lacks)
 
-    def due(self, heights: HeightRange) -> Due:
+    def due(self, request: DueRequest) -> Due:
         """What the full blocks of some heights say. Raises ServiceError where the server has none."""
-        blocks = self._blocks()
+        blocks, heights = self._blocks(), request.heights
         if self.faults.no_blocks:
             raise ServiceError("unknown method", code="-32601")
         end = max(heights.start, min(heights.end, blocks))
@@ -168,10 +168,6 @@ class Server(Book):
         }
         return Due(HeightRange(heights.start, end), at)
 
-    def due_of(self, request: DueRequest) -> Due:
-        """The same for a request."""
-        return self.due(request.heights)
-
     def row_ids(self, request: DueRequest) -> dict[int, int]:
         """The row ids of blocks. Raises ServiceError where the server has none."""
         blocks = self._blocks()
@@ -181,17 +177,15 @@ class Server(Book):
         again = [self.faults.lists.get("stored-again", -1)]
         return {height: height + 10**6 * (height in again) for height in range(start, min(end, blocks))}
 
-    def located(self, request: DueRequest) -> Located:
-        """What a page of `records` shows of some heights. Raises IncompleteError for rows of others."""
-        heights = request.heights
+    def records(self, request: RowsRequest) -> list[Raw]:
+        """The records of some heights: rows as those of the chain, with their height. Raises ServiceError and
+        TooHeavyError."""
         if self.faults.no_blocks:
+            self._blocks()
             raise ServiceError("unknown method", code="-32601")
-        rows = self.answer(RowsRequest(heights, request.page_size, request.page))
         lies = {row: height for height, rows in enumerate(self.chain.rows) for row in rows}
-        found = [lies.get(bytes(row), heights.start) for row in rows]
-        if found and not heights.start <= min(found) <= max(found) < heights.end:
-            raise IncompleteError(f"{heights}: rows of others")
-        return Located(name_reader(BY_COMMAND[self.chain.command].identity)(rows), found, found == sorted(found))
+        rows, start = self.answer(request), request.heights.start
+        return [Raw(b'{"height":%d,' % lies.get(bytes(row), start) + bytes(row)[1:]) for row in rows]
 
     def answer(self, request: RowsRequest) -> list[Raw]:
         """The rows of a response. Raises TooHeavyError."""

@@ -1,7 +1,7 @@
 """A monkey that asks: random, even absurd requests, of which the kernel of proofs must make nothing but the truth.
 
-It knows nothing of how requests are chosen: any heights, pages and sizes, in any order, between them what other methods
-say, and rows that were handed on or are to be forgotten. What the kernel then calls proved is compared with the chain.
+It knows nothing of how requests are chosen: any heights, pages and sizes, in any order, and full blocks of any heights.
+What the kernel then calls proved is compared with the chain.
 """
 
 from collections import Counter
@@ -9,22 +9,20 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from msgspec import Raw
-
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo.registry import FAULTS
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.evidence import Evidence, Proved
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
-from chainq.planning.range_plan import RangePlan
-from chainq.query import Query
+from chainq.planning.kernel import Kinds, Named, Order, Proved, by_height, by_order, by_witness, compare, demote
+from chainq.rows.response import name_reader
+from chainq.rows.sorting import Page, Sorter
 from harness.attempts import numbered
 from harness.model import KINDS, NARROW, Faults, Server, served
 from harness.strategies import BYTES, Drawn
 from harness.wrong import WRONG, wrong
 
-COMMANDS = ("records", "records", "ownership", "ownership", "transitions", "address-transactions", "blocks")
+COMMANDS = ("records", "records", "transitions", "blocks")
 SERVERS = KINDS | NARROW | WRONG | {"each transaction once": lambda _: served("distinct")}
 
 
@@ -56,7 +54,7 @@ def small(faults: Faults, rng: Random) -> Faults:
 
 
 class Monkey:
-    """One run: a chain, a server of that kind and the evidence of its responses, all by chance."""
+    """One run: a chain, a server of that kind and the proofs of its responses, all by chance."""
 
     def __init__(self, seed: int, kind: str, command: str) -> None:
         rng = self.rng = Random(seed)  # noqa: S311  # a seed is to be repeated
@@ -71,9 +69,8 @@ class Monkey:
         faults = SERVERS[kind](rng)
         self.server = Server(self.chain, small(faults, rng) if rng.random() < 0.9 else faults, rng)
         self.method = BY_COMMAND[command]
-        self.plan = RangePlan(Query(self.method), HeightRange(0, self.top))
-        self.evidence: Evidence = self.plan.evidence
-        self.reverse = rng.random() < 0.3
+        self.sort, self.order, self.kinds = Sorter(self.method), Order(), Kinds()
+        self.names = name_reader(self.method.identity)
         self.optional = rng.random() < 0.3
         self.seen = Seen()
         self.asked: list[object] = []
@@ -88,54 +85,55 @@ class Monkey:
         """Ask so often, and hold whatever is proved against the chain."""
         for _ in range(self.rng.randrange(1, requests)):
             try:
-                self._ask()
-                proved = self.evidence.prove(heights := self.heights(), reverse=self.reverse)
-                if proved is not None and not self._true(proved, heights):
-                    self.seen.wrong = f"{self.asked[-12:]}: {proved} of {heights}"
-                    return self.seen
-                if proved is not None and self.rng.random() < 0.2:
-                    self.asked.append(("given", proved.heights))
-                    self.evidence.given(proved.heights, reverse=self.reverse, edge=self.rng.choice([0, 2, 16]))
+                for proof in self._proofs():
+                    low, high = sorted(self.rng.randrange(self.top + 6) for _ in range(2))
+                    for part in (proof, proof.cut(low, high)):
+                        if not self._true(part):
+                            self.seen.wrong = f"{self.asked[-12:]}: {part}"
+                            return self.seen
             except IncompleteError as error:
                 self.seen.contradictions.append(f"{self.asked[-12:]}: {error.message}")
-                self.asked.append("forget")
-                self.evidence.forget(self.heights())
         return self.seen
 
-    def _ask(self) -> None:
-        rng, heights = self.rng, self.heights()
-        chance = rng.random()
-        if chance < 0.1 and self.method.identity:
-            self.asked.append(("due", heights))
-            self.evidence.witness(self._due(heights))
-        elif chance < 0.2 and self.method.identity and self.method.height is None:
-            records = DueRequest(heights, located=True, page_size=rng.choice([1, 3, 100]), page=rng.choice([0, 0, 1]))
-            self.asked.append(records)
-            try:
-                located = self.server.located(records)
-            except ChainqError:  # a request that failed, or rows of other heights
-                return
-            self.evidence.locate(records, located)
-        elif chance < 0.25:
-            self.evidence.forget(heights)
-        elif chance < 0.3:
-            rows = [
-                (height, Raw(row)) for height in range(*heights.edges) for row in self.chain.due(height, height + 1)
-            ]
-            lie = [height for height, _ in rows] if self.method.height else []
-            self.evidence.believe(heights, [row for _, row in rows], lie)
+    def _proofs(self) -> list[Proved]:
+        """Ask, and return what is proved then."""
+        if self.method.identity and self.rng.random() < 0.3:
+            named = Named(self._due(self.heights()), self.names, self.kinds)
+            for _ in range(self.rng.randrange(4)):
+                request, page = self._page(named.heights)
+                if page is not None:
+                    named.see(request.heights, page)
+            return [by_witness(named)]
+        request, page = self._page(self.heights())
+        if page is None:
+            return []
+        if self.method.linked:
+            blocks = by_height(request, page)
+            return [blocks] if blocks else []
+        proof = by_order(request, page, self.order)
+        if proof is not None and self.method.identity and self.rng.random() < 0.3:
+            return demote(proof, compare(proof, Named(self._due(self.heights()), self.names, self.kinds)))
+        return [proof] if proof else []
+
+    def _page(self, heights: HeightRange) -> tuple[RowsRequest, Page | None]:
+        """Ask for a page; None of a request that failed, or rows of other heights."""
+        rng = self.rng
+        request = RowsRequest(heights, rng.choice([1, 2, 5, 100, None]), rng.choice([0, 0, 0, 0, 1, 2]))
+        self.asked.append(request)
+        try:
+            page = self.sort(self.server.answer(request), heights)
+        except ChainqError:
+            return request, None
+        if page.ordered:
+            self.order.note(page)
         else:
-            request = RowsRequest(heights, rng.choice([1, 2, 5, 100, None]), rng.choice([0, 0, 0, 0, 1, 2]))
-            self.asked.append(request)
-            try:
-                page = self.plan.page(request, self.server.answer(request))
-            except ChainqError:  # the same
-                return
-            self.evidence.see(request, page)
+            self.order.refute(page)
+        return request, page
 
     def _due(self, heights: HeightRange) -> Due:
         """What full blocks say; of some of them also their hashes."""
-        due = self.server.due(heights)
+        due = self.server.due(DueRequest(heights))
+        self.asked.append(("due", due.heights))
         if self.method.command == "transitions" and self.optional:
             due = self._loose(due)
         hashes = {height: f"b{height}" for height in range(*due.heights.edges)}
@@ -146,20 +144,15 @@ class Monkey:
         others: dict[Key, int] = {(f"unlisted{height}",): height for height in range(*due.heights.edges)}
         return due._replace(at={**due.at, **others}, kinds=dict.fromkeys(others, ("of fees",)))
 
-    def _true(self, proved: Proved, heights: HeightRange) -> bool:
-        """Count a proof, and return whether it is the truth: all rows, in order, at their heights, from the edge on."""
+    def _true(self, proved: Proved) -> bool:
+        """Count a proof, and return whether it is the truth: all rows, in order of height."""
         self.seen.proofs[proved.grade] += 1
+        start, end = proved.heights.edges
         if proved.grade is Grade.BELIEF:
             return True
-        start, end = proved.heights.edges
-        rows = [numbered(bytes(row)) for row in proved.rows]
-        due = [[numbered(row) for row in self.chain.due(height, height + 1)] for height in range(start, end)]
-        lie = [start + place for place, each in enumerate(due) for _ in each]
-        edge = end == heights.end if self.reverse else start == heights.start
-        inside = heights.start <= start < end <= heights.end
-        at = iter(rows)
-        same = all(Counter(next(at, b"") for _ in each) == Counter(each) for each in due) and next(at, None) is None
-        return edge and inside and same and proved.row_heights == (lie if self.method.height else [])
+        rows = Counter(zip(proved.row_heights, map(numbered, map(bytes, proved.rows)), strict=True))
+        due = Counter((at, numbered(row)) for at in range(start, end) for row in self.chain.due(at, at + 1))
+        return rows == due and proved.row_heights == sorted(proved.row_heights)
 
 
 def monkey(seed: int, kind: str, command: str, requests: int = 25) -> Seen:

