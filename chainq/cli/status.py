@@ -195,9 +195,11 @@ def _of_data_set(store: "Store", now: float) -> Group:
     that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
-    from chainq.lake.data_set import gaps, look
+    from chainq.lake.data_set import find, gaps
 
-    contents = look(store)
+    contents = find(store)
+    if contents is None:
+        raise UsageError(f"no checkpoint and no data set at {store.label}")
     start = contents.data_set.start
     whole = contents.span or HeightRange(start, start)
     tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=-1)
