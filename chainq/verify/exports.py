@@ -55,7 +55,7 @@ class ExportFiles:
 
     def derived(self) -> frozenset[str]:
         """Return the tables that were read off full blocks."""
-        blocks = self._tables.get("blocks", ())
+        blocks = self._tables.get("blocks", [])
         with suppress(*UNREADABLE, LookupError), opened(self._store, blocks[0]) as (_, receipt):
             return DERIVED | ({"blocks"} if receipt.source else set())
         return DERIVED

@@ -92,8 +92,8 @@ def windows(sheets: Sequence[Sheet], finding: MakeFinding) -> Iterator[Window]:
     left = [sheet for sheet in sheets if sheet.placed]
     wrong = [finding(sheet.command, *one) for sheet in sheets for one in sheet.wrong]
     edges = {edge for sheet in left for edge in sheet.heights.edges}
-    parts = [sheet.cuts() for sheet in left]
-    cuts = sorted(edges.union(max(parts, key=len) if parts else []))
+    most = max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[])
+    cuts = sorted(edges.union(most))
     owned: list[Any] = []
     for heights in (HeightRange(*pair) for pair in pairwise(cuts)):
         window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, finding, wrong)
