@@ -84,7 +84,7 @@ def test_positions_cost_hardly_a_call(chainq: Program, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "most"), [("records", 4), ("transitions", 4), ("blocks", 4), ("full-blocks", 4), ("ownership", 6)]
+    ("command", "most"), [("records", 4), ("transitions", 4), ("blocks", 3), ("full-blocks", 3), ("ownership", 6)]
 )
 def test_a_new_block_takes_few_calls(command: str, most: int, chainq: Program, truth: Truth, serve: Serve) -> None:
     """A run that finds one new block asks for the tip, for rows, for who else names them, and for the block again."""
