@@ -43,11 +43,12 @@ def fetch_range(
     methods that name the due rows, None to use none. Raises ChainqError.
     """
     most = calls.options.concurrency
-    window = min(asked.concurrency or most, most) + 2  # a few chunks more are decoded or held until their turn comes
+    threads = min(asked.concurrency or most, most)
+    window = threads + 2  # a few chunks more are held until their turn comes
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
     linked = query.method.linked and query.verify and not query.hash_workers
     check = Links(query.method, query.reverse).check if linked else _unlinked
-    pool: Pool[Any] = Pool(window)
+    pool: Pool[Any] = Pool(threads)
     send = _HungCheck(_sender(call, query, heights, tip_height, witness), heights.start)
     plan = RangePlan(
         query,

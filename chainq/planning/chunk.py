@@ -208,6 +208,8 @@ class Prover:
             parts = [proof.cut(start, first)._replace(grade=Grade.BELIEF), proof.cut(first, proof.heights.end)]
             return [part for part in parts if len(part.heights)]
         lacking = compare(proof, self._names(due)) if due else []
+        if lacking and (more := self._due(start, min(proof.heights.end, start + tuning.NAMED_BLOCKS))):
+            lacking = compare(proof, self._names(more))  # of which several heights show what the service never lists
         counts = {at: rows for at, rows in Counter(proof.row_heights).items() if 1 < rows <= tuning.MOST_NAMED}
         densest = max(counts, key=counts.__getitem__, default=start)
         alone = run.query.limit is not None  # then one request more would be one too many

@@ -33,13 +33,15 @@ class Journal:
 
     `output`: the path of the output file, empty for standard output. `reached`: the position up to which whole heights
     are written, which may be further than the last one of `positions`. `believed`: heights whose rows rest on belief.
-    Raises UsageError for a file with rows that the checkpoint does not record, IncompleteError for one that has fewer.
+    `rewound`: heights that this run has gone back over. Raises UsageError for a file with rows that the checkpoint does
+    not record, IncompleteError for one that has fewer.
     """
 
     def __init__(self, sink: Sink, checkpoint: Checkpoint | None, output: str) -> None:
         self.sink, self.checkpoint, self._output = sink, checkpoint, output
         self.positions = [*checkpoint.content.positions] if checkpoint else []
         self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
+        self.rewound = HeightRange(0, 0)
         self.reached = self.positions[-1] if self.positions else Position(0)
         self._record_after = tuning.FIRST_RECORD_SECONDS
         self._recorded_at, self._noted_at = time.monotonic(), -math.inf
@@ -143,6 +145,7 @@ class Journal:
         before = self.position.next
         self.go_back_to(before - blocks)
         again = before - self.position.next
+        self.rewound = HeightRange(self.position.next, before)
         if not self.sink.appends and again != blocks:
             warn(
                 f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"

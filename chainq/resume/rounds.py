@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from chainq import tuning
 from chainq.errors import ChainqError, IncompleteError, OverdueError, ReorgError, Shortfall
 from chainq.fetching.blocks import hash_text
+from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
@@ -26,6 +27,8 @@ from chainq.resume.settings import ResumeSettings
 from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import excerpt
+
+COMPARED = 64  # heights of a rewound stretch, the last ones, whose rows are compared with full blocks
 
 
 def difference(position: Position, found: str) -> str:
@@ -110,7 +113,10 @@ class Rounds:
             if self.known.hash:
                 self._check_known(self._hash_below(self.known.next, self.service.blocks.hash_of))
         query = self.query._replace(limit=self.left)
-        batches = self.service.fetch_range(query, heights)
+        # After a reorg, a cache may still have the old rows. Blocks show that by their links.
+        again, self.journal.rewound = self.journal.rewound, HeightRange(0, 0)
+        compared = HeightRange(again.end if query.method.linked else max(again.start, again.end - COMPARED), again.end)
+        batches = self.service.fetch_range(query, heights, Asked(compared=compared))
         whole = False
         try:
             for batch in limited(matching(batches, query.where), query.limit):

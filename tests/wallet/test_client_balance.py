@@ -91,8 +91,8 @@ class Seen(Progress):
         self.shown_as.append((self._unit, self._done))
 
 
-def test_progress_has_two_phases_and_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ownership rows up to the first record, then full blocks; rows of a window are no progress. Both are recorded."""
+def test_progress_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Full blocks from the response with the first record on; rows of a window are no progress."""
     monkeypatch.setattr("chainq.wallet.balance.WINDOW", 100)
     monkeypatch.setattr("chainq.wallet.balance.FIRST_WINDOW", 40)
     seen, service = Seen(), Service(ServiceOptions(url="demo:", dialect="chain"))
@@ -100,12 +100,10 @@ def test_progress_has_two_phases_and_never_goes_back(monkeypatch: pytest.MonkeyP
     keys, record = checked([("key", PUBLISHED.text)]), lambda book: recorded.append(book.next)
     with service, Bookkeeper(keys, service, 1, progress=seen, recorded=record) as keeper:
         keeper.bring_up(Book(30), service.blocks.tip(), service.blocks.hash_of, 300)
-    assert recorded == [106, 147, 227, 300]  # before the first record; after 40 heights, 80 more, and the rest
-    units = [unit for unit, _ in seen.shown_as]
-    assert [*dict.fromkeys(units)] == ["heights up to the first record", "full blocks"]
-    for unit in {*units}:
-        shown = [done for one, done in seen.shown_as if one == unit]
-        assert shown == sorted(shown)
+    assert recorded == [70, 150, 250, 300]  # after 40 heights, 80 more, 100 more, and the rest
+    assert {unit for unit, _ in seen.shown_as} == {"full blocks"}
+    shown = [done for _, done in seen.shown_as]
+    assert shown == sorted(shown)
     assert seen.shown_as[-1][1] > 100
 
 
