@@ -17,7 +17,7 @@ from chainq.defaults import INTERVAL
 from chainq.errors import ChainqError, ResponseError, ServiceError, UnreachableError, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.formats.drawing import ENDLESS, draw_texts
-from chainq.heights.bounds import MINUS, parse_range, parse_start
+from chainq.heights.bounds import parse_range, parse_start
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import refuse_whole
 from chainq.process.pool import cores
@@ -133,7 +133,7 @@ def _key_files(given: BalanceCommand) -> list[str]:
     words = given.keys or []
     ranges = [word for word in words if is_range(word)]
     if ranges:
-        shown, stated = ranges[0].replace(MINUS, "-"), given.start is not None or given.end is not None
+        shown, stated = ranges[0], given.start is not None or given.end is not None
         if stated or len(ranges) > 1:
             raise UsageError(f"the range {shown} cannot be combined with {'--start or --end' if stated else 'another'}")
         bounds = parse_range(shown)

@@ -19,7 +19,7 @@ from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason
-from chainq.heights.bounds import MINUS, Bounds, parse_count
+from chainq.heights.bounds import Bounds, parse_count
 from chainq.lake.engine import Engine
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.extras import check_installed
@@ -128,7 +128,7 @@ def _query(given: ExportCommand) -> ExportQuery:
         raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if not commands:
-        only = f", only the range {ranges[0].replace(MINUS, '-')}" if ranges else ""
+        only = f", only the range {ranges[0]}" if ranges else ""
         raise UsageError(f"no command to export{only}", f"the commands are {', '.join(EXPORTED)}")
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")

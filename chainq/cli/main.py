@@ -158,7 +158,6 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
     said = sentences(_without_secrets(message, arguments), *getattr(error, "__notes__", []))
     parts = abridged(said, _LONGEST)
-    parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:
         log.write("error", f"chainq{command}: {' '.join(parts.split())}")
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do

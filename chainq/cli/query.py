@@ -19,7 +19,7 @@ from chainq.cli.stdin import lines
 from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
-from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
+from chainq.heights.bounds import LATEST, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
 from chainq.heights.range import HeightRange
 from chainq.query import STDIN, Lookup, Query
 from chainq.text.sanitize import mask_url, quoted
@@ -202,7 +202,7 @@ def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Looku
             words = given.heights if role is Role.HEIGHT else given.ids
             if method.listed and (others := given.given_bounds()):
                 if words:
-                    raise UsageError(f"{words[0].replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
+                    raise UsageError(f"{words[0]} cannot be combined with {' or '.join(others)}")
                 return (read_bounds(given, whole=False),)
             if not words:
                 raise UsageError("missing argument HEIGHT...")
@@ -287,7 +287,7 @@ def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) 
     if word is not None:
         bounds = _height(word, lambda word: parse_range(word, whole=whole))
         if others := given.given_bounds():
-            raise UsageError(f"the range {word.replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
+            raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
         return bounds
     now = time.time()
     bounds = Bounds(

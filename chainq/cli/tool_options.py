@@ -4,17 +4,11 @@ Apart from what they run, which takes longer to load than help takes to print. N
 here: Typer reads the annotations.
 """
 
-from collections.abc import Callable
-from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal, NamedTuple
 
 from chainq.cli import options
-from chainq.cli.build import parameter, parameters
 from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
-
-if TYPE_CHECKING:
-    from chainq.catalog.methods import Method
 
 WALLET, EXPORT = "Wallet", "Export"
 
@@ -22,16 +16,14 @@ WALLET, EXPORT = "Wallet", "Export"
 class KeyOptions(Group, heading=WALLET):
     """Whose records, if nothing is said of how they are printed."""
 
-    view_key_file: list[Path] | None = option("FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.")
+    view_key_file: list[Path] | None = option(
+        "FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.", common=True
+    )
     insecure_key_file: bool = switch("Accept a key file that others can access.")
-    network: str | None = option("NAME", "Fail if the service is on another network: mainnet, testnet.")
+    network: Literal["mainnet", "testnet"] | None = option(
+        "NAME", "Fail if the service is on another network: mainnet, testnet."
+    )
     workers: int | None = processes()
-
-
-class KeyFiles(Group):
-    """The files of view keys as arguments."""
-
-    keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
 
 
 class RangeAndKeyFiles(Group):
@@ -46,13 +38,13 @@ class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
     records: bool = switch("Add the record of each row, with its height.")
-    decrypt: bool = switch("Add and check the record, its plaintext and sender.")
-    unspent: bool = switch("Only unspent records; reads full blocks up to the tip.")
-    spent: bool = switch("Only spent records and what spends them.")
+    decrypt: bool = switch("Add and check the record, its plaintext and sender.", common=True)
+    unspent: bool = switch("Only unspent records; reads full blocks up to the tip.", common=True)
+    spent: bool = switch("Only spent records and what spends them.", common=True)
     as_of: str | None = option("H", "Count spends up to block H; also the default --end.  [default: the tip]")
 
 
-class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
+class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions):
     """Ownership rows that view keys own; the keys never leave this machine.
 
     Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs aleo-sdk
@@ -100,8 +92,8 @@ class BalanceCommand(
     jsonl: bool = switch(options.JSONL_HELP, heading=OUTPUT)
     csv: bool = switch(options.CSV_HELP, heading=OUTPUT)
     no_trunc: bool = switch(options.NO_TRUNC_HELP, heading=OUTPUT)
-    watch: bool = switch("Keep running and print each change.", heading=RESUME)
-    interval: float | None = option("SECONDS", options.INTERVAL_HELP, min=0.01, heading=RESUME)
+    watch: bool = switch("Keep running and print each change.", heading=RESUME, common=True)
+    interval: float | None = option("SECONDS", options.INTERVAL_HELP, least=0.01, heading=RESUME)
 
 
 class ShowCommand(options.ServiceFlags, heading=OUTPUT):
@@ -142,15 +134,15 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
         "Range commands or chain, then heights as in RANGE; 0: is the whole chain. A new export needs a range.",
         None,
     )
-    to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
-    partition: str | None = option("N", "Heights in a partition.  [default: 10K]")
+    to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False, common=True)
+    partition: str | None = option("N", "Heights in a partition.  [default: 10K]", common=True)
     no_full_blocks: bool = switch("chain without the table full_blocks.")
-    lag: int = option("N", options.LAG_HELP, 0, min=0)
-    workers: int | None = processes(None)
-    engine: str = option("local|dask", "Worker processes, or a Dask cluster.", "local")
+    lag: int = option("N", options.LAG_HELP, 0, least=0)
+    workers: int | None = processes()
+    engine: Literal["local", "dask"] = option("local|dask", "Worker processes, or a Dask cluster.", "local")
     scheduler: str | None = option("URL", "Dask scheduler, such as tcp://host:8786.  [default: on this machine]")
     delta: bool = switch("Commit full partitions to Delta tables.")
-    repair: str | None = option("all", "Write the partitions of the range again.")
+    repair: str | None = option("all", "Write the partitions of the range again.", common=True)
     hashes: bool = switch(options.HASHES_HELP)
     no_lock: bool = switch("Do not lock DEST; for exports of disjoint partitions.")
     dry_run: bool = switch("List the partitions to write, write none.")
@@ -183,20 +175,24 @@ class VerifiedOptions(Group, heading=RANGE):
     commands: list[str] | None = option(
         "A,B", "Commands besides blocks: transactions, records, ownership, transitions."
     )
-    witness: str | None = option("URL", "Second service to compare with, or its profile.")
+    witness: str | None = option("URL", "Second service to compare with, or its profile.", common=True)
     sample: int | None = option(
         "N",
         "Compare N random heights; of a service, their transactions. Default there: 64.",
-        min=1,
+        least=1,
     )
-    full: bool = switch("Compare all heights instead of a sample.")
+    full: bool = switch("Compare all heights instead of a sample.", common=True)
     workers: int | None = processes()
     hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
-    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
+    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.", common=True)
 
 
 class VerifyCommand(
-    options.RangeOptions, options.CheckpointOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags
+    options.RangeOptions,
+    options.CheckpointOptions,
+    VerifiedOptions,
+    options.OutputOptions,
+    options.ServiceFlags,
 ):
     """Find missing, duplicate, altered and misplaced rows.
 
@@ -223,7 +219,7 @@ class VerifyCommand(
 class PartialOptions(Group):
     """What `sql` makes of an export with gaps."""
 
-    partial: bool = switch("Query an export although heights are missing.")
+    partial: bool = switch("Query an export although heights are missing.", common=True)
 
 
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
@@ -255,7 +251,7 @@ class RpcOptions(options.ServiceFlags, options.RequestOptions):
 class CompletionOptions(Group):
     """Print the completion script of a shell."""
 
-    shell: str = argument("SHELL", "bash, zsh or fish.")
+    shell: Literal["bash", "zsh", "fish"] = argument("SHELL", "bash, zsh or fish.")
 
 
 class ProfilesCommand(options.ReportOptions):
@@ -265,89 +261,128 @@ class ProfilesCommand(options.ReportOptions):
     """
 
 
-class Tool(NamedTuple):
-    """A command that a module of the same name runs, by its `run`: what that is given, whose docstring is the help.
+class ServeOptions(Group):
+    """Serve the sample chain over HTTP, with the faults of real servers; or an export, with --lake.
 
-    `examples`: command lines, one per line. `listed`: returns whose columns help lists; `declared`: returns the
-    parameters, if they are not those of all groups.
+    Listens on a loopback address, prints its URL and runs until interrupted.
     """
 
+    port: int = option("N", "TCP port; 0: any free one.", 8545, least=0, most=65535, common=True)
+    host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
+    dialect: Literal["chain", "aleo"] = option("NAME", "chain or aleo.", "chain")
+    tip: int | None = option("H", "Tip height; -1: an empty chain.", least=-1, common=True)
+    grow: float = option("SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, least=0.0)
+    now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.", common=True)
+    seed: int = option("N", "Seed for the chain.", 0)
+    dense_height: str | None = option("H:N", "Number of records at height H.")
+    sealed: int | None = option(
+        "N", "A chain of N blocks with true hashes; making 50 takes about a second.", least=1, most=1e5, common=True
+    )
+    shuffle: bool = switch("Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
+    lake: str | None = option("DEST", "Serve the export in this folder or at this URL instead.")
+    fault: list[str] | None = option(
+        "NAME[:N]", "A fault of the server, such as row-cap:700; `--fault help` lists them.", common=True
+    )
+    verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
+
+
+class HelpOptions(Group):
+    """Show the help of the program or of a command, as --help does."""
+
+    command: str | None = argument("[COMMAND]", "The command. Default: chainq itself.", None)
+
+
+class VersionOptions(Group):
+    """Print the version, as --version does."""
+
+
+class Tool(NamedTuple):
+    """A command that is not one of a method: the module of its name runs it, by its `run`.
+
+    `options`: what that is given, whose docstring is the help. `examples`: command lines, one per line. `without`: the
+    names of options that it does not have.
+    """
+
+    heading: str
+    purpose: str
     options: type[Group]
     examples: str
-    listed: Callable[[], "Method | None"] = lambda: None
-    declared: Callable[[], list[Parameter]] | None = None
-
-
-_OWNED = (
-    options.RangeArgument,
-    KeyFiles,
-    options.RangeOptions,
-    options.OrderOptions,
-    options.LimitOptions,
-    options.PageSizeOptions,
-    KeyOptions,
-    WalletOptions,
-    options.CheckpointOptions,
-    options.ResumeOptions,
-    options.OutputOptions,
-    options.ServiceFlags,
-    options.LakeOptions,
-    options.CheckOptions,
-    options.StrictOptions,
-    options.RequestOptions,
-)
-"""In the order of its help."""
-
-
-def _findings() -> "Method":
-    from chainq.verify.findings import FINDINGS
-
-    return FINDINGS
-
-
-def _exported() -> list[Parameter]:
-    last = parameter("last", str | None, options.last_blocks(whole=True))
-    return [last if one.name == "last" else one for one in parameters(*ExportCommand.__mro__)]
+    without: tuple[str, ...] = ()
 
 
 TOOLS = {
     "owned": Tool(
+        "Records",
+        "ownership rows that your view keys own",
         OwnedOptions,
         "chainq owned 0:500 --decrypt\n"
         "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
         "chainq owned 0:500 --spent --unspent --as-of 499",
-        declared=lambda: parameters(*_OWNED),
+        without=("range", "page"),
     ),
-    "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --csv"),
+    "balance": Tool(
+        "Records",
+        "private balance of your view keys",
+        BalanceCommand,
+        "chainq balance --end 400\nchainq balance --end 500 --csv",
+    ),
     "show": Tool(
+        "Tools",
+        "show a block, transaction, address or program",
         ShowCommand,
         "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
         "chainq records --last 10 --limit 5 --jsonl | chainq show -",
     ),
     "export": Tool(
+        "Tools",
+        "write Parquet partitions into a folder or a bucket",
         ExportCommand,
         "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
         "chainq verify chain",
-        declared=_exported,
     ),
-    "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545"),
-    "status": Tool(
-        StatusCommand,
-        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",
+    "sql": Tool(
+        "Tools",
+        "query an export, or the last blocks, with SQL",
+        SqlOptions,
+        "chainq sql --last 1000 'select program_id, count(*) from records group by 1'",
+        without=("columns", "typed"),
+    ),
+    "rpc": Tool(
+        "Tools",
+        "call any method and print its result",
+        RpcOptions,
+        'chainq rpc getBlocks \'{"start": 0, "end": 5}\'',
+    ),
+    "doctor": Tool(
+        "Tools",
+        "examine a server: dialect, methods, pagination, limits",
+        DoctorCommand,
+        "chainq doctor --url http://127.0.0.1:8545",
     ),
     "verify": Tool(
+        "Tools",
+        "find missing, duplicate, altered and misplaced rows",
         VerifyCommand,
         "chainq verify --last 100 --url http://127.0.0.1:8545\n"
         "chainq records 500:600 -o records.csv\nchainq verify records.csv",
-        listed=_findings,
     ),
-    "sql": Tool(
-        SqlOptions,
-        "chainq sql --last 1000 'select program_id, count(*) from records group by 1'",
-        declared=lambda: [one for one in parameters(*SqlOptions.__mro__) if one.name != "columns"],
+    "status": Tool(
+        "Tools",
+        "show how far a checkpoint or an export has come",
+        StatusCommand,
+        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",
     ),
-    "rpc": Tool(RpcOptions, 'chainq rpc getBlocks \'{"start": 0, "end": 5}\''),
-    "profiles": Tool(ProfilesCommand, "chainq profiles --json"),
-    "completion": Tool(CompletionOptions, "source <(chainq completion bash)"),
+    "profiles": Tool("Tools", "list the profiles in config.toml", ProfilesCommand, "chainq profiles --json"),
+    "serve": Tool(
+        "Tools",
+        "serve the sample chain over HTTP, with optional faults",
+        ServeOptions,
+        "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1",
+    ),
+    "completion": Tool(
+        "Tools", "print the completion script of a shell", CompletionOptions, "source <(chainq completion bash)"
+    ),
+    "help": Tool("Tools", "show the help of a command", HelpOptions, "chainq help records"),
+    "version": Tool("Tools", "print the version", VersionOptions, "chainq version"),
 }
-"""The commands of modules of their own; `serve` declares its options itself."""
+"""All commands but those of methods, in the order of `--help`."""

@@ -121,7 +121,7 @@ def _repair(given: VerifyCommand, settings: output.OutputSettings, verdict: Verd
 
 def _url(given: VerifyCommand) -> str:
     """Return the option that names the service to another command; empty if settings do."""
-    if given.url and given.url != os.environ.get("CHAINQ_URL"):
+    if given.url:
         return f" --url {shlex.quote(mask_url(given.url))}"
     with suppress(UsageError):
         return "" if completed(connect.service_options(given)).url else " --url URL"

@@ -48,7 +48,7 @@ def refusing() -> Iterator[tuple[Refusing, str]]:
     ("words", "refused", "rest"),
     [
         (("transactions", "12000:12010"), 12_003, "12003:12010"),
-        (("transactions", "12000", "12002:12006", "-20:", "latest"), 12_003, "12003:12006 -20: latest"),
+        (("transactions", "12000", "12002:12006", "2999981:", "latest"), 12_003, "12003:12006 2999981: latest"),
         (("transactions", "12000:12010", "--csv", "--limit", "1000"), 12_009, "12009 --limit "),
         (("transactions", "5:5", "12002", "12003"), 12_002, "12002 12003"),
         (("block", "1", "2", "3", "4", "5", "latest"), 3, "3 4 5 latest"),
