@@ -44,10 +44,10 @@ def parameters(options: type[Group], method: Method | None = None) -> list[inspe
             if isinstance(declared, Declared) and (method is None or (group.of(method) and name not in others)):  # type: ignore[attr-defined]  # of a Group
                 info = copy(declared.info)
                 info.help = (info.help or "").format(method=method) if method else info.help
-                kind = Annotated[group.__annotations__[name], info]
-                found.append(
-                    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=kind)
-                )
+                kind: Any = group.__annotations__[name]
+                annotation: Any = Annotated[kind, info]
+                keyword, default = inspect.Parameter.KEYWORD_ONLY, declared.default
+                found.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
     return found
 
 
@@ -57,11 +57,11 @@ def build(
     call: Callable[[Any], None],
     examples: str,
     declared: list[inspect.Parameter],
-    text: str | None = None,
+    text: str,
 ) -> "Command":
     """Build one command; `call` gets an instance of `options` with the parsed values of the declared parameters.
 
-    `examples`: command lines, one per line. `text`: the help; by default the docstring of `options`.
+    `examples`: command lines, one per line. `text`: the help.
     """
 
     def command(**parsed: Any) -> None:
@@ -71,7 +71,6 @@ def build(
     lines = examples.splitlines()
     epilog = "".join((f"Example{'s' * (len(lines) > 1)}:\n", *(f"  {line}\n" for line in lines)))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    text = text or inspect.getdoc(options)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
     built.params.sort(key=lambda param: param.param_type_name != "argument")  # help begins with them
@@ -100,14 +99,19 @@ def _tool(name: str) -> "Command":
     def call(given: Any) -> None:
         (_PLAIN.get(name) or import_module(f"chainq.cli.{name}").run)(given)
 
-    tool = TOOLS[name]
-    declared = parameters(tool.options)
+    options, method = TOOLS[name], None
     if name == "owned":  # the options of a method that it has
         from chainq.catalog.owned import listed
 
-        declared = parameters(tool.options, listed())
-    declared = [one for one in declared if one.name not in tool.without]
-    return build(name, tool.options, call, tool.examples, declared)
+        method = listed()
+    declared = [one for one in parameters(options, method) if one.name not in options.without]
+    return build(name, options, call, options.examples, declared, inspect.getdoc(options) or "")
+
+
+def _purpose(options: type[Group]) -> str:
+    """Return the first paragraph of the help of a tool, as lists of commands have it."""
+    text = (inspect.getdoc(options) or "").partition("\n\n")[0].rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def _help(given: HelpOptions) -> None:
@@ -123,7 +127,10 @@ _PLAIN: dict[str, Callable[[Any], None]] = {"help": _help, "version": _version}
 """The commands that need no module of their own."""
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, cache(partial(_method_command, method))) for method in METHODS},
-    **{name: (tool.heading, tool.purpose, cache(partial(_tool, name))) for name, tool in TOOLS.items()},
+    **{
+        name: ("Records" if name in ("owned", "balance") else "Tools", _purpose(tool), cache(partial(_tool, name)))
+        for name, tool in TOOLS.items()
+    },
 }
 """Each command's heading, purpose, and what builds it when first asked, in the order of `--help`."""
 PlainGroup.catalogue = COMMANDS

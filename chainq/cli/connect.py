@@ -56,8 +56,7 @@ def service_options(
 
 
 def reporter(given: "ServiceFlags") -> Reporter:
-    """Return what prints to stderr, as `--quiet`, `--verbose` and `--log-format` say. Raises UsageError."""
-    log.use(given.log_format)
+    """Return what prints to stderr, as `--quiet` and `--verbose` say."""
     return Reporter(quiet=given.quiet, verbose=given.verbose)
 
 

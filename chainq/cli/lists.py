@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from chainq.catalog.columns import members
 from chainq.catalog.methods import BY_COMMAND, Kind
-from chainq.catalog.owned import COMMAND, listed
+from chainq.catalog.owned import BALANCE, COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
@@ -17,7 +17,7 @@ _ENDLESS = 1_000_000  # characters of a line in a pipe
 
 def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes, and what selects members of their arrays."""
-    method = {**BY_COMMAND, COMMAND: listed(), FINDINGS.command: FINDINGS}[command]
+    method = {**BY_COMMAND, COMMAND: listed(), "balance": BALANCE, "verify": FINDINGS}[command]
     rows = []
     for column in method.selectable:
         note = f"{column.type}{': ' * bool(column.note)}{column.note}"

@@ -113,9 +113,12 @@ def argument(metavar: str, text: str, default: Any = REQUIRED) -> Any:
 class Group:
     """Options and arguments as annotated attributes; an instance has the values of a run.
 
-    `of`: whether the command of a method has them. `heading`: of its own options in the help.
+    `of`: whether the command of a method has them. `heading`: of its own options in the help. Of the class of a
+    command: `examples`, one per line, and `without`, the names of options that it does not have.
     """
 
+    examples = ""
+    without: tuple[str, ...] = ()
     of: Callable[[Method], bool] = staticmethod(lambda _: True)
 
     def __init_subclass__(cls, of: Callable[[Method], bool] = of, heading: str = "") -> None:

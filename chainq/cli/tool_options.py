@@ -5,10 +5,10 @@ here: Typer reads the annotations.
 """
 
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from chainq.cli import options
-from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
+from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, Group, argument, option, processes, switch
 
 WALLET, EXPORT = "Wallet", "Export"
 
@@ -45,9 +45,10 @@ class WalletOptions(KeyOptions, heading=WALLET):
 
 
 class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions):
-    """Ownership rows that view keys own; the keys never leave this machine.
+    """Ownership rows that your view keys own.
 
-    Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs aleo-sdk
+    Reads every ownership row of the range (method: records/isOwner) and compares it here: keys never leave this
+    machine. Needs aleo-sdk
     (the extra wallet), which is under the GPL-3; chainq is under the MIT license.
 
     Without --columns, --records and --decrypt, rows show what the records hold; a table also has totals. Columns:
@@ -66,44 +67,53 @@ class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions):
     than credits.aleo, which an export of transitions has. With --url DEST, such an export, no service learns anything.
     """
 
+    examples = (
+        "chainq owned 0:500 --decrypt\n"
+        "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
+        "chainq owned 0:500 --spent --unspent --as-of 499"
+    )
+    without = ("range", "page")
+
 
 class BalanceCommand(
     RangeAndKeyFiles,
     options.CheckpointOptions,
     KeyOptions,
-    options.ReportOptions,
+    options.OutputOptions,
     options.ServiceFlags,
     options.LakeOptions,
     heading=RANGE,
 ):
-    """Private balance of view keys, by program and token, as of a block; the keys never leave this machine.
+    """Private balance of your view keys.
 
-    Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
-    is spent: the service sees where these begin, and no more of your keys. With --checkpoint, later runs read only new
-    blocks; that file holds amounts, but no key and no address. The service has no method for public balances. Needs
-    aleo-sdk (the extra wallet).
+    By program and token, as of a block; the keys never leave this machine. Reads ownership rows until the first
+    record of a key, and from there on all full blocks, whose inputs show what is spent: the service sees where
+    these begin, and no more of your keys. With --checkpoint, later runs read only new blocks; that file holds
+    amounts, but no key and no address. The service has no method for public balances. Needs aleo-sdk (the extra
+    wallet).
 
-    --csv and --jsonl print a row per program and token; --json prints one object. Their amounts are in the smallest
-    unit, such as microcredits. With --watch they print the whole balance again at each change.
+    Amounts are in the smallest unit, such as microcredits; a table has them with their unit.
     """
 
-    start: str | None = option("H", "Height before the first record.")
-    end: str | None = option("H", "End height, exclusive; not with --checkpoint.")
-    jsonl: bool = switch(options.JSONL_HELP, heading=OUTPUT)
-    csv: bool = switch(options.CSV_HELP, heading=OUTPUT)
-    no_trunc: bool = switch(options.NO_TRUNC_HELP, heading=OUTPUT)
-    watch: bool = switch("Keep running and print each change.", heading=RESUME, common=True)
-    interval: float | None = option("SECONDS", options.INTERVAL_HELP, least=0.01, heading=RESUME)
+    examples = "chainq balance --end 400\nchainq balance --end 500 --csv"
+
+    start: str | None = option("H", "Height before the first record.", common=True)
+    end: str | None = option("H", "End height, exclusive; not with --checkpoint.", common=True)
 
 
 class ShowCommand(options.ServiceFlags, heading=OUTPUT):
-    """Show objects, each on one screen: what it is and what happened.
+    """Show a block, transaction, address or program.
 
-    A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
-    a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the tables of chain, and in
-    records and transitions. In a pipe values are whole, unless COLUMNS is set.
+    Each on one screen: a block with its transactions and records, a transaction as a tree, the newest transactions
+    of an address or of a function, the newest calls of a program. No method looks up transitions, records and block
+    hashes: show looks for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the
+    tables of chain, and in records and transitions. In a pipe values are whole, unless COLUMNS is set.
     """
+
+    examples = (
+        "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
+        "chainq records --last 10 --limit 5 --jsonl | chainq show -"
+    )
 
     objects: list[str] = argument(
         "OBJECT...",
@@ -120,14 +130,20 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
 
 
 class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions, heading=EXPORT):
-    """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
+    """Write Parquet partitions into a folder or a bucket.
 
-    `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
-    and ratifications. `chainq show` also reads records and transitions. See docs/tables.md.
+    Writes the rows of range commands, a file per partition. `chain` reads full blocks once and writes blocks,
+    full_blocks, transactions, calls, inputs, outputs, finalize and ratifications. `chainq show` also reads records
+    and transitions. See docs/tables.md.
 
     Run it again to resume: partitions that are complete are skipped, the last one is replaced as the chain grows,
     and so are those that a reorg touched.
     """
+
+    examples = (
+        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
+        "chainq verify chain"
+    )
 
     words: list[str] | None = argument(
         "COMMAND... [RANGE]",
@@ -154,12 +170,18 @@ class DoctorCommand(options.ReportOptions, options.ServiceFlags):
     Sends fewer than 40 requests, one at a time.
     """
 
+    examples = "chainq doctor --url http://127.0.0.1:8545"
+
 
 class StatusCommand(options.ReportOptions):
-    """Show how far checkpoints and exports have come, and how their last runs ended.
+    """Show how far a checkpoint or an export has come.
 
-    Reads files only and sends no request, so it suits monitoring.
+    Also how their last runs ended. Reads files only and sends no request, so it suits monitoring.
     """
+
+    examples = (
+        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m"
+    )
 
     targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
     max_age: str | None = option(
@@ -211,6 +233,11 @@ class VerifyCommand(
     fails before the end.
     """
 
+    examples = (
+        "chainq verify --last 100 --url http://127.0.0.1:8545\n"
+        "chainq records 500:600 -o records.csv\nchainq verify records.csv"
+    )
+
     range: str | None = argument(
         "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or the folder or URL of an export, or a file of rows.", None
     )
@@ -223,13 +250,17 @@ class PartialOptions(Group):
 
 
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
-    """Query an export, or the last blocks, with SQL (DuckDB).
+    """Query an export, or the last blocks, with SQL.
 
-    Tables: blocks, full_blocks, records, ownership, transitions; an export also has others that it was written with,
-    such as transactions and calls. The query 'describe blocks' lists the columns of a table and their types. Without
-    DEST the tables that the query names are fetched into memory, for the range; --url DEST without a range is the
-    whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW statements, for duckdb -init.
+    The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions; an export also has
+    others that it was written with, such as transactions and calls. The query 'describe blocks' lists the columns
+    of a table and their types. Without DEST the tables that the query names are fetched into memory, for the range;
+    --url DEST without a range is the whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW
+    statements, for duckdb -init.
     """
+
+    examples = "chainq sql --last 1000 'select program_id, count(*) from records group by 1'"
+    without = ("columns", "typed")
 
     words: list[str] | None = argument(
         "[RANGE|DEST] [QUERY]",
@@ -239,10 +270,12 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
 
 
 class RpcOptions(options.ServiceFlags, options.RequestOptions):
-    """Call any method and print its result as one line of JSON, indented on a terminal.
+    """Call any method and print its result.
 
-    Name and parameters are sent as given, in every dialect.
+    The result is one line of JSON, indented on a terminal. Name and parameters are sent as given, in every dialect.
     """
+
+    examples = 'chainq rpc getBlocks \'{"start": 0, "end": 5}\''
 
     method: str = argument("METHOD", "Name of the method on the server.")
     params: str | None = argument("[PARAMS]", "JSON object or array, or - to read it from stdin.", None)
@@ -251,21 +284,27 @@ class RpcOptions(options.ServiceFlags, options.RequestOptions):
 class CompletionOptions(Group):
     """Print the completion script of a shell."""
 
+    examples = "source <(chainq completion bash)"
+
     shell: Literal["bash", "zsh", "fish"] = argument("SHELL", "bash, zsh or fish.")
 
 
 class ProfilesCommand(options.ReportOptions):
-    """List the profiles in config.toml, without their secrets.
+    """List the profiles in config.toml.
 
-    chainq doctor prints the lines of one.
+    Without their secrets. chainq doctor prints the lines of one.
     """
+
+    examples = "chainq profiles --json"
 
 
 class ServeOptions(Group):
-    """Serve the sample chain over HTTP, with the faults of real servers; or an export, with --lake.
+    """Serve the sample chain over HTTP, with optional faults.
 
-    Listens on a loopback address, prints its URL and runs until interrupted.
+    With --lake it serves an export. Listens on a loopback address, prints its URL and runs until interrupted.
     """
+
+    examples = "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1"
 
     port: int = option("N", "TCP port; 0: any free one.", 8545, least=0, most=65535, common=True)
     host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
@@ -287,102 +326,33 @@ class ServeOptions(Group):
 
 
 class HelpOptions(Group):
-    """Show the help of the program or of a command, as --help does."""
+    """Show the help of a command."""
+
+    examples = "chainq help records"
 
     command: str | None = argument("[COMMAND]", "The command. Default: chainq itself.", None)
 
 
 class VersionOptions(Group):
-    """Print the version, as --version does."""
+    """Print the version."""
+
+    examples = "chainq version"
 
 
-class Tool(NamedTuple):
-    """A command that is not one of a method: the module of its name runs it, by its `run`.
-
-    `options`: what that is given, whose docstring is the help. `examples`: command lines, one per line. `without`: the
-    names of options that it does not have.
-    """
-
-    heading: str
-    purpose: str
-    options: type[Group]
-    examples: str
-    without: tuple[str, ...] = ()
-
-
-TOOLS = {
-    "owned": Tool(
-        "Records",
-        "ownership rows that your view keys own",
-        OwnedOptions,
-        "chainq owned 0:500 --decrypt\n"
-        "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
-        "chainq owned 0:500 --spent --unspent --as-of 499",
-        without=("range", "page"),
-    ),
-    "balance": Tool(
-        "Records",
-        "private balance of your view keys",
-        BalanceCommand,
-        "chainq balance --end 400\nchainq balance --end 500 --csv",
-    ),
-    "show": Tool(
-        "Tools",
-        "show a block, transaction, address or program",
-        ShowCommand,
-        "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
-        "chainq records --last 10 --limit 5 --jsonl | chainq show -",
-    ),
-    "export": Tool(
-        "Tools",
-        "write Parquet partitions into a folder or a bucket",
-        ExportCommand,
-        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
-        "chainq verify chain",
-    ),
-    "sql": Tool(
-        "Tools",
-        "query an export, or the last blocks, with SQL",
-        SqlOptions,
-        "chainq sql --last 1000 'select program_id, count(*) from records group by 1'",
-        without=("columns", "typed"),
-    ),
-    "rpc": Tool(
-        "Tools",
-        "call any method and print its result",
-        RpcOptions,
-        'chainq rpc getBlocks \'{"start": 0, "end": 5}\'',
-    ),
-    "doctor": Tool(
-        "Tools",
-        "examine a server: dialect, methods, pagination, limits",
-        DoctorCommand,
-        "chainq doctor --url http://127.0.0.1:8545",
-    ),
-    "verify": Tool(
-        "Tools",
-        "find missing, duplicate, altered and misplaced rows",
-        VerifyCommand,
-        "chainq verify --last 100 --url http://127.0.0.1:8545\n"
-        "chainq records 500:600 -o records.csv\nchainq verify records.csv",
-    ),
-    "status": Tool(
-        "Tools",
-        "show how far a checkpoint or an export has come",
-        StatusCommand,
-        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",
-    ),
-    "profiles": Tool("Tools", "list the profiles in config.toml", ProfilesCommand, "chainq profiles --json"),
-    "serve": Tool(
-        "Tools",
-        "serve the sample chain over HTTP, with optional faults",
-        ServeOptions,
-        "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1",
-    ),
-    "completion": Tool(
-        "Tools", "print the completion script of a shell", CompletionOptions, "source <(chainq completion bash)"
-    ),
-    "help": Tool("Tools", "show the help of a command", HelpOptions, "chainq help records"),
-    "version": Tool("Tools", "print the version", VersionOptions, "chainq version"),
+TOOLS: dict[str, type[Group]] = {
+    "owned": OwnedOptions,
+    "balance": BalanceCommand,
+    "show": ShowCommand,
+    "export": ExportCommand,
+    "sql": SqlOptions,
+    "rpc": RpcOptions,
+    "doctor": DoctorCommand,
+    "verify": VerifyCommand,
+    "status": StatusCommand,
+    "profiles": ProfilesCommand,
+    "serve": ServeOptions,
+    "completion": CompletionOptions,
+    "help": HelpOptions,
+    "version": VersionOptions,
 }
 """All commands but those of methods, in the order of `--help`."""

@@ -337,7 +337,7 @@ def _rest(verdict: Verdict, settings: output.OutputSettings, journal: Journal | 
     if journal is not None:
         return f"the next run resumes at height {journal.position.next}"
     if settings.file is not None:
-        return settings.run_again(", or add --checkpoint FILE to keep findings")
+        return settings.unchanged
     header = " --no-header" if settings.has_header else ""
     return f"resume with --start {verdict.reached} --end {verdict.heights.end}{header}"
 

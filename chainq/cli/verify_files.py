@@ -9,7 +9,7 @@ from random import SystemRandom
 from typing import TYPE_CHECKING
 
 from chainq.cli import connect, output, verify
-from chainq.cli.query import is_url, read_bounds
+from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import LISTED, Verdict, begun, conclude, write_findings
@@ -135,7 +135,7 @@ def _files(given: VerifyCommand, reporter: Reporter) -> "Files":
 
     check_packages()
     name, path = given.range or "", Path(given.range or "")
-    if is_url(name):
+    if name.startswith(("http://", "https://")):
         raise UsageError(f"{quoted(mask_url(name))} is neither a range of heights nor a file or folder")
     if ":" not in name and not os.path.exists(path):  # noqa: PTH110  # a Path raises for a name that is too long
         raise UsageError(f"{quoted(name)} is neither a range of heights nor a file or folder")

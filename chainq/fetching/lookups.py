@@ -46,17 +46,14 @@ def fetch_lookups(
 
     jobs = (None if key is None else partial(found_by, key) for key in _single(keys, expect))
     threads = calls.options.concurrency
-    looked_up = 0
     for key, found in in_order(threads, jobs, threads + 2):
-        looked_up += 1
         if found is None:
             missing.append(str(key))
             if isinstance(key, int):
                 tip = _known(tip_height) if tip is None else tip
                 _check_above(key, tip)
         else:
-            yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None, lookups=looked_up)
-            looked_up = 0
+            yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)

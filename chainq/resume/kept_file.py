@@ -18,9 +18,8 @@ class _Query(msgspec.Struct):
 
 
 class _Made(msgspec.Struct):
-    """The fields that show which command made a checkpoint: `chainq_balance` is only in one of `balance`."""
+    """The field that shows which command made a checkpoint."""
 
-    chainq_balance: int | None = None
     query: _Query = msgspec.field(default_factory=_Query)
 
 
@@ -38,7 +37,7 @@ def content_of(path: Path, name: str, command: str) -> bytes | None:
         raise UsageError(f"cannot read checkpoint {name}: {error.strerror}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return content
-    by = "balance" if made.chainq_balance is not None else made.query.command
+    by = made.query.command
     if by not in ("", command):
         raise UsageError(f"checkpoint {name} was made by chainq {printable(by)}, not by chainq {command}")
     return content
@@ -47,7 +46,7 @@ def content_of(path: Path, name: str, command: str) -> bytes | None:
 def is_checkpoint(path: Path) -> bool:
     """Return whether a file is meant as a checkpoint, damaged or not. Raises OSError."""
     with path.open("rb") as file:  # a power failure may leave zeros
-        return re.match(rb'\s*\{?\s*("chainq(_balance)?"|$)|\0', file.read(40)) is not None
+        return re.match(rb'\s*\{?\s*("chainq"|$)|\0', file.read(40)) is not None
 
 
 def locked(path: Path, name: str) -> int:
@@ -81,11 +80,6 @@ def in_use(path: Path) -> bool:
     """Return whether a run is using a checkpoint now."""
     real = Path(os.path.realpath(path))
     return bool(real.name) and is_locked(_lock_of(real))
-
-
-def of_lock(path: Path) -> Path | None:
-    """Return the checkpoint whose lock file a file is, None for any other file."""
-    return path.with_suffix("") if path.suffix == ".lock" and path.is_file() and not path.stat().st_size else None
 
 
 def _lock_of(path: Path) -> Path:

@@ -71,7 +71,7 @@ def test_without_a_checkpoint_a_file_is_left_as_it_was(program: Program, server:
     with server.own("--tip", "330", "--fault", "database-down:30:100000") as url:
         ran = program("verify", "0:300", "--retries", "0", "-j", "1", "-o", str(path), url=url)
     assert ran.code in (3, 4)
-    assert f"{path} was not created; run the command again, or add --checkpoint FILE" in ran.err
+    assert f"{path} was not created" in ran.err
     assert "resume with" not in ran.err
 
 
