@@ -10,6 +10,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import BALANCE, BALANCE_COLUMNS
 from chainq.cli import connect, output
+from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.output import OutputSettings
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
@@ -26,7 +27,6 @@ from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.wallet.balance import Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
-from chainq.wallet.checkpoint import Checkpoint
 from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
