@@ -62,6 +62,11 @@ class Query(NamedTuple):
         return one and self.method.shape is not Shape.ROWS
 
     @property
+    def looked_up(self) -> str:
+        """Return what is looked up, in a word."""
+        return "IDs" if self.method.param(Role.ID) else "heights"
+
+    @property
     def endless(self) -> bool:
         """Return whether the query is for a whole list without heights, whose length is unknown."""
         whole = self.bounds is None and self.limit is None and self.page is None
@@ -71,20 +76,24 @@ class Query(NamedTuple):
 class Batch(NamedTuple):
     """Rows in order, the heights that they make complete, and how that was proved; both None for a method without.
 
-    `scanned`: the number of rows that these were picked from, None if they are all. `lookups`: the number of heights or
-    IDs that were looked up since the batch before.
+    `scanned`: the number of rows that these were picked from, None if they are all.
     """
 
     rows: list[Raw]
     heights: HeightRange | None = None
     proof: "Proof | None" = None
     scanned: int | None = None
-    lookups: int = 0
 
     @property
     def shown(self) -> int:
         """Return the number of rows that the service showed for these heights."""
         return len(self.rows) if self.scanned is None else self.scanned
+
+    def joined(self, other: "Batch") -> "Batch":
+        """Return this batch and the one after it as one."""
+        a, b = self.heights, other.heights
+        heights = HeightRange(min(a.start, b.start), max(a.end, b.end)) if a and b else a or b
+        return other._replace(rows=[*self.rows, *other.rows], heights=heights, scanned=self.shown + other.shown)
 
 
 def matching(batches: Iterator[Batch], where: "Where | None") -> Iterator[Batch]:

@@ -110,3 +110,22 @@ def listed() -> Method:
     return columns._replace(
         columns=tuple(column._replace(brief=brief.get(column.path, 0)) for column in columns.columns)
     )
+
+
+_TOTALS = (
+    Column("height", "null or number", "block that the balance is as of", Kind.HEIGHT, brief=8),
+    Column("block_hash", "null or string", "hash of that block", Kind.ID),
+    Column("timestamp", "null or number", "its time, seconds since 1970", Kind.TIME),
+    Column("owner", "string", "address of the view key", Kind.ID, brief=2),
+    Column("program_id", "string", "program of the records", Kind.TEXT, brief=1),
+    Column("token_id", "null or string", "their token, null without one", Kind.ID, brief=7),
+    Column("records", "number", "records received", Kind.NUMBER, brief=5),
+    Column(
+        "received", "null or string", "their sum, in the smallest unit; with its unit in a table", Kind.NUMBER, brief=5
+    ),
+    Column("unspent_records", "number", "records that are not spent", Kind.NUMBER, brief=4),
+    Column("unspent", "null or string", "their sum, as above", Kind.NUMBER, brief=3),
+)
+BALANCE_COLUMNS = tuple(column.path for column in _TOTALS)
+BALANCE = Method("balance", "", "Records", "private balance of your view keys", _TOTALS, height="height")
+"""The rows of `chainq balance`: a row per owner, program and token."""

@@ -1,17 +1,20 @@
 """The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
 
+import inspect
 from collections.abc import Callable
+from copy import copy
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from chainq._version import __version__
-from chainq.catalog.methods import METHODS, Kind, Method, Role, is_charted
-from chainq.cli import options
-from chainq.cli.build import CONTEXT, build, parameter, parameters
-from chainq.cli.help import PlainGroup
+from chainq.catalog.methods import METHODS, Method, Role
+from chainq.cli.help import PlainCommand, PlainGroup
+from chainq.cli.options import Declared, Group, MethodOptions
+from chainq.cli.tool_options import TOOLS, HelpOptions
+from chainq.defaults import DEFAULT_LAST
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -24,6 +27,7 @@ ARGUMENTS = {
     Role.ADDRESS: "address",
 }
 """The positional arguments: the fields of `MethodOptions` for parameters of a method."""
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 VERSION = f"chainq {__version__}"
 PROGRAM_EPILOG = """Try it without a server:
   chainq show 12345 --url demo:
@@ -31,139 +35,120 @@ PROGRAM_EPILOG = """Try it without a server:
 """
 
 
+def parameters(options: type[Group], method: Method | None = None) -> list[inspect.Parameter]:
+    """Return what the groups of a class declare as parameters that Typer can read, of a method those that it has."""
+    found = []
+    others = {*ARGUMENTS.values()} - {ARGUMENTS.get(param.role) for param in method.params} if method else ()
+    for group in options.__mro__:
+        for name, declared in vars(group).items():
+            if isinstance(declared, Declared) and (method is None or (group.of(method) and name not in others)):  # type: ignore[attr-defined]  # of a Group
+                info = copy(declared.info)
+                info.help = (info.help or "").format(method=method) if method else info.help
+                kind: Any = group.__annotations__[name]
+                annotation: Any = Annotated[kind, info]
+                keyword, default = inspect.Parameter.KEYWORD_ONLY, declared.default
+                found.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+    return found
+
+
+def build(
+    name: str,
+    options: type[Group],
+    call: Callable[[Any], None],
+    examples: str,
+    declared: list[inspect.Parameter],
+    text: str,
+) -> "Command":
+    """Build one command; `call` gets an instance of `options` with the parsed values of the declared parameters.
+
+    `examples`: command lines, one per line. `text`: the help.
+    """
+
+    def command(**parsed: Any) -> None:
+        call(options(**parsed))
+
+    command.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]  # what Typer reads
+    lines = examples.splitlines()
+    epilog = "".join((f"Example{'s' * (len(lines) > 1)}:\n", *(f"  {line}\n" for line in lines)))
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
+    built = cast("PlainCommand", typer.main.get_command(app))
+    built.params.sort(key=lambda param: param.param_type_name != "argument")  # help begins with them
+    built.common = {
+        name for group in options.__mro__ for name, one in vars(group).items() if getattr(one, "common", False)
+    }
+    return built
+
+
 def _method_command(method: Method) -> "Command":
-    def call(given: options.MethodOptions) -> None:
+    def call(given: MethodOptions) -> None:
         from chainq.cli import run
 
         run.run(method, given)
 
-    positional = {ARGUMENTS[param.role] for param in method.params if param.role in ARGUMENTS}
-    groups = [one for one in options.MethodOptions.__mro__ if issubclass(one, options.Group) and one.of(method)]
-    whole = method.param(Role.ADDRESS) is not None
-    own = {
-        "where": parameter("where", list[str] | None, options.where(method.condition)),
-        "last": parameter("last", str | None, options.last_blocks(whole=whole, required=method.listed)),
-        "format": parameter("format", str | None, options.output_format(chart=is_charted(method))),
-    }
-    if method.listed:  # a range option can take their place
-        own["heights"] = parameter("heights", list[str], options.argument("[HEIGHT]...", options.HEIGHTS_HELP, []))
-    declared = [
-        own.get(one.name) or (one.replace(default=one.empty) if one.name in positional else one)
-        for one in parameters(*groups)
-        if one.name in positional or one.name not in ARGUMENTS.values()
-    ]
-    return build(
-        method.command,
-        options.MethodOptions,
-        call,
-        method.example,
-        f"{method.purpose[0].upper()}{method.purpose[1:]}. Method: {method.name}.\n\nLimits: {method.limits}."
-        f"{_filters(method)}{_computed(method)}",
-        method,
-        declared,
-    )
-
-
-def _filters(method: Method) -> str:
-    """Return which columns the filter options compare, empty for a method without them."""
-    array, _, program = method.program.rpartition("[].")
-    function = method.function.rpartition("[].")[2]
-    inside = f" of any of {array}" if array else ""
-    inside += f" or {method.fee}" if method.fee else ""
-    if any(column.path == program and column.kind is Kind.TEXT for column in method.columns):
-        program = f"the ID in {program}"
-    return f" --program compares {program}, --function {function}{inside}." if program else ""
-
-
-def _computed(method: Method) -> str:
-    """Return which columns chainq adds to the rows of the service, empty for none."""
-    added = ", ".join(column.path for column in method.columns if column.computed)
-    return f" chainq adds {added}, to json and jsonl only with --columns or --flatten." if added else ""
+    text = f"{method.purpose[0].upper()}{method.purpose[1:]}. Method: {method.name}.\n\nLimits: {method.limits}."
+    if method.ranged:
+        whole = method.param(Role.ADDRESS) is not None
+        text += f" Without a range: the {'whole chain' if whole else f'last {DEFAULT_LAST} blocks'}."
+    return build(method.command, MethodOptions, call, method.example, parameters(MethodOptions, method), text)
 
 
 def _tool(name: str) -> "Command":
     """Return the command that the module of its name runs."""
-    from chainq.cli.tool_options import TOOLS
 
-    def call(given: options.Group) -> None:
-        import_module(f"chainq.cli.{name}").run(given)
+    def call(given: Any) -> None:
+        (_PLAIN.get(name) or import_module(f"chainq.cli.{name}").run)(given)
 
-    tool = TOOLS[name]
-    declared = tool.declared and tool.declared()
-    return build(name, tool.options, call, tool.examples, listed=tool.listed(), declared=declared)
+    options, method = TOOLS[name], None
+    if name == "owned":  # the options of a method that it has
+        from chainq.catalog.owned import listed
 
-
-def _serve_command() -> "Command":
-    from chainq.cli import serve
-
-    faults = serve.fault_names()
-    lines = "\n\n".join(f"Faults of the stage {stage}: {names}." for stage, names in faults.items())
-    return build(
-        "serve",
-        serve.ServeOptions,
-        serve.run,
-        "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1",
-        f"{serve.ServeOptions.__doc__}\n\n{lines}",
-        declared=parameters(serve.ServeOptions),
-        names=[("Faults", stage, names) for stage, names in faults.items()],
-    )
+        method = listed()
+    declared = [one for one in parameters(options, method) if one.name not in options.without]
+    return build(name, options, call, options.examples, declared, inspect.getdoc(options) or "")
 
 
-class HelpOptions(options.Group):
-    """Show the help of the program or of a command, as --help does."""
-
-    command: str | None = options.argument("[COMMAND]", "The command. Default: chainq itself.", None)
-
-
-def _help_command() -> "Command":
-    def call(given: HelpOptions) -> None:
-        arguments = [given.command] if given.command else []
-        typer.main.get_command(app).main([*arguments, "--help"], prog_name="chainq", standalone_mode=False)
-
-    return build("help", HelpOptions, call, "chainq help records")
+def _purpose(options: type[Group]) -> str:
+    """Return the first paragraph of the help of a tool, as lists of commands have it."""
+    text = (inspect.getdoc(options) or "").partition("\n\n")[0].rstrip(".")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
-def _version_command() -> "Command":
-    def call(_: options.Group) -> None:
-        print(VERSION)  # noqa: T201  # as --version
-
-    return build("version", options.Group, call, "chainq version", "Print the version.")
+def _help(given: HelpOptions) -> None:
+    arguments = [given.command] if given.command else []
+    typer.main.get_command(app).main([*arguments, "--help"], prog_name="chainq", standalone_mode=False)
 
 
-_COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
-    **{method.command: (method.group, method.purpose, partial(_method_command, method)) for method in METHODS},
-    "owned": ("Records", "ownership rows that your view keys own", partial(_tool, "owned")),
-    "balance": ("Records", "private balance of your view keys", partial(_tool, "balance")),
-    "show": ("Tools", "show a block, transaction, address or program", partial(_tool, "show")),
-    "export": ("Tools", "write Parquet partitions into a folder or a bucket", partial(_tool, "export")),
-    "sql": ("Tools", "query an export, or the last blocks, with SQL", partial(_tool, "sql")),
-    "rpc": ("Tools", "call any method and print its result", partial(_tool, "rpc")),
-    "doctor": ("Tools", "examine a server: dialect, methods, pagination, limits", partial(_tool, "doctor")),
-    "verify": ("Tools", "find missing, duplicate, altered and misplaced rows", partial(_tool, "verify")),
-    "status": ("Tools", "show how far a checkpoint or an export has come", partial(_tool, "status")),
-    "profiles": ("Tools", "list the profiles in config.toml", partial(_tool, "profiles")),
-    "serve": ("Tools", "serve the sample chain over HTTP, with optional faults", _serve_command),
-    "completion": ("Tools", "print the completion script of a shell", partial(_tool, "completion")),
-    "help": ("Tools", "show the help of a command", _help_command),
-    "version": ("Tools", "print the version", _version_command),
+def _version(_: object) -> None:
+    print(VERSION)  # noqa: T201  # as --version
+
+
+_PLAIN: dict[str, Callable[[Any], None]] = {"help": _help, "version": _version}
+"""The commands that need no module of their own."""
+COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
+    **{method.command: (method.group, method.purpose, cache(partial(_method_command, method))) for method in METHODS},
+    **{
+        name: ("Records" if name in ("owned", "balance") else "Tools", _purpose(tool), cache(partial(_tool, name)))
+        for name, tool in TOOLS.items()
+    },
 }
-COMMANDS = {name: (heading, purpose, cache(make)) for name, (heading, purpose, make) in _COMMANDS.items()}
 """Each command's heading, purpose, and what builds it when first asked, in the order of `--help`."""
 PlainGroup.catalogue = COMMANDS
 
 app = typer.Typer(cls=PlainGroup, add_completion=False, rich_markup_mode=None)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
-        print(VERSION)  # noqa: T201  # what --version is for
+        _version(None)
         raise typer.Exit
 
 
 @app.callback(epilog=PROGRAM_EPILOG, no_args_is_help=False, context_settings=CONTEXT)
 def chainq(
     _version: Annotated[
-        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Explore the Aleo chain through a data service: every row exactly once, no digit changed. Name it with --url,

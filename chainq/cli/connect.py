@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from chainq.catalog import identifiers
 from chainq.cli import log
 from chainq.cli.report import Reporter
+from chainq.config import profiles
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
@@ -30,9 +31,13 @@ def service_options(
 
     Who says how many retries there are is patient as well: they are made also if no connection was ever made.
     """
+    url, profile = _named(given)
+    until = None
+    if given.deadline is not None:
+        until = end_at(time.monotonic() + parse_age(given.deadline, "deadline"), given.deadline)
     return ServiceOptions(
-        url=_url(given.url) if given.url and not _outranked(given) else "",
-        profile=given.profile,
+        url=identifiers.url(url) if url else "",
+        profile=profile,
         dialect=given.dialect,
         timeout=None if given.timeout is None else config_values.checked_number("--timeout", given.timeout),
         retries=RETRIES if given.retries is None else given.retries,
@@ -45,14 +50,13 @@ def service_options(
         strict=strict,
         lake=lake,
         run=log.RUN,
-        until=None if given.deadline is None else end_at(_from_now(given.deadline), given.deadline),
+        until=until,
         deadline=given.deadline or "",
     )
 
 
 def reporter(given: "ServiceFlags") -> Reporter:
-    """Return what prints to stderr, as `--quiet`, `--verbose` and `--log-format` say. Raises UsageError."""
-    log.use(given.log_format)
+    """Return what prints to stderr, as `--quiet` and `--verbose` say."""
     return Reporter(quiet=given.quiet, verbose=given.verbose)
 
 
@@ -97,30 +101,15 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
         reporter.warn(Shortfall(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")'))
 
 
-def _from_now(deadline: str) -> float:
-    return time.monotonic() + parse_age(deadline, "deadline")
-
-
-def _url(text: str) -> str:
-    """Return the URL of an option or of the environment. Raises UsageError, which names the variable."""
-    try:
-        return identifiers.url(text)
-    except UsageError as error:
-        if text == os.environ.get("CHAINQ_URL"):
-            error.message = f"CHAINQ_URL: {error.message.replace('--url ', 'CHAINQ_URL=')}"
-        raise
+def _named(given: "ServiceFlags") -> tuple[str, str | None]:
+    """Return the URL and the profile that are named: an option takes precedence over the environment."""
+    url = given.url or ""
+    if not url and not (given.profile and profiles.profile(given.profile, profiles.read()).url):
+        url = os.environ.get("CHAINQ_URL", "")
+    return url, given.profile or os.environ.get("CHAINQ_PROFILE") or None
 
 
 def _header(text: str) -> tuple[str, str]:
     """Return the name and the value of a header, the latter from the environment if it says so. Raises UsageError."""
     name, value = config_values.header(text)
     return config_values.checked_header(name, config_values.from_environment(value, f"--header {name}"))
-
-
-def _outranked(given: "ServiceFlags") -> bool:
-    """Return whether the URL of `--profile NAME` takes precedence over CHAINQ_URL: an option over the environment."""
-    if not given.profile_first:
-        return False
-    from chainq.config import profiles
-
-    return profiles.profile(given.profile, profiles.read()).url is not None

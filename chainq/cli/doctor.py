@@ -4,17 +4,16 @@ What is examined, and what the findings mean, is in `chainq.doctor`.
 """
 
 import json
-import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
-from chainq.cli.output import form_of
+from chainq.cli.output import as_json
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
 from chainq.config.paths import config_file
@@ -35,7 +34,7 @@ def run(given: DoctorCommand) -> None:
 
     Raises at the end the first error that keeps commands from working, for the exit code.
     """
-    form = form_of(given, "json")
+    form = as_json(given)
     options = connect.service_options(given)
     reporter = connect.reporter(given)
     with connect.open_service(options, reporter) as service:
@@ -95,22 +94,14 @@ def _profile(diagnosis: Diagnosis, url: str, options: ServiceOptions, *, has_hea
     names = diagnosis.names
     values = {"url": None if secret else url, "dialect": diagnosis.dialect, "rate": options.rate}
     values |= {"timeout": options.timeout, "transactions-by-row-id": names.transactions_by_row_id}
-    lines = [f"# a profile, for {config_file()}", "[profiles.NAME]", *_pairs(values)]
+    lines = [f"# a profile, for {config_file()}", "[profiles.NAME]"]
+    lines += [f"{key} = {_value(value)}" for key, value in values.items() if value is not None]
     lines += ['# url = "…": it has credentials'] * secret + ['# headers = { NAME = "env:VARIABLE" }'] * has_headers
-    for heading, some in {
-        "methods": names.methods,
-        **{f"parameters.{_key(k)}": v for k, v in names.parameters.items()},
-    }.items():
-        lines += [f"[profiles.NAME.{heading}]", *_pairs(some)] if some else []
+    tables = {"methods": names.methods, **{f"parameters.{_value(k)}": v for k, v in names.parameters.items()}}
+    for heading, some in tables.items():
+        lines += [f"[profiles.NAME.{heading}]"] * bool(some)
+        lines += [f"{_value(key)} = {_value(value)}" for key, value in some.items()]
     return "\n".join(lines) + "\n"
-
-
-def _pairs(values: Mapping[str, object]) -> list[str]:
-    return [f"{_key(key)} = {_value(value)}" for key, value in values.items() if value is not None]
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
 
 
 def _value(value: object) -> str:

@@ -1,118 +1,104 @@
 """`--dry-run`: the requests that a command would send, as far as they are known before the first response."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli.query import check_one_page, lookups
 from chainq.defaults import DEFAULT_LAST
+from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import first_requests, page_sizes, proving
+from chainq.planning.chunking import first_requests, page_sizes
 from chainq.query import Lookup, Query
+from chainq.sinks.open import open_sink
 from chainq.transport.jsonrpc import encode
 
+if TYPE_CHECKING:
+    from chainq.resume.settings import ResumeSettings
 
-def lines(
-    dialect: Dialect,
-    query: Query,
-    requested: Callable[[HeightRange], list[HeightRange]],
-    remark: Callable[[str], None],
-) -> Iterator[bytes]:
-    """Yield the requests as lines of JSON. Ranges are divided as they are before any response.
+_Call = tuple[Method, Mapping[Role, Value]]
+_TIP: _Call = (BY_COMMAND["latest"], {})
 
-    `requested` returns the heights of a range that are not read from files. What depends on a response is a word in its
-    place, such as `tip-99`. `remark` tells somebody who watches why requests go beyond the range.
+
+def print_requests(
+    service: Service, query: Query, resume: "ResumeSettings | None", identity: Mapping[str, object]
+) -> None:
+    """Print the requests that the query would send, one per line. Ranges are divided as they are before any response.
+
+    What depends on a response is a word in its place, such as `tip-99`. An unknown dialect is shown as chain.
+    `identity`: as in `run`.
     """
-    method, arguments = query.method, query.arguments
-    paging: dict[Role, Value] = {}
-    if method.sized:
-        page_size = query.page_size or method.page_size
-        if method.ranged and query.page is None:
-            page_size, _ = page_sizes(query)
-        paging = {Role.PAGE: query.page or 0, Role.SIZE: page_size or 1}
-    if query.lookups is not None:
-        calls = _lookups(dialect, method, lookups(query), requested)
-    elif query.bounds is None:
-        calls = iter([dialect.call(method, {**arguments, **paging})])
-    else:
-        calls = _range(dialect, query, query.bounds, paging, requested, remark)
-    for number, (name, params) in enumerate(calls, 1):
-        yield encode(name, params, number) + b"\n"
+    if resume is not None:
+        from chainq.resume import follow
+
+        query = follow.first_round(query, resume, identity)
+    if query.bounds is not None:
+        query = query._replace(bounds=service.bounded(query.bounds))
+    dialect = service.dialect.known(query.method) or service.dialect.published
+    calls = _range(service, query) if query.lookups is None else _lookups(service, query, dialect)
+    with open_sink(None) as sink:
+        for number, (method, arguments) in enumerate(calls, 1):
+            name, params = dialect.call(method, {**query.arguments, **arguments})
+            sink.write(encode(name, params, number) + b"\n")
 
 
-def _lookups(
-    dialect: Dialect,
-    method: Method,
-    wanted: Iterable[Lookup | Bounds | None],
-    requested: Callable[[HeightRange], list[HeightRange]],
-) -> Iterator[tuple[str, Any]]:
-    """Yield the request for each height or ID, and before the first `latest` or range one for the tip.
+def _lookups(service: Service, query: Query, dialect: Dialect) -> Iterator[_Call]:
+    """Yield the request for each height or ID, and before the first that depends on the tip one for it.
 
     Where the method takes the row id of a block, the block is requested first.
     """
-    role = Role.HEIGHT if method.param(Role.HEIGHT) else Role.ID
+    role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
     tip_requested = False
-    for lookup in wanted:
-        if lookup is None:
-            continue
-        if not tip_requested and (isinstance(lookup, Bounds) or (lookup == LATEST and role is Role.HEIGHT)):
-            yield dialect.call(BY_COMMAND["latest"], {})
+    for lookup in filter(lambda lookup: lookup is not None, lookups(query)):
+        values = _values(lookup, role)
+        if not tip_requested and (isinstance(lookup, Bounds) or values == ["tip"]):
+            yield _TIP
             tip_requested = True
-        for value in _values(lookup, role):
-            if isinstance(value, int) and not requested(HeightRange(value, value + 1)):
+        for value in values:
+            if isinstance(value, int) and not service.requested(query, HeightRange(value, value + 1)):
                 continue
             sent = value
-            if method.shape is Shape.ROWS and dialect.transactions_by_row_id:
-                yield dialect.call(BY_COMMAND["block"], {role: value})
+            if query.method.shape is Shape.ROWS and dialect.transactions_by_row_id:
+                yield BY_COMMAND["block"], {role: value}
                 sent = f"row id of block {value}"
-            yield dialect.call(method, {role: sent})
+            yield query.method, {role: sent}
 
 
-def _values(lookup: Lookup | Bounds, role: Role) -> Iterable[Value]:
-    """Return the heights or the ID of a lookup, words if they depend on the tip."""
-    if not isinstance(lookup, Bounds):
-        return ["tip" if lookup == LATEST and role is Role.HEIGHT else lookup]
-    if lookup.fixed:
-        return range(*lookup.fixed)
-    start, end = _words(lookup)
-    if lookup.until is not None:
-        return [f"each height from {start} to below {end}"]
-    end = lookup.end - 1 if lookup.end is not None and lookup.end > 0 else _from_tip(lookup.end or 0)
-    return [f"each height from {start} to {end}"]
+def _values(lookup: Lookup | Bounds | None, role: Role) -> Iterable[Value]:
+    """Return the heights or the ID of a lookup, a list of one word if they depend on the tip."""
+    if isinstance(lookup, Bounds):
+        start, end = _words(lookup)
+        return range(*lookup.fixed) if lookup.fixed else [f"each height from {start} to below {end}"]
+    return ["tip" if lookup == LATEST and role is Role.HEIGHT else lookup or 0]
 
 
-def _range(
-    dialect: Dialect,
-    query: Query,
-    bounds: Bounds,
-    paging: dict[Role, Value],
-    requested: Callable[[HeightRange], list[HeightRange]],
-    remark: Callable[[str], None],
-) -> Iterator[tuple[str, Any]]:
-    """Yield the requests of a range; if it depends on the tip a single one, with words as its bounds."""
-    method, arguments = query.method, query.arguments
-    if bounds.fixed:
+def _range(service: Service, query: Query) -> Iterator[_Call]:
+    """Yield the requests of a range or a list; of a range that depends on the tip one, with words as its bounds."""
+    method, bounds, paging = query.method, query.bounds, dict[Role, Value]()
+    if method.sized:
+        chosen = page_sizes(query)[0] if method.ranged and query.page is None else query.page_size or method.page_size
+        paging = {Role.PAGE: query.page or 0, Role.SIZE: chosen or 1}
+    if bounds is None:
+        yield method, paging
+    elif bounds.fixed:
         heights = HeightRange(*bounds.fixed)
+        parts: Iterable[HeightRange] = [heights]
         if query.page is not None:
             check_one_page(method, heights)
-            sent: Iterable[HeightRange] = [heights]
         else:
             if query.where:  # of rows that pass, nobody knows where they are
                 query = query._replace(limit=None)
-            sent = (request.heights for part in requested(heights) for request in first_requests(query, part))
-        last = heights.end
-        for part in sent:
-            last = max(last, part.end)
-            yield dialect.call(method, {**arguments, Role.START: part.start, Role.END: part.end, **paging})
-        if last > heights.end:
-            remark(f"requests go on to height {last - 1} {proving(heights)}")
+            some = service.requested(query, heights)
+            parts = (request.heights for part in some for request in first_requests(query, part))
+        for part in parts:
+            yield method, {Role.START: part.start, Role.END: part.end, **paging}
     else:
         start, end = _words(bounds)
-        yield dialect.call(BY_COMMAND["latest"], {})
-        yield dialect.call(method, {**arguments, Role.START: start, Role.END: end, **paging})
+        yield _TIP
+        yield method, {Role.START: start, Role.END: end, **paging}
 
 
 def _words(bounds: Bounds) -> tuple[Value, Value]:

@@ -50,8 +50,6 @@ _LISTED = Method(
 
 def run(given: ExportCommand) -> None:
     """Export what the command line names, or list it with `--dry-run`. Raises ChainqError."""
-    if given.engine not in ("local", "dask"):
-        raise UsageError(f"unknown engine {given.engine!r}", "the engines are local and dask")
     if given.scheduler is not None and given.engine != "dask":
         raise UsageError("--scheduler needs --engine dask")
     query = _query(given)

@@ -3,8 +3,7 @@
 Without rich, which takes longer to load than most commands take to run.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -12,76 +11,25 @@ from typer.core import TyperCommand, TyperGroup
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
-    from chainq.catalog.methods import Method
-
 FEW = 16  # options of a command whose help shows all of them
-COMMON = frozenset(
-    [
-        "start",
-        "end",
-        "last",
-        "since",
-        "limit",
-        "of_program",
-        "of_function",
-        "where",
-        "checkpoint",
-        "follow",
-        "format",
-        "columns",
-        "output",
-        "url",
-        "profile",
-        "reverse",
-        "view_key_file",
-        "decrypt",
-        "unspent",
-        "spent",
-        "watch",
-        "to",
-        "partition",
-        "repair",
-        "partial",
-        "witness",
-        "full",
-        "anchor",
-        "port",
-        "tip",
-        "now",
-        "sealed",
-        "fault",
-    ]
-)
-"""The parameters that `--help` shows of a command with many; `--help-all` shows all."""
 ALL = "--help-all"
 
 
 class PlainCommand(TyperCommand):
-    """A command with its options under the headings of their groups; `listed` has the columns to list after them.
+    """A command with its options under the headings of their groups. `common`: those that --help shows of many."""
 
-    `names`: rows of a section that --help shows in place of the options that most people do not need.
-    """
-
-    listed: "Method | None" = None
-    names: Iterable[tuple[str, str, str]] = ()
+    common: Collection[str] = ()
     everything = False
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Parse the command line. A range that counts back from the tip, such as `-100:`, is not taken for options."""
+        """Parse the command line."""
         self.everything = ALL in args
-        args = ["--help"] if self.everything else args
-        # Rejected: to let the parser pass on what it does not know, which would hide a misspelt option.
-        places = [place for place, word in enumerate(args) if re.fullmatch(r"-[0-9][0-9_.KkMm]*:\S*", word)]
-        if places:
-            from chainq.heights.bounds import MINUS
-
-            args = [MINUS + word[1:] if place in places else word for place, word in enumerate(args)]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, ["--help"] if self.everything else args)
 
     @property
     def complete(self) -> bool:
         """Whether help shows all options and paragraphs."""
-        return self.everything or (len(self.params) <= FEW and not self.names)
+        return self.everything or len(self.params) <= FEW
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         """Return the parts of the usage line after the command: options, then the arguments by their plain names."""
@@ -97,20 +45,16 @@ class PlainCommand(TyperCommand):
         rows = []
         for param in self.get_params(ctx):
             argument = param.param_type_name == "argument"
-            if record := param.get_help_record(ctx) if argument or self.complete or param.name in COMMON else None:
+            if record := param.get_help_record(ctx) if argument or self.complete or param.name in self.common else None:
                 heading = getattr(param, "rich_help_panel", None) or ("Arguments" if argument else "Options")
                 rows.append((heading, *record))
         sections(formatter, rows)
 
     def format_epilog(self, _ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write the names of the columns, or where they are."""
-        if not self.everything:
-            sections(formatter, self.names)
+        """Write what shows more."""
+        if not self.complete:
             formatter.write_paragraph()
             formatter.write_text(f"chainq {self.name} {ALL} shows every option.")
-        elif self.listed:
-            with formatter.section(f"Columns (*: shown {self.listed.starred})"):
-                formatter.write_text(" ".join(f"{one.path}{'*' * bool(one.brief)}" for one in self.listed.columns))
 
 
 class PlainGroup(TyperGroup):

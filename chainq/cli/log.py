@@ -5,8 +5,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chainq.errors import UsageError
-from chainq.text.sanitize import mask_keys, printable, quoted
+from chainq.text.sanitize import mask_keys, printable
 
 RUN = os.urandom(4).hex()
 """The id of this run: in each line of the JSON log, and at the start of each X-Request-ID."""
@@ -16,14 +15,7 @@ class _Log:
     json = False
 
 
-def use(form: str) -> None:
-    """Print lines in a format from now on. Raises UsageError for another than text and json."""
-    if form not in ("text", "json"):
-        raise UsageError(f"invalid --log-format {quoted(form)}: expected text or json")
-    _Log.json = form == "json"
-
-
-def use_stated(arguments: Sequence[str]) -> None:
+def use(arguments: Sequence[str]) -> None:
     """Print JSON from the start if the command line says so, also what is wrong with the command line."""
     _Log.json = "--log-format=json" in arguments or ("--log-format", "json") in pairwise(arguments)
 
@@ -34,11 +26,7 @@ def is_json() -> bool:
 
 
 def clock() -> str:
-    """Return the time of day in UTC, with milliseconds."""
-    return _now()[11:]
-
-
-def _now() -> str:
+    """Return the time in UTC, with milliseconds."""
     from datetime import UTC, datetime  # a run that prints nothing is spared it
 
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -54,7 +42,7 @@ def rendered(level: str, text: str, **fields: object) -> str:
 
     message = text.removeprefix("chainq: ").removeprefix("warning: ")
     known = {name: value for name, value in fields.items() if value not in (None, "")}
-    line = msgspec.json.encode({"time": _now(), "level": level, "run": RUN, "message": message, **known})
+    line = msgspec.json.encode({"time": clock(), "level": level, "run": RUN, "message": message, **known})
     return mask_keys(line.decode())
 
 

@@ -16,7 +16,7 @@ from chainq.errors import ChainqError, ExitCode, OverdueError, UsageError, sente
 from chainq.process import signals
 from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, abridged, keys_in, mask_url
 
-_OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_OF_WRITING = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 """Errors of writing alone. With PYTHONUNBUFFERED standard output keeps no buffer that could be tried again."""
 _KEYS = {
     PRIVATE_KEY: "consider it exposed, because it can spend: move what it owns; chainq only uses view keys",
@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
     Returns the exit code, or the negative number of the signal that the process is to die by. Raises what is a bug of
     chainq if CHAINQ_DEBUG is set.
     """
-    log.use_stated(arguments)
+    log.use(arguments)
     if kinds := set[str]().union(*map(keys_in, arguments)):  # before anything that could show or send it
         kind, name = (PRIVATE_KEY, "private") if PRIVATE_KEY in kinds else (VIEW_KEY, "view")
         said = f"a {name} key is on the command line, where everyone on this machine can read it; {_KEYS[kind]}"
@@ -66,7 +66,7 @@ def run(arguments: list[str]) -> int:
         if limit := _limit(error):
             _complain(arguments, limit, error)
             return ExitCode.RESPONSE if isinstance(error, RecursionError) else ExitCode.OUTPUT
-        if isinstance(error, OSError) and (error.errno in _OF_WRITING or _unwritten()):
+        if isinstance(error, OSError) and error.errno in _OF_WRITING:
             _complain(arguments, f"cannot write the output: {error.strerror}", error)
             return ExitCode.OUTPUT
         if os.environ.get("CHAINQ_DEBUG"):
@@ -105,32 +105,11 @@ def _limit(error: Exception) -> str:
     unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
     if isinstance(error, MemoryError) or unmapped or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "out of memory; lower -j, -w or --max-memory"
-    if isinstance(error, FileNotFoundError) and not _in_folder():
-        return "the folder that this command runs in was deleted; change to another one (cd)"
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return "too many open files; lower -j or -w, or raise the limit (ulimit -n)"
     if isinstance(error, BlockingIOError) or (isinstance(error, RuntimeError) and "start new thread" in str(error)):
         return "no more processes or threads; lower -j or -w, or raise the limit (ulimit -u)"
     return ""
-
-
-def _in_folder() -> bool:
-    """Return whether the working folder is there."""
-    try:
-        os.getcwd()  # noqa: PTH109  # the same without an object
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def _unwritten() -> bool:
-    """Return whether standard output does not take its buffer: help and versions. Other output goes to a sink."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        return True
-    return False
 
 
 def _usage(error: typer.TyperException) -> str:
@@ -158,7 +137,6 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
     said = sentences(_without_secrets(message, arguments), *getattr(error, "__notes__", []))
     parts = abridged(said, _LONGEST)
-    parts = re.sub("\N{MINUS SIGN}(?=[0-9])", "-", parts)  # of `-100:`, for the parser (`heights.bounds.MINUS`)
     try:
         log.write("error", f"chainq{command}: {' '.join(parts.split())}")
     except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do

@@ -1,9 +1,9 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
-import re
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,16 +15,17 @@ from chainq.catalog.methods import (
     is_charted,
 )
 from chainq.cli.report import Reporter
-from chainq.errors import OutputError, UsageError
+from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
-from chainq.sinks.base import Sink, unopened
+from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of
-from chainq.text.sanitize import mask_url, printable, quoted
+from chainq.text.sanitize import printable, quoted
 from chainq.text.width import terminal_width, width_is_stated
 
 if TYPE_CHECKING:
-    from chainq.cli.options import OutputOptions
+    from chainq.cli.options import OutputOptions, ReportOptions
+    from chainq.cli.tool_options import ShowCommand
 
 ALL = ("all", "*")
 """What `--columns` takes for every column."""
@@ -36,9 +37,9 @@ class OutputSettings(NamedTuple):
     """What is written and where to.
 
     `format`: name of the format; `make`: the format itself; `can`: what it can do. `file`: the file to write, None for
-    standard output. `requested`: the value of `--columns`, empty if it was not given. `stated`: an option
-    states the format. `spec`: what the format needs to know. `source`: the column with the source text of a program
-    whose ID is requested, too. `typed`: the columns that `--typed` reads, none without it.
+    standard output. `requested`: the value of `--columns`, empty if it was not given. `spec`: what the format needs to
+    know. `source`: the column with the source text of a program whose ID is requested, too. `typed`: the columns that
+    `--typed` reads, none without it.
     """
 
     format: str
@@ -46,7 +47,6 @@ class OutputSettings(NamedTuple):
     can: Capabilities
     file: Path | None
     requested: str
-    stated: bool
     spec: OutputSpec
     source: str = ""
     typed: tuple[Column, ...] = ()
@@ -71,11 +71,6 @@ class OutputSettings(NamedTuple):
             writer = Changing(writer, with_program_id(self.source)) if self.source else writer
             writer = Changing(writer, with_types(self.typed)) if self.typed else writer
         return writer
-
-    def run_again(self, keep: str) -> str:
-        """Return what to do after a failure, which leaves the file as it was. `keep`: how to keep what came."""
-        unchanged = self.unchanged
-        return f"{unchanged}; run the command again{keep}" if unchanged else f"run the command again{keep}"
 
     @property
     def unchanged(self) -> str:
@@ -109,30 +104,11 @@ def settings(
     `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the format cannot do that.
     """
     requested = ",".join(given.columns or ())
-    if given.columns and not requested:
-        raise UsageError("invalid --columns '': expected names of columns")
-    shown = columns(method, requested, no_check)
-    file = file_of(given)
-    stated = _stated_format(given)
-    name = format_name(given)
+    shown = columns(method, requested, no_check) if given.columns else method.columns
+    file, name = file_of(given), format_name(given)
     make = registry.load(name)
-    can = capabilities(make)
-    shown_once = appended and on_terminal(file)
-    if appended and not (can.append or shown_once):
-        where = " in a pipe or redirection" if file is None else " or --follow for -o FILE"
-        raise UsageError(f"{name} cannot be used with --checkpoint{where}: rows are appended")
-    if (endless or shown_once) and not can.endless:
-        option = "--follow" if endless else "--checkpoint"
-        raise UsageError(f"{name} needs a finished range and cannot be used with {option}")
-    if can.needs_heights and not is_charted(method):
-        has = "none" if height_of(method) is None else "one row"
-        raise UsageError(f"{name} needs rows with heights, and {method.command} has {has}")
-    if given.no_header and name not in _WITH_HEADER:
-        raise UsageError(f"--no-header needs csv or tsv, and the format is {name}")
-    if flatten and name not in ("jsonl", "csv", "tsv"):  # the last two are flat already
-        raise UsageError(f"--flatten needs jsonl, and the format is {name}")
-    if given.typed and name not in ("jsonl", "json", "csv", "tsv"):
-        raise UsageError(f"--typed needs json, jsonl or csv, and the format is {name}")
+    can, terminal = capabilities(make), on_terminal(file)
+    _check(method, given, name, can, terminal=terminal, appended=appended, endless=endless, flatten=flatten)
     height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
     if height_only:
         shown = tuple(column for column in shown if column.path == "height")
@@ -143,109 +119,88 @@ def settings(
         height=height_of(method),
         header=not given.no_header,
         flatten=flatten and name == "jsonl",
-        terminal=on_terminal(file),
+        terminal=terminal,
         width=terminal_width(),
-        color=use_color(terminal=on_terminal(file)),
-        abbreviate=not given.no_trunc and (file is None or on_terminal(file) or width_is_stated()),
+        color=use_color(terminal=terminal),
+        abbreviate=not given.no_trunc and (file is None or terminal or width_is_stated()),
     )
-    if spec.terminal and can.binary:
-        raise UsageError(f"{name} is binary and cannot be shown on a terminal: expected -o FILE")
     source = method.program if any(column in method.derived for column in shown) else ""
-    typed = method.columns if given.typed else ()
-    return OutputSettings(name, make, can, file, requested, stated is not None, spec, source, typed)
+    return OutputSettings(name, make, can, file, requested, spec, source, method.columns if given.typed else ())
+
+
+def _check(
+    method: Method,
+    given: "OutputOptions",
+    name: str,
+    can: Capabilities,
+    *,
+    terminal: bool,
+    appended: bool,
+    endless: bool,
+    flatten: bool,
+) -> None:
+    """Raise UsageError if a format cannot be used with the other options."""
+    shown_once = appended and terminal
+    flat, typed = ("jsonl", *_WITH_HEADER), ("jsonl", "json", *_WITH_HEADER)
+    refused = {
+        "cannot be used with --checkpoint or --follow -o FILE: rows are appended": (
+            appended and not (can.append or shown_once)
+        ),
+        "needs a finished range and cannot be used with --follow or --checkpoint": (
+            (endless or shown_once) and not can.endless
+        ),
+        f"needs rows with heights, and {method.command} has none or one row": (
+            can.needs_heights and not is_charted(method)
+        ),
+        "has no header: --no-header needs csv or tsv": given.no_header and name not in _WITH_HEADER,
+        "cannot be combined with --flatten, which needs jsonl": flatten and name not in flat,
+        "cannot be combined with --typed, which needs json, jsonl or csv": given.typed and name not in typed,
+        "is binary and cannot be shown on a terminal: expected -o FILE": terminal and can.binary,
+    }
+    for why, is_so in refused.items():
+        if is_so:
+            raise UsageError(f"{name} {why}")
 
 
 def file_of(given: "OutputOptions") -> Path | None:
     """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too.
 
-    Raises UsageError, also for a file that the command reads, and OutputError for what can only be a folder.
+    Raises UsageError, also for a file that the command reads.
     """
     name = given.output
     if name is None or name == "-":
         return None
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
-    check_name("--output", name)
     file = Path(name)
-    if name.endswith("/") or not file.name:  # `.` has no name
-        if file.is_dir():
-            raise unopened(f"cannot write {printable(name)}", file, IsADirectoryError(0, "is a directory"))
-        raise OutputError(f"cannot write {printable(name)}: the name of a folder, expected that of a file")
+    if name.endswith("/"):
+        raise UsageError(f"invalid --output {printable(name)}: the name of a folder, expected that of a file")
     if descriptor_of(file) == 1:
         return None
-    _check_unread(file, given)
+    several = (getattr(given, words, None) or () for words in ("words", "keys"))
+    for other in filter(None, (getattr(given, "range", None), *chain(*several))):
+        with suppress(OSError, ValueError):  # no such file, or a name that is too long
+            if file.samefile(other):
+                raise UsageError(f"the output {printable(name)} is a file that this command reads")
     return file
 
 
-def _check_unread(file: Path, given: "OutputOptions") -> None:
-    """Raise UsageError if an option or argument names the same file to be read; other links to it count."""
-    named: list[Any] = [getattr(given, name, None) for name in ("range", "url", "lake", "cert")]
-    for several in ("words", "keys", "view_key_file"):
-        named += getattr(given, several, None) or ()
-    for name in filter(None, named):
-        with suppress(OSError, ValueError):  # no such file, or a name that is too long
-            if file.samefile(name):
-                raise UsageError(f"the output {printable(str(file))} is a file that this command reads")
-
-
-def check_name(option: str, name: str) -> None:
-    """Raise UsageError for a URL in place of the name of a file."""
-    if re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", name):  # a Path has one slash left
-        masked = mask_url(re.sub(":/+", "://", name, count=1))
-        raise UsageError(f"invalid {option} {quoted(masked)}: expected the name of a file")
-
-
 def format_name(given: "OutputOptions") -> str:
-    """Return the name of the format of the output. Raises UsageError."""
-    stated = _stated_format(given)
-    return _default_format(file_of(given)) if stated is None else stated
-
-
-def _stated_format(given: "OutputOptions") -> str | None:
-    """Return the name of the format that an option states, None without one. Raises UsageError for several."""
-    flag = one_switch(given, "csv", "json", "jsonl", "table", "text")
-    if flag and given.format is not None and given.format != flag:
-        raise UsageError(f"--{flag} and --format {printable(given.format)} cannot be combined")
-    return flag or given.format
-
-
-def one_switch(given: object, *names: str) -> str:
-    """Return which of some switches is given, empty for none. Raises UsageError for several."""
-    flags = [name for name in names if getattr(given, name)]
+    """Return the name of the format: that of an option, else by the extension of the file, else of the environment;
+    else it is a table on a terminal. Raises UsageError for several options."""
+    flags = given.stated("csv", "json", "jsonl", "table", "text", "format")
     if len(flags) > 1:
-        raise UsageError(f"{' and '.join(f'--{name}' for name in flags)} cannot be combined")
-    return flags[0] if flags else ""
-
-
-def form_of(given: object, *names: str) -> str:
-    """Return which of its forms a helper prints: that of a switch, else of CHAINQ_FORMAT if it has that one, else "".
-
-    Raises UsageError, also for a format that no command has.
-    """
-    stated = one_switch(given, *names)
-    variable = "" if stated else _variable()
-    return variable if variable in names else stated
-
-
-def _variable() -> str:
-    """Return the format that the environment names, empty for none. Raises UsageError if it is unknown."""
-    named = os.environ.get("CHAINQ_FORMAT", "")
-    if named and named not in registry.BUILT_IN:
-        try:
-            registry.load(named)
-        except UsageError as error:
-            error.message = f"CHAINQ_FORMAT: {error.message}"
-            raise
-    return named
-
-
-def _default_format(file: Path | None) -> str:
-    """Return the name of the format if no option states one: by the extension of `file`, else by environment.
-
-    Else it is a table on a terminal.
-    """
+        raise UsageError(f"{' and '.join(flags)} cannot be combined")
+    if flags:
+        return given.format or flags[0].removeprefix("--")
+    file = file_of(given)
     extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
-    return extension or _variable() or ("table" if on_terminal(file) else "jsonl")
+    return extension or os.environ.get("CHAINQ_FORMAT") or ("table" if on_terminal(file) else "jsonl")
+
+
+def as_json(given: "ReportOptions | ShowCommand") -> bool:
+    """Return whether a helper prints JSON, as an option or the environment says."""
+    return given.json or os.environ.get("CHAINQ_FORMAT") == "json"
 
 
 def on_terminal(file: Path | None) -> bool:
@@ -265,28 +220,24 @@ def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Colu
 
     `no_check`: None for a command that has no such option. Raises UsageError.
     """
-    if not requested:
-        return method.columns
     from chainq.catalog.columns import column_by_end, selectable_column
 
-    def found(name: str) -> Column | None:
-        column = selectable_column(name, method.selectable)
-        return column if column or no_check else column_by_end(name, method.selectable)
-
     chosen: list[Column] = []
-    names = [path.strip() for path in requested.split(",")]
-    if not all(names):
-        raise UsageError(f"invalid --columns {quoted(requested)}: a column between two commas is empty")
-    if odd := [name for name in names if not name.isprintable()]:
-        raise UsageError(f"invalid column {quoted(odd[0])}: expected printable characters")
-    if not no_check and (unknown := [name for name in names if name not in ALL and not found(name)]):
+    unknown: list[str] = []
+    for name in map(str.strip, requested.split(",")):
+        if not name or not name.isprintable():
+            raise UsageError(f"invalid --columns {quoted(requested)}: expected names with commas between")
+        found = selectable_column(name, method.selectable)
+        found = found if found or no_check else column_by_end(name, method.selectable)
+        if name not in ALL and not (found or no_check):
+            unknown.append(name)
+        some = method.columns if name in ALL else (found or Column(name, "unknown"),)
+        if twice := [column.path for column in some if column in chosen]:
+            raise UsageError(f"column {twice[0]} is given twice")
+        chosen += some
+    if unknown:
         known = ", ".join(column.path for column in method.selectable)
         raise UsageError(
             f"unknown column{'s' * (len(unknown) > 1)} {', '.join(map(quoted, unknown))}; the columns are {known}"
         )
-    for name in names:
-        some = method.columns if name in ALL else (found(name) or Column(name, "unknown"),)
-        if twice := [column.path for column in some if column in chosen]:
-            raise UsageError(f"column {twice[0]} is given twice" + (": all has it, too" if {*ALL} & {*names} else ""))
-        chosen += some
     return tuple(chosen)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chainq.catalog.dialects import AUTO
-from chainq.cli.output import form_of, on_terminal
+from chainq.cli.output import as_json, on_terminal
 from chainq.cli.report import Reporter
 from chainq.config import profiles
+from chainq.formats.drawing import ENDLESS, draw_texts
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url
 from chainq.text.width import terminal_width
@@ -18,22 +19,18 @@ if TYPE_CHECKING:
 
 def run(given: "ReportOptions") -> None:
     """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
-    form = form_of(given, "json")
     settings = profiles.read()
-    if settings.wrong is not None:  # what is there is what helps to correct it
-        Reporter().warn(settings.wrong.message)
-    if said := profiles.hidden(settings):
-        Reporter().warn(said)
+    for wrong in (settings.wrong and settings.wrong.message, profiles.hidden(settings)):
+        if wrong:  # what is there is what helps to correct it
+            Reporter().warn(wrong)
     found = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None
         found.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
     keys = ("name", "url", "dialect", "headers", "default")
-    if form:
+    if as_json(given):
         text = msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n"
     elif found:
-        from chainq.formats.drawing import ENDLESS, draw_texts
-
         lines = [
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
             for name, url, dialect, headers, default in found

@@ -7,22 +7,20 @@ connection in `connect`.
 import os
 import re
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
-from chainq.cli.output import check_name, file_of
+from chainq.cli.output import file_of
 from chainq.cli.stdin import lines
 from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
-from chainq.heights.bounds import LATEST, MINUS, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
+from chainq.heights.bounds import LATEST, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
 from chainq.heights.range import HeightRange
 from chainq.query import STDIN, Lookup, Query
-from chainq.text.sanitize import mask_url, quoted
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
@@ -39,8 +37,8 @@ _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transac
 def read_query(method: Method, given: "MethodOptions") -> Query:
     """Return the query of a method's command. Raises UsageError."""
     check = not given.no_check
-    if given.newest and given.page is not None:
-        raise UsageError("--newest cannot be combined with --page")
+    given.exclude("newest", "page")
+    given.require("newest", "limit")
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
     values = {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)}
     return Query(
@@ -62,9 +60,8 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
 
 def _hash_workers(given: "MethodOptions") -> int:
     """Return how many processes recompute hashes, 0 without `--hashes`. Raises UsageError, also without aleo-sdk."""
+    given.require("workers", "hashes")
     if not given.hashes:
-        if given.workers is not None:
-            raise UsageError("--workers needs --hashes")
         return 0
     from chainq.hashes.sdk import check_installed
     from chainq.process.pool import cores
@@ -80,37 +77,24 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     """
     if query.bounds is None:
         return None
-    kept, follow = given.checkpoint is not None, given.follow
-    check_name("--checkpoint", str(given.checkpoint or ""))
-    age = None if given.max_age is None else parse_age(given.max_age, "max-age")
-    if given.rewind is not None and not kept:
-        raise UsageError("--rewind needs --checkpoint")
-    if (age is not None or given.lag is not None) and not (kept or follow):
-        raise UsageError(f"{'--max-age' if given.lag is None else '--lag'} needs --checkpoint or --follow")
-    interval = INTERVAL if given.interval is None else given.interval
-    if given.interval is not None and not follow:
-        raise UsageError("--interval needs --follow")
-    if not 0 < interval < 1e6:
-        raise UsageError(f"invalid --interval {interval:g}: expected fewer than a million seconds")
-    if not kept and not follow:
+    given.require("rewind", "checkpoint")
+    given.require("max_age", "checkpoint", "follow")
+    given.require("lag", "checkpoint", "follow")
+    given.require("interval", "follow")
+    given.exclude("checkpoint", "reverse", "page", "limit", "last", "since", "until")
+    given.exclude("follow", "reverse", "page", "until")
+    if given.follow and query.bounds.end is not None:
+        raise UsageError("--follow cannot be combined with --end")
+    if given.checkpoint is not None and query.bounds.last is not None:
+        raise UsageError("--checkpoint cannot be combined with latest")
+    if given.checkpoint is None and not given.follow:
         return None
-    excluded = {
-        "--reverse": query.reverse,
-        "--page": query.page is not None,
-        "--limit": kept and query.limit is not None,
-        "--last": kept and query.bounds.last is not None,
-        "--since": kept and query.bounds.since is not None,
-        "--until": query.bounds.until is not None,
-        "--end": follow and query.bounds.end is not None,
-    }
-    for other, stated in excluded.items():
-        if stated:
-            name = "--checkpoint" if kept and other != "--end" else "--follow"
-            raise UsageError(f"{name} cannot be combined with {other}")
     from chainq.resume.settings import ResumeSettings
 
+    age = None if given.max_age is None else parse_age(given.max_age, "max-age")
     lag = SETTLE if given.lag is None else given.lag
-    return ResumeSettings(given.checkpoint, lag, given.rewind, age, follow, interval, file_of(given))
+    interval = INTERVAL if given.interval is None else given.interval
+    return ResumeSettings(given.checkpoint, lag, given.rewind, age, given.follow, interval, file_of(given))
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
@@ -125,41 +109,6 @@ def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
             if found is None or found != before:
                 yield found
             before = before if found is None else found
-
-
-class LookupsLeft:
-    """Lookups whose rows are not written yet, in their order; of those not requested yet only their number is known.
-
-    `begun`: those that were requested. `taken`: how many were, each range as one. `last`: the one written last.
-    """
-
-    def __init__(self) -> None:
-        self.begun: deque[Lookup | HeightRange] = deque()
-        self.taken = 0
-        self.last: Lookup | None = None
-
-    def noted(self, keys: Iterable[Lookup | HeightRange | None]) -> Iterator[Lookup | HeightRange | None]:
-        """Yield lookups as they are requested."""
-        for key in keys:
-            if key is not None:
-                self.taken += 1
-                if not isinstance(key, HeightRange) or len(key):
-                    self.begun.append(key)
-            yield key
-
-    def answered(self, number: int) -> None:
-        """Remove the first lookups, whose rows are written; a range counts as many as it has heights."""
-        while number:
-            first = self.begun.popleft()
-            if not isinstance(first, HeightRange):
-                self.last = first
-                number -= 1
-            else:
-                some = min(number, len(first))
-                number -= some
-                self.last = first.start + some - 1
-                if some < len(first):
-                    self.begun.appendleft(HeightRange(first.start + some, first.end))
 
 
 def _read(query: Query) -> Iterator[Lookup | Bounds | None]:
@@ -197,12 +146,11 @@ def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None
 
 
 def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Lookup | Bounds, ...] | None:
-    for role in (Role.HEIGHT, Role.ID):
+    for role, words in ((Role.HEIGHT, given.heights), (Role.ID, given.ids)):
         if method.param(role):
-            words = given.heights if role is Role.HEIGHT else given.ids
             if method.listed and (others := given.given_bounds()):
                 if words:
-                    raise UsageError(f"{words[0].replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
+                    raise UsageError(f"{words[0]} cannot be combined with {' or '.join(others)}")
                 return (read_bounds(given, whole=False),)
             if not words:
                 raise UsageError("missing argument HEIGHT...")
@@ -215,9 +163,6 @@ def value_in(line: str, paths: Sequence[str]) -> str:
 
     `paths`: of the fields, the first one that is there counts. Raises UsageError.
     """
-    line = line.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")  # a byte order mark
-    if not line.startswith("{") and (len(line.split()) > 1 or line.startswith("[") or "," in line or line in paths):
-        raise UsageError(f"invalid line {quoted(line)}: expected one value per line, or one JSON object as of --jsonl")
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of
@@ -236,32 +181,12 @@ def value_in(line: str, paths: Sequence[str]) -> str:
 
 def _lookup(role: Role, word: str, check: bool) -> Lookup | Bounds:
     if role is Role.HEIGHT:
-        if ":" in word:
-            return _height(word, parse_range)
-        return word if word == LATEST else _height(word, parse_height)
+        return parse_range(word) if ":" in word else word if word == LATEST else parse_height(word)
     return _checked(role, word, check)
-
-
-def _height(word: str, parse: Callable[[str], T]) -> T:
-    """Return a height or a bound as `parse` reads it. Raises UsageError, which says what an ID is and who takes it."""
-    try:
-        return parse(word)
-    except UsageError:
-        if is_url(word):  # which may hold a secret
-            raise UsageError(f"invalid height {quoted(mask_url(word))}") from None
-        from chainq.catalog.kinds import TextKind, check_kind
-
-        check_kind(word, "height", TextKind.HEIGHT)
-        raise
 
 
 def _checked(role: Role, word: str, check: bool) -> str:
     return identifiers.CHECKS[role](word) if check else identifiers.sendable(word)
-
-
-def is_url(word: str) -> bool:
-    """Return whether an argument is the URL of a service."""
-    return word == "demo:" or word.startswith(("http://", "https://"))
 
 
 def is_range(word: str) -> bool:
@@ -285,14 +210,14 @@ def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) 
         return None if text is None else parse(text)
 
     if word is not None:
-        bounds = _height(word, lambda word: parse_range(word, whole=whole))
+        bounds = parse_range(word, whole=whole)
         if others := given.given_bounds():
-            raise UsageError(f"the range {word.replace(MINUS, '-')} cannot be combined with {' or '.join(others)}")
+            raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
         return bounds
     now = time.time()
     bounds = Bounds(
-        start=parsed(given.start, lambda word: _height(word, parse_start)),
-        end=parsed(given.end, lambda word: _height(word, parse_end)),
+        start=parsed(given.start, parse_start),
+        end=parsed(given.end, parse_end),
         last=parsed(given.last, parse_count),
         since=parsed(given.since, lambda text: parse_time(text, now, "since")),
         until=parsed(given.until, lambda text: parse_time(text, now, "until")),

@@ -1,6 +1,7 @@
 """Prints to stderr during a run: requests (`-v`), long waits, warnings, progress."""
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from chainq.transport.base import Report
 
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
 LARGE = 2**20  # bytes of a response: a run that gets none as large is spared the 3 ms that loading ctypes takes
+_FIELDS = ("method", "call", "request_id", "attempt", "seconds", "rows", "wait")  # of a request in the JSON log
 LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
 
 
@@ -62,7 +64,7 @@ class Reporter(Progress):
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
-            self.line(f"chainq: {log.clock()} " + text if not log.is_json() else text, "debug")
+            self.line(f"chainq: {log.clock()[11:]} {text}", "debug")
 
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
@@ -91,28 +93,17 @@ class Reporter(Progress):
 
     def _log_call(self, report: Report) -> None:
         """Print an attempt of a request."""
-        where, outcome = f" {report.where}" if report.where else "", report.outcome
-        if log.is_json():
-            self.line(
-                f"{report.method}{where}: {outcome}",
-                "debug" if report.outcome == "ok" else "warning",
-                method=report.method,
-                heights=report.where.removeprefix("heights ").removeprefix("height "),
-                call=report.call,
-                request_id=report.request_id,
-                attempt=report.attempt,
-                seconds=round(report.seconds, 6),
-                status=outcome,
-                rows=report.rows,
-                bytes=report.size,
-                wait=report.wait,
-            )
-            return
         rows = "" if report.rows is None else f" {report.rows} rows"
         wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
+        fields = {name: getattr(report, name) for name in _FIELDS}
         self.line(
-            f"chainq: {log.clock()} {report.method}{where}:{rows} {report.size} bytes"
-            f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {outcome}{wait}"
+            f"chainq: {log.clock()[11:]} {f'{report.method} {report.where}'.rstrip()}:{rows} {report.size} bytes"
+            f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {report.outcome}{wait}",
+            "debug" if report.outcome == "ok" else "warning",
+            heights=re.sub("^heights? ", "", report.where),
+            status=report.outcome,
+            bytes=report.size,
+            **fields,
         )
 
     def _warn_limited(self, method: str) -> None:

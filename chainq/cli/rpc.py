@@ -1,6 +1,5 @@
 """`chainq rpc`: any method, with parameters as they are given."""
 
-import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,9 +30,8 @@ def run(given: "RpcOptions") -> None:
             msgspec.json.decode(text.strip(), type=dict[str, msgspec.Raw] | list[msgspec.Raw])
             compact = raw_json.compact(text.strip().encode())
         except (ValueError, RecursionError) as error:
-            fault = _fault(str(error), text.strip().encode())
             expected = """expected a JSON object or array such as '{"start": 0, "end": 5}'"""
-            raise UsageError(f"invalid parameters: {fault}; {expected}") from None
+            raise UsageError(f"invalid parameters {quoted(text)}: {expected}") from error
         sent = msgspec.Raw(compact)
     options, terminal = connect.service_options(given), on_terminal(None)
     color = use_color(terminal=terminal)
@@ -49,16 +47,3 @@ def run(given: "RpcOptions") -> None:
             shown = indented(shown, color)
         with signals_deferred():
             sink.write(shown + b"\n")
-
-
-def _fault(reason: str, text: bytes) -> str:
-    """Return what is wrong with JSON, as msgspec says it, and where.
-
-    >>> _fault("JSON is malformed: object keys must be strings (byte 1)", b"{block: 5}")
-    "object keys must be strings, at 'block: 5}'"
-    >>> _fault("Input data was truncated", b"{"), _fault("Expected `object`, got `int`", b"5")
-    ('the JSON ends early', "'5'")
-    """
-    if found := re.fullmatch(r"JSON is malformed: (.*) \(byte (\d+)\)", reason):
-        return f"{found[1]}, at {quoted(text[int(found[2]) :].decode(errors='replace'))}"
-    return "the JSON ends early" if "truncated" in reason else quoted(text.decode(errors="replace"))

@@ -4,18 +4,22 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from chainq.cli import connect
-from chainq.cli.output import form_of, on_terminal, use_color
+from chainq.cli.output import as_json, on_terminal, use_color
+from chainq.cli.query import value_in
+from chainq.cli.stdin import check_open, lines
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
+from chainq.formats.json import indented
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
+from chainq.show.as_json import encode
+from chainq.show.screens import draw
 from chainq.sinks.open import open_sink
-
-NAMED = 5  # objects that were not found, in the error
+from chainq.text.width import terminal_width, width_is_stated
 
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
@@ -28,44 +32,29 @@ def run(given: ShowCommand) -> None:
     """
     words = [word if word == STDIN else parts.check(word) for word in map(str.strip, given.objects)]
     if STDIN in words:
-        from chainq.cli.stdin import check_open
-
         check_open()
     last = None if given.last is None else parse_count(given.last)
     if last == 0:
         raise UsageError("invalid --last 0: expected 1 or more blocks")
-    form = form_of(given, "json")
     missing: list[NotFoundError] = []
-    reporter, number = connect.reporter(given), -1
-    with (
-        connect.open_service(connect.service_options(given), reporter) as service,
-        open_sink(None) as sink,
-    ):
+    form, reporter, number = as_json(given), connect.reporter(given), -1
+    with connect.open_service(connect.service_options(given), reporter) as service, open_sink(None) as sink:
         for number, name in enumerate(_names(words)):
             try:
                 found = service.blocks.from_first(partial(parts.gather, service, name, last))
             except NotFoundError as error:
                 missing.append(error)
                 continue
-            output = _drawn(given, form, found, service)
+            drawn = _drawn(given, form, found, service)
             with signals_deferred():
-                sink.write(output if form or number == len(missing) else b"\n" + output)
+                sink.write(drawn if form or number == len(missing) else b"\n" + drawn)
         if number < 0:
             reporter.note("standard input had no heights or IDs")
-        failure = _not_found(missing)
-        if failure is not None:
+        if missing:
+            names = [name for error in missing for name in error.missing or ("",)]
+            failure = NotFoundError("; ".join(map(str, missing)), missing=names)
             connect.note_tip(failure, service)
-    if failure is not None:
-        raise failure
-
-
-def _not_found(missing: Sequence[NotFoundError]) -> NotFoundError | None:
-    """Return the errors of objects that do not exist as one, None for none."""
-    if len(missing) < 2:
-        return missing[0] if missing else None
-    more = f"; {len(missing) - NAMED:,} more" if len(missing) > NAMED else ""
-    names = [name for error in missing for name in error.missing or ("",)]
-    return NotFoundError("; ".join(error.message for error in missing[:NAMED]) + more, missing=names)
+            raise failure
 
 
 def _names(words: Sequence[str]) -> Iterator[str]:
@@ -75,20 +64,18 @@ def _names(words: Sequence[str]) -> Iterator[str]:
     """
     before = ""
     for word in words:
-        for name in _lines() if word == STDIN else (word,):
-            if name != before:
+        for name in lines(_object) if word == STDIN else (word,):
+            if name and name != before:
                 yield name
-            before = name
+                before = name
 
 
-def _lines() -> Iterator[str]:
-    from chainq.cli.query import value_in
-    from chainq.cli.stdin import lines
-
-    yield from filter(None, lines(lambda line: parts.check(value_in(line, _FIELDS))))
+def _object(line: str) -> str:
+    """Return the object in a line of standard input. Raises UsageError."""
+    return parts.check(value_in(line, _FIELDS))
 
 
-def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) -> bytes:
+def _drawn(given: ShowCommand, form: bool, found: parts.Parts, service: Service) -> bytes:
     """Return the screen of an object, or its JSON in the form `json`: on one line, but on a terminal.
 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
@@ -96,23 +83,8 @@ def _drawn(given: ShowCommand, form: str, found: parts.Parts, service: Service) 
     terminal = on_terminal(None)
     color = use_color(terminal=terminal)
     if form:
-        from chainq.show.as_json import encode
-
         encoded = encode(found)
-        if not terminal:
-            return encoded
-        from chainq.formats.json import indented
-
-        return indented(encoded.rstrip(b"\n"), color) + b"\n"
-    from chainq.show.screens import draw
-    from chainq.text.width import terminal_width, width_is_stated
-
-    spec = OutputSpec(
-        "show",
-        (),
-        terminal=terminal,
-        width=terminal_width(),
-        color=color,
-        abbreviate=not given.no_trunc and (terminal or width_is_stated()),
-    )
+        return indented(encoded.rstrip(b"\n"), color) + b"\n" if terminal else encoded
+    abbreviate = not given.no_trunc and (terminal or width_is_stated())
+    spec = OutputSpec("show", (), terminal=terminal, width=terminal_width(), color=color, abbreviate=abbreviate)
     return draw(found, spec, service.blocks.first)

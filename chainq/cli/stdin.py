@@ -3,7 +3,6 @@
 import os
 import select
 import sys
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TypeVar
@@ -32,11 +31,9 @@ def is_terminal() -> bool:
 
 def everything() -> str:
     """Return all of standard input; bytes that are not UTF-8 become lone surrogates. Raises UsageError."""
-    from chainq.text.encoding import decoded
-
     check_open()
     try:
-        return decoded(sys.stdin.buffer.read(), "surrogateescape")
+        return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
 
@@ -48,13 +45,9 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
 
     Raises UsageError; one that `read` raises gets the number of the line.
     """
-    from chainq.text.encoding import encoding_of
-
-    number = 0
+    number, sent = 0, b"\n"
     unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
-    size = 0  # of them together
-    decoder = None
-    while True:
+    while sent:
         try:
             if not select.select([0], [], [], STDIN_WAIT)[0]:
                 yield None
@@ -62,26 +55,22 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
             sent = os.read(0, 65536)
         except OSError as error:
             raise UsageError(f"cannot read standard input: {error.strerror}") from None
-        decoder = decoder or getincrementaldecoder(encoding_of(sent))("replace")
-        *ended, rest = decoder.decode(sent, final=not sent).encode().split(b"\n")
-        if ended or not sent:
-            unfinished, ended = [], [b"".join((*unfinished, *ended[:1])), *ended[1:]]
-            size = 0
-        unfinished.append(rest)
-        size += len(rest)
-        if size > LONGEST_LINE:
+        unfinished.append(sent)
+        if sum(map(len, unfinished)) > LONGEST_LINE:
             raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
-        for line in ended:
+        if sent and b"\n" not in sent:
+            continue
+        *ended, rest = b"".join(unfinished).split(b"\n")
+        unfinished = [rest]
+        for line in ended if sent else (*ended, rest):
             number += 1
-            if word := _unquoted(line.decode().strip()):
+            if word := _unquoted(line.decode("utf-8-sig", "replace").strip()):
                 try:
                     found = read(word)
                 except UsageError as error:
                     error.message = f"line {number} of standard input: " + error.message
                     raise
                 yield found
-        if not sent:
-            return
 
 
 def _unquoted(word: str) -> str:

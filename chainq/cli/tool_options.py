@@ -4,17 +4,11 @@ Apart from what they run, which takes longer to load than help takes to print. N
 here: Typer reads the annotations.
 """
 
-from collections.abc import Callable
-from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal
 
 from chainq.cli import options
-from chainq.cli.build import parameter, parameters
-from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, RESUME, Group, argument, option, processes, switch
-
-if TYPE_CHECKING:
-    from chainq.catalog.methods import Method
+from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, Group, argument, option, processes, switch
 
 WALLET, EXPORT = "Wallet", "Export"
 
@@ -22,16 +16,14 @@ WALLET, EXPORT = "Wallet", "Export"
 class KeyOptions(Group, heading=WALLET):
     """Whose records, if nothing is said of how they are printed."""
 
-    view_key_file: list[Path] | None = option("FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.")
+    view_key_file: list[Path] | None = option(
+        "FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.", common=True
+    )
     insecure_key_file: bool = switch("Accept a key file that others can access.")
-    network: str | None = option("NAME", "Fail if the service is on another network: mainnet, testnet.")
+    network: Literal["mainnet", "testnet"] | None = option(
+        "NAME", "Fail if the service is on another network: mainnet, testnet."
+    )
     workers: int | None = processes()
-
-
-class KeyFiles(Group):
-    """The files of view keys as arguments."""
-
-    keys: list[str] | None = argument("[KEYFILE]...", "Files of view keys, one per line.", None)
 
 
 class RangeAndKeyFiles(Group):
@@ -46,16 +38,17 @@ class WalletOptions(KeyOptions, heading=WALLET):
     """Whose records, and what is printed of them."""
 
     records: bool = switch("Add the record of each row, with its height.")
-    decrypt: bool = switch("Add and check the record, its plaintext and sender.")
-    unspent: bool = switch("Only unspent records; reads full blocks up to the tip.")
-    spent: bool = switch("Only spent records and what spends them.")
+    decrypt: bool = switch("Add and check the record, its plaintext and sender.", common=True)
+    unspent: bool = switch("Only unspent records; reads full blocks up to the tip.", common=True)
+    spent: bool = switch("Only spent records and what spends them.", common=True)
     as_of: str | None = option("H", "Count spends up to block H; also the default --end.  [default: the tip]")
 
 
-class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
-    """Ownership rows that view keys own; the keys never leave this machine.
+class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions):
+    """Ownership rows that your view keys own.
 
-    Reads every ownership row of the range (method: records/isOwner) and compares it here. Needs aleo-sdk
+    Reads every ownership row of the range (method: records/isOwner) and compares it here: keys never leave this
+    machine. Needs aleo-sdk
     (the extra wallet), which is under the GPL-3; chainq is under the MIT license.
 
     Without --columns, --records and --decrypt, rows show what the records hold; a table also has totals. Columns:
@@ -74,44 +67,53 @@ class OwnedOptions(KeyFiles, WalletOptions, options.MethodOptions):
     than credits.aleo, which an export of transitions has. With --url DEST, such an export, no service learns anything.
     """
 
+    examples = (
+        "chainq owned 0:500 --decrypt\n"
+        "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
+        "chainq owned 0:500 --spent --unspent --as-of 499"
+    )
+    without = ("range", "page")
+
 
 class BalanceCommand(
     RangeAndKeyFiles,
     options.CheckpointOptions,
     KeyOptions,
-    options.ReportOptions,
+    options.OutputOptions,
     options.ServiceFlags,
     options.LakeOptions,
     heading=RANGE,
 ):
-    """Private balance of view keys, by program and token, as of a block; the keys never leave this machine.
+    """Private balance of your view keys.
 
-    Reads ownership rows until the first record of a key, and from there on all full blocks, whose inputs show what
-    is spent: the service sees where these begin, and no more of your keys. With --checkpoint, later runs read only new
-    blocks; that file holds amounts, but no key and no address. The service has no method for public balances. Needs
-    aleo-sdk (the extra wallet).
+    By program and token, as of a block; the keys never leave this machine. Reads ownership rows until the first
+    record of a key, and from there on all full blocks, whose inputs show what is spent: the service sees where
+    these begin, and no more of your keys. With --checkpoint, later runs read only new blocks; that file holds
+    amounts, but no key and no address. The service has no method for public balances. Needs aleo-sdk (the extra
+    wallet).
 
-    --csv and --jsonl print a row per program and token; --json prints one object. Their amounts are in the smallest
-    unit, such as microcredits. With --watch they print the whole balance again at each change.
+    Amounts are in the smallest unit, such as microcredits; a table has them with their unit.
     """
 
-    start: str | None = option("H", "Height before the first record.")
-    end: str | None = option("H", "End height, exclusive; not with --checkpoint.")
-    jsonl: bool = switch(options.JSONL_HELP, heading=OUTPUT)
-    csv: bool = switch(options.CSV_HELP, heading=OUTPUT)
-    no_trunc: bool = switch(options.NO_TRUNC_HELP, heading=OUTPUT)
-    watch: bool = switch("Keep running and print each change.", heading=RESUME)
-    interval: float | None = option("SECONDS", options.INTERVAL_HELP, min=0.01, heading=RESUME)
+    examples = "chainq balance --end 400\nchainq balance --end 500 --csv"
+
+    start: str | None = option("H", "Height before the first record.", common=True)
+    end: str | None = option("H", "End height, exclusive; not with --checkpoint.", common=True)
 
 
 class ShowCommand(options.ServiceFlags, heading=OUTPUT):
-    """Show objects, each on one screen: what it is and what happened.
+    """Show a block, transaction, address or program.
 
-    A block with its transactions and records, a transaction as a tree, the newest transactions of an address or of
-    a function, the newest calls of a program. No method looks up transitions, records and block hashes: show looks
-    for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the tables of chain, and in
-    records and transitions. In a pipe values are whole, unless COLUMNS is set.
+    Each on one screen: a block with its transactions and records, a transaction as a tree, the newest transactions
+    of an address or of a function, the newest calls of a program. No method looks up transitions, records and block
+    hashes: show looks for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the
+    tables of chain, and in records and transitions. In a pipe values are whole, unless COLUMNS is set.
     """
+
+    examples = (
+        "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
+        "chainq records --last 10 --limit 5 --jsonl | chainq show -"
+    )
 
     objects: list[str] = argument(
         "OBJECT...",
@@ -128,26 +130,32 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
 
 
 class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions, heading=EXPORT):
-    """Write the rows of range commands as Parquet files, a partition each, into a folder or an object store.
+    """Write Parquet partitions into a folder or a bucket.
 
-    `chain` reads full blocks once and writes blocks, full_blocks, transactions, calls, inputs, outputs, finalize
-    and ratifications. `chainq show` also reads records and transitions. See docs/tables.md.
+    Writes the rows of range commands, a file per partition. `chain` reads full blocks once and writes blocks,
+    full_blocks, transactions, calls, inputs, outputs, finalize and ratifications. `chainq show` also reads records
+    and transitions. See docs/tables.md.
 
     Run it again to resume, also without COMMAND: partitions that are complete are skipped, the last one is replaced
     as the chain grows, and so are those that a reorg touched.
     """
+
+    examples = (
+        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
+        "chainq verify chain"
+    )
 
     words: list[str] | None = argument(
         "[COMMAND...] [RANGE]",
         "Range commands or chain, then heights as in RANGE; 0: is the whole chain. A new export needs both.",
         None,
     )
-    to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False)
-    partition: str | None = option("N", "Heights in a partition.  [default: 10K]")
+    to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False, common=True)
+    partition: str | None = option("N", "Heights in a partition.  [default: 10K]", common=True)
     no_full_blocks: bool = switch("chain without the table full_blocks.")
-    lag: int = option("N", options.LAG_HELP, 0, min=0)
-    workers: int | None = processes(None)
-    engine: str = option("local|dask", "Worker processes, or a Dask cluster.", "local")
+    lag: int = option("N", options.LAG_HELP, 0, least=0)
+    workers: int | None = processes()
+    engine: Literal["local", "dask"] = option("local|dask", "Worker processes, or a Dask cluster.", "local")
     scheduler: str | None = option("URL", "Dask scheduler, such as tcp://host:8786.  [default: on this machine]")
     delta: bool = switch("Commit full partitions to Delta tables.")
     hashes: bool = switch(options.HASHES_HELP)
@@ -160,12 +168,18 @@ class DoctorCommand(options.ReportOptions, options.ServiceFlags):
     Sends fewer than 40 requests, one at a time.
     """
 
+    examples = "chainq doctor --url http://127.0.0.1:8545"
+
 
 class StatusCommand(options.ReportOptions):
-    """Show how far checkpoints and exports have come, and how their last runs ended.
+    """Show how far a checkpoint or an export has come.
 
-    Reads files only and sends no request, so it suits monitoring.
+    Also how their last runs ended. Reads files only and sends no request, so it suits monitoring.
     """
+
+    examples = (
+        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m"
+    )
 
     targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
     max_age: str | None = option(
@@ -181,16 +195,16 @@ class VerifiedOptions(Group, heading=RANGE):
     commands: list[str] | None = option(
         "A,B", "Commands besides blocks: transactions, records, ownership, transitions."
     )
-    witness: str | None = option("URL", "Second service to compare with, or its profile.")
+    witness: str | None = option("URL", "Second service to compare with, or its profile.", common=True)
     sample: int | None = option(
         "N",
         "Compare N random heights; of a service, their transactions. Default there: 64.",
-        min=1,
+        least=1,
     )
-    full: bool = switch("Compare all heights instead of a sample.")
+    full: bool = switch("Compare all heights instead of a sample.", common=True)
     workers: int | None = processes()
     hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
-    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.")
+    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.", common=True)
 
 
 class VerifyCommand(options.RangeOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags):
@@ -211,6 +225,11 @@ class VerifyCommand(options.RangeOptions, VerifiedOptions, options.OutputOptions
     fails before the end.
     """
 
+    examples = (
+        "chainq verify --last 100 --url http://127.0.0.1:8545\n"
+        "chainq records 500:600 -o records.csv\nchainq verify records.csv"
+    )
+
     range: str | None = argument(
         "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or the folder or URL of an export, or a file of rows.", None
     )
@@ -219,17 +238,21 @@ class VerifyCommand(options.RangeOptions, VerifiedOptions, options.OutputOptions
 class PartialOptions(Group):
     """What `sql` makes of an export with gaps."""
 
-    partial: bool = switch("Query an export although heights are missing.")
+    partial: bool = switch("Query an export although heights are missing.", common=True)
 
 
 class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
-    """Query an export, or the last blocks, with SQL (DuckDB).
+    """Query an export, or the last blocks, with SQL.
 
-    Tables: blocks, full_blocks, records, ownership, transitions; an export also has others that it was written with,
-    such as transactions and calls. The query 'describe blocks' lists the columns of a table and their types. Without
-    DEST the tables that the query names are fetched into memory, for the range; --url DEST without a range is the
-    whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW statements, for duckdb -init.
+    The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions; an export also has
+    others that it was written with, such as transactions and calls. The query 'describe blocks' lists the columns
+    of a table and their types. Without DEST the tables that the query names are fetched into memory, for the range;
+    --url DEST without a range is the whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW
+    statements, for duckdb -init.
     """
+
+    examples = "chainq sql --last 1000 'select program_id, count(*) from records group by 1'"
+    without = ("columns", "typed")
 
     words: list[str] | None = argument(
         "[RANGE|DEST] [QUERY]",
@@ -239,10 +262,12 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
 
 
 class RpcOptions(options.ServiceFlags, options.RequestOptions):
-    """Call any method and print its result as one line of JSON, indented on a terminal.
+    """Call any method and print its result.
 
-    Name and parameters are sent as given, in every dialect.
+    The result is one line of JSON, indented on a terminal. Name and parameters are sent as given, in every dialect.
     """
+
+    examples = 'chainq rpc getBlocks \'{"start": 0, "end": 5}\''
 
     method: str = argument("METHOD", "Name of the method on the server.")
     params: str | None = argument("[PARAMS]", "JSON object or array, or - to read it from stdin.", None)
@@ -251,99 +276,75 @@ class RpcOptions(options.ServiceFlags, options.RequestOptions):
 class CompletionOptions(Group):
     """Print the completion script of a shell."""
 
-    shell: str = argument("SHELL", "bash, zsh or fish.")
+    examples = "source <(chainq completion bash)"
+
+    shell: Literal["bash", "zsh", "fish"] = argument("SHELL", "bash, zsh or fish.")
 
 
 class ProfilesCommand(options.ReportOptions):
-    """List the profiles in config.toml, without their secrets.
+    """List the profiles in config.toml.
 
-    chainq doctor prints the lines of one.
+    Without their secrets. chainq doctor prints the lines of one.
     """
 
+    examples = "chainq profiles --json"
 
-class Tool(NamedTuple):
-    """A command that a module of the same name runs, by its `run`: what that is given, whose docstring is the help.
 
-    `examples`: command lines, one per line. `listed`: returns whose columns help lists; `declared`: returns the
-    parameters, if they are not those of all groups.
+class ServeOptions(Group):
+    """Serve the sample chain over HTTP, with optional faults.
+
+    With --lake it serves an export. Listens on a loopback address, prints its URL and runs until interrupted.
     """
 
-    options: type[Group]
-    examples: str
-    listed: Callable[[], "Method | None"] = lambda: None
-    declared: Callable[[], list[Parameter]] | None = None
+    examples = "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1"
+
+    port: int = option("N", "TCP port; 0: any free one.", 8545, least=0, most=65535, common=True)
+    host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
+    dialect: Literal["chain", "aleo"] = option("NAME", "chain or aleo.", "chain")
+    tip: int | None = option("H", "Tip height; -1: an empty chain.", least=-1, common=True)
+    grow: float = option("SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, least=0.0)
+    now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.", common=True)
+    seed: int = option("N", "Seed for the chain.", 0)
+    dense_height: str | None = option("H:N", "Number of records at height H.")
+    sealed: int | None = option(
+        "N", "A chain of N blocks with true hashes; making 50 takes about a second.", least=1, most=1e5, common=True
+    )
+    shuffle: bool = switch("Shuffle the rows inside each height.", default=True, names="--shuffle/--no-shuffle")
+    lake: str | None = option("DEST", "Serve the export in this folder or at this URL instead.")
+    fault: list[str] | None = option(
+        "NAME[:N]", "A fault of the server, such as row-cap:700; `--fault help` lists them.", common=True
+    )
+    verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
 
 
-_OWNED = (
-    options.RangeArgument,
-    KeyFiles,
-    options.RangeOptions,
-    options.OrderOptions,
-    options.LimitOptions,
-    options.PageSizeOptions,
-    KeyOptions,
-    WalletOptions,
-    options.CheckpointOptions,
-    options.ResumeOptions,
-    options.OutputOptions,
-    options.ServiceFlags,
-    options.LakeOptions,
-    options.CheckOptions,
-    options.StrictOptions,
-    options.RequestOptions,
-)
-"""In the order of its help."""
+class HelpOptions(Group):
+    """Show the help of a command."""
+
+    examples = "chainq help records"
+
+    command: str | None = argument("[COMMAND]", "The command. Default: chainq itself.", None)
 
 
-def _findings() -> "Method":
-    from chainq.verify.findings import FINDINGS
+class VersionOptions(Group):
+    """Print the version."""
 
-    return FINDINGS
-
-
-def _exported() -> list[Parameter]:
-    last = parameter("last", str | None, options.last_blocks(whole=True))
-    return [last if one.name == "last" else one for one in parameters(*ExportCommand.__mro__)]
+    examples = "chainq version"
 
 
-TOOLS = {
-    "owned": Tool(
-        OwnedOptions,
-        "chainq owned 0:500 --decrypt\n"
-        "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
-        "chainq owned 0:500 --spent --unspent --as-of 499",
-        declared=lambda: parameters(*_OWNED),
-    ),
-    "balance": Tool(BalanceCommand, "chainq balance --end 400\nchainq balance --end 500 --csv"),
-    "show": Tool(
-        ShowCommand,
-        "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
-        "chainq records --last 10 --limit 5 --jsonl | chainq show -",
-    ),
-    "export": Tool(
-        ExportCommand,
-        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
-        "chainq verify chain",
-        declared=_exported,
-    ),
-    "doctor": Tool(DoctorCommand, "chainq doctor --url http://127.0.0.1:8545"),
-    "status": Tool(
-        StatusCommand,
-        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m",
-    ),
-    "verify": Tool(
-        VerifyCommand,
-        "chainq verify --last 100 --url http://127.0.0.1:8545\n"
-        "chainq records 500:600 -o records.csv\nchainq verify records.csv",
-        listed=_findings,
-    ),
-    "sql": Tool(
-        SqlOptions,
-        "chainq sql --last 1000 'select program_id, count(*) from records group by 1'",
-        declared=lambda: [one for one in parameters(*SqlOptions.__mro__) if one.name != "columns"],
-    ),
-    "rpc": Tool(RpcOptions, 'chainq rpc getBlocks \'{"start": 0, "end": 5}\''),
-    "profiles": Tool(ProfilesCommand, "chainq profiles --json"),
-    "completion": Tool(CompletionOptions, "source <(chainq completion bash)"),
+TOOLS: dict[str, type[Group]] = {
+    "owned": OwnedOptions,
+    "balance": BalanceCommand,
+    "show": ShowCommand,
+    "export": ExportCommand,
+    "sql": SqlOptions,
+    "rpc": RpcOptions,
+    "doctor": DoctorCommand,
+    "verify": VerifyCommand,
+    "status": StatusCommand,
+    "profiles": ProfilesCommand,
+    "serve": ServeOptions,
+    "completion": CompletionOptions,
+    "help": HelpOptions,
+    "version": VersionOptions,
 }
-"""The commands of modules of their own; `serve` declares its options itself."""
+"""All commands but those of methods, in the order of `--help`."""

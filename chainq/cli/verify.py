@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
-from chainq.cli.query import is_range, is_url, read_bounds
+from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.cli.verdict import Verdict
@@ -152,7 +152,7 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
 
     word, bounds = given.range or "", read_bounds(given, whole=True)
     single, folder = os.path.isfile(word), os.path.isdir(word)  # noqa: PTH112, PTH113  # a Path raises for a name that is too long
-    if is_url(word) or not (":" in word or single or folder):
+    if word.startswith(("http://", "https://")) or not (":" in word or single or folder):
         raise UsageError(f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder")
     if given.witness or ((given.given_bounds() or given.commands) and not single):
         raise UsageError("--witness is for a service, --commands and a range are not for an export")

@@ -23,7 +23,7 @@ ADDRESS_HEIGHTS = 10_000
 _NO_ID = "at1" + "q" * 58  # of no transaction, and no address
 _SHOWN = {Role.ID: "transaction_id", Role.PROGRAM: "program_id", Role.FUNCTION: "function_name"}  # in record rows
 _ODD = "this may be another kind of service: is the URL right?"
-_BEHIND = "the server is behind: end ranges below the tip, such as chainq records -20:-10, or wait"
+_BEHIND = "the server is behind: end ranges below the tip, such as chainq records --end -10, or wait"
 _MINUTE, _HOUR = 60, 3600  # seconds
 # Requests per second. Deployed servers allow 200 calls of a method per minute; a steady 198 are still refused, because
 # a call near the end of a window can extend it (docs/protocol.md, "Rate limits").

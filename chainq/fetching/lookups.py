@@ -50,12 +50,9 @@ def fetch_lookups(
 
     jobs = (None if key is None else partial(found_by, key) for key in _single(keys, expect))
     threads = calls.options.concurrency
-    looked_up = 0
     for key, found in in_order(threads, jobs, threads + 2):
-        looked_up += 1
         if found is not None:
-            yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None, lookups=looked_up)
-            looked_up = 0
+            yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None)
             continue
         missing.append(str(key))
         if isinstance(key, int):

@@ -15,8 +15,6 @@ _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
 LATEST = "latest"  # in the place of a height: the tip
-MINUS = "\N{MINUS SIGN}"
-"""The command line replaces the `-` of `-100:` with this, so the range is not read as an option."""
 
 
 def none_below(start: int, end: int) -> str:
@@ -74,10 +72,10 @@ def parse_range(text: str, *, whole: bool = False) -> "Bounds":
     >>> parse_range("12K:12_100")[:2]
     (12000, 12100)
     """
-    text = text.strip().replace(MINUS, "-")
+    text = text.strip()
     first, colon, last = text.partition(":")
     if ":" in last or not (colon or text == LATEST or _HEIGHT.fullmatch(text)):
-        raise UsageError(f"invalid range {quoted(text)}: expected a height or a range such as 5, 5:10, 5:, :10 or -5:")
+        raise UsageError(f"invalid range {quoted(text)}: expected a height or a range such as 5, 5:10, 5: or :10")
     if not colon:
         if text == LATEST:
             return Bounds(-1, whole=whole, one_word=True)

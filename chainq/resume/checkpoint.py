@@ -76,6 +76,10 @@ class Content(msgspec.Struct, forbid_unknown_fields=True):
     state: State = State()
 
 
+class Recorded(Content, forbid_unknown_fields=False):
+    """The fields that all checkpoints have; one of `balance` has more."""
+
+
 class _Version(msgspec.Struct):
     chainq: int
 
@@ -97,7 +101,7 @@ class Checkpoint(Closing):
         try:
             text = content_of(self.path, self._name)
             if text is not None:
-                found = _decoded(text, self._name)
+                found = _decoded(text, self._name, Content)
                 check_query(self._name, found.query, self.content.query)
                 self.content = found
         except BaseException:
@@ -134,14 +138,14 @@ class Checkpoint(Closing):
         self._noted = True
 
 
-def _decoded(text: bytes, name: str) -> Content:
+def _decoded(text: bytes, name: str, fields: type[Content]) -> Content:
     """Return the fields of a checkpoint. `name`: of the checkpoint, for messages. Raises UsageError."""
     over = "delete it and its output file to start over from --start"
     try:
         version = msgspec.json.decode(text, type=_Version).chainq
         if version != VERSION:
             raise UsageError(f"checkpoint {name} has version {version}, this chainq reads version {VERSION}", over)
-        content = msgspec.json.decode(text, type=Content)
+        content = msgspec.json.decode(text, type=fields)
         heights = [position.next for position in content.positions]
         ranges = all(0 <= start < end for start, end in content.believed)
         lengths = all(position.length >= 0 for position in content.positions)
@@ -159,7 +163,7 @@ def recorded(path: Path) -> Content:
     text = content_of(path, name)
     if text is None:
         raise UsageError(f"there is no checkpoint {name}")
-    return _decoded(text, name)
+    return _decoded(text, name, Recorded)
 
 
 OTHER_URL = "use the first URL, or another checkpoint"

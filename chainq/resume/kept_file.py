@@ -24,7 +24,7 @@ def content_of(path: Path, name: str) -> bytes | None:
 def is_checkpoint(path: Path) -> bool:
     """Return whether a file is meant as a checkpoint, damaged or not. Raises OSError."""
     with path.open("rb") as file:  # a power failure may leave zeros
-        return re.match(rb'\s*\{?\s*("chainq(_balance)?"|$)|\0', file.read(40)) is not None
+        return re.match(rb'\s*\{?\s*("chainq"|$)|\0', file.read(40)) is not None
 
 
 def locked(path: Path, name: str) -> int:
@@ -58,11 +58,6 @@ def in_use(path: Path) -> bool:
     """Return whether a run is using a checkpoint now."""
     real = Path(os.path.realpath(path))
     return bool(real.name) and is_locked(_lock_of(real))
-
-
-def of_lock(path: Path) -> Path | None:
-    """Return the checkpoint whose lock file a file is, None for any other file."""
-    return path.with_suffix("") if path.suffix == ".lock" and path.is_file() and not path.stat().st_size else None
 
 
 def _lock_of(path: Path) -> Path:

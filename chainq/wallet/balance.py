@@ -32,7 +32,7 @@ from chainq.wallet.spends import Tags, announce
 
 WINDOW = 1_000  # heights between two recordings of the book
 FIRST_WINDOW = 125  # the same at first, doubled each time: runs that are stopped after a few seconds must get on, too
-FEWER = "--end HEIGHT reads fewer"
+_WAYS = "--end HEIGHT reads fewer, with --checkpoint FILE a stopped run resumes"
 SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
 _OWNERSHIP = BY_COMMAND["ownership"]
@@ -55,8 +55,8 @@ class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes and drops the keys.
 
     `keys`: sorted by address. `recorded` is called with the book after every `WINDOW` heights, at first more often, and
-    after each response before the first record. `ways`: what helps with a long run. `findings`: why the book is not
-    exact, by record. Raises IncompleteError for an export that lacks tables.
+    after each response before the first record. `findings`: why the book is not exact, by
+    record. Raises IncompleteError for an export that lacks tables.
     """
 
     def __init__(
@@ -68,11 +68,10 @@ class Bookkeeper(Closing):
         warn: Callable[[str], None] = lambda _: None,
         progress: Progress = UNSEEN,
         recorded: Callable[[Book], None] = lambda _: None,
-        ways: str = FEWER,
     ) -> None:
         service.need("ownership", "full-blocks")
         self._keys, self._service, self._warn = list(keys), service, warn
-        self._progress, self._recorded, self._ways = progress, recorded, ways
+        self._progress, self._recorded = progress, recorded
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self._tags, self._names = Tags(keys), Names(service, warn)
         self.findings: dict[Key, str] = {}
@@ -98,7 +97,7 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         start = self._first(book, stop)
         self._progress.begin(max(0, stop - start), "full blocks")
-        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, self._ways)
+        announce("chainq balance", HeightRange(start, max(start, stop)), self._service, self._warn, _WAYS)
         size = FIRST_WINDOW
         while start < stop:
             window = HeightRange(start, min(start + min(size, WINDOW), stop))

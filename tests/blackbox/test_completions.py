@@ -84,13 +84,11 @@ class Shell:
 
 @pytest.fixture(scope="module", params=START)
 def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    """Each of the shells, in a home with a configuration file."""
+    """Each of the shells."""
     path = shutil.which(request.param)
     if path is None:
         pytest.skip(f"{request.param} is not installed")
     home = tmp_path_factory.mktemp("home")
-    (home / "config" / "chainq").mkdir(parents=True)
-    (home / "config" / "chainq" / "config.toml").write_text('[profiles.second]\nurl = "http://127.0.0.1:1/"\n')
     (home / "wanted.csv").touch()
     shell = Shell(request.param, path, home)
     yield shell
@@ -102,13 +100,7 @@ def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     [
         ("chainq rec", "chainq records"),
         ("chainq records --rever", "chainq records --reverse"),
-        ("chainq records --format cs", "chainq records --format csv"),
-        ("chainq records --columns hei", "chainq records --columns height"),
-        ("chainq records --columns height,func", "chainq records --columns height,function_name"),
-        ("chainq records --profile sec", "chainq records --profile second"),
-        ("chainq block lat", "chainq block latest"),
-        ("chainq export reco", "chainq export records"),
-        ("chainq help stat", "chainq help status"),
+        ("chainq records --dialect al", "chainq records --dialect aleo"),
         ("chainq completion fi", "chainq completion fish"),
         ("chainq verify wan", "chainq verify wanted.csv"),
     ],

@@ -71,7 +71,7 @@ def test_4_what_takes_long_between_requests(words: tuple[str, ...], chainq: Prog
     ran = chainq(*words, "--deadline", "1s", "--quiet", url="demo:")
     assert ran.code == 4
     assert "the run took longer than --deadline 1s allows" in ran.err
-    assert ("resume with 0:3000" in ran.err) == ("--where" in words)
+    assert ("resume with --start 0 --end 3000" in ran.err) == ("--where" in words)
 
 
 def test_4_a_request_beyond_the_range(hanging: tuple[Hanging, str], chainq: Program) -> None:

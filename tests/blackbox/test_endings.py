@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.jobs import capped
-from harness.program import DIALECT, LONGEST, Program, Ran, Servers, finish, one_line
+from harness.program import DIALECT, LONGEST, Program, Ran, Servers, finish
 from harness.search import some
 from harness.services import Moving, Serve, held, witnessed
 from harness.truth import Groups, Truth, difference
@@ -275,18 +275,3 @@ def test_what_killed_runs_leave_is_removed(chainq: Program, server: Servers, ser
     finish(living)
     assert chainq("records", "--start", "0", "--end", "5", "-o", str(folder / "out"), url=server()).code == 0
     assert {path.name for path in folder.iterdir()} == {"out", ".out.mine"}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("blocks", "5", "-o", "x"), ("records", "5", "--checkpoint", "c"), ("status", "x"), ("export", "blocks", "5")],
-)
-def test_7_a_working_folder_that_was_deleted(words: tuple[str, ...], chainq: Program) -> None:
-    """A plain error that says so, and no bug."""
-    gone = chainq.home / "gone"
-    gone.mkdir()
-    more = ["--to", "lake"] if "export" in words else []
-    more += [] if "status" in words else ["--url", "demo:"]
-    line = ["sh", "-c", 'cd "$1" && rmdir "$1" && shift && exec "$@"', "sh", str(gone), chainq.path, *words, *more]
-    ran = finish(subprocess.Popen(line, env=chainq.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE))
-    assert "the folder that this command runs in was deleted" in one_line(ran, 7)

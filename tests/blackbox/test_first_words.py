@@ -21,10 +21,3 @@ def test_help_is_help(chainq: Program) -> None:
     assert chainq("help", "records") == chainq("records", "--help")
     assert one_line(chainq("help", "recods"), 2) == "chainq help: no such command 'recods'. Did you mean 'records'?\n"
     assert b"records" in chainq("help").out
-
-
-def test_the_help_says_what_chainq_adds(chainq: Program) -> None:
-    """In a pipe rows are as the service sent them; a column that tables have and rows lack is named."""
-    said = "chainq adds height, to json and jsonl only with --columns or --flatten."
-    assert said in " ".join(chainq("transactions", "--help-all").out.decode().split())
-    assert "chainq adds" not in chainq("records", "--help-all").out.decode()

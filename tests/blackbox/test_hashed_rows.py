@@ -62,7 +62,7 @@ def test_the_first_wrong_row_ends_the_output(program: Program, altered: str) -> 
     assert [int(json.loads(row)["height"]) for row in ran.rows] == list(range(5, WRONG))
     message = one_line(ran._replace(out=b""), 6)
     assert f"getBlocks: block {WRONG} contradicts its own hashes (hash): expected block_hash=ab1" in message
-    assert f"resume with {WRONG}:{BLOCKS}" in message
+    assert f"resume with --start {WRONG} --end {BLOCKS}" in message
 
 
 @pytest.mark.parametrize("command", ["blocks", "full-blocks"])
@@ -78,7 +78,7 @@ def test_rows_before_the_first_wrong_one_are_printed_although_links_break_after_
         assert ran.code == 6
         assert len(ran.rows) == wrong
         assert f"block {wrong} contradicts its own hashes (hash)" in ran.err
-        assert f"resume with {wrong}:{BLOCKS}" in ran.err
+        assert f"resume with --start {wrong} --end {BLOCKS}" in ran.err
 
 
 def test_blocks_that_make_their_hashes_must_be_linked_too(program: Program, chain: SealedChain) -> None:

@@ -53,4 +53,4 @@ def test_a_block_comes_when_its_time_is_reached() -> None:
 
 def test_now_has_times_of_its_own(chainq: Program) -> None:
     """`--grow` says when blocks come, and so does `--now`."""
-    assert "--now and --grow" in one_line(chainq("serve", "--now", "--grow", "1"), 2)
+    assert "--now cannot be combined with --grow" in one_line(chainq("serve", "--now", "--grow", "1"), 2)

@@ -43,7 +43,7 @@ def test_a_checkpoint(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:
         service.calls.clear()
         ran = chainq("status", kept, "--max-age", "1h")
         assert (ran.code, ran.err, service.calls) == (0, "", [])
-        assert "records up to block 40, 10 blocks below tip 50 at the last success, " in ran.out.decode()
+        assert "records up to block 40, 10 blocks below tip 50, last success " in ran.out.decode()
         said(job("--lag", "10"), 0)
         second = seen(chainq, kept)
         assert (second["success"] > first["success"], second["rows"]) == (True, rows)
@@ -57,7 +57,7 @@ def test_a_checkpoint(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "failed for good" in one_line(chainq("status", kept, "--max-age", "1h"), 8)
     assert job(out=other).code == 4
     ran = chainq("status", kept, "--max-age", "1h")
-    assert (ran.code, "could not reach" in ran.out.decode().split("\nlast error, ")[1]) == (0, True)
+    assert (ran.code, "could not reach" in ran.out.decode().split(": last error, ")[1]) == (0, True)
     third = seen(chainq, kept)
     assert third["success"] == second["success"] < third["failure"]
     assert "could not reach" in third["error"]
@@ -122,7 +122,7 @@ def test_an_old_success_is_exit_8(chainq: Program) -> None:
         assert one_line(chainq(*age, "0s"), 8)
         assert chainq("status", str(job.kept)).code == 0
     job.kept.write_text(json.dumps({**content, "positions": [{"next": 9, "rows": 0}], "state": {}}))
-    assert "blocks from block 9, nothing yet, no run went well yet" in chainq("status", str(job.kept)).out.decode()
+    assert "blocks up to block 8, no run went well yet, 0 rows" in chainq("status", str(job.kept)).out.decode()
 
 
 def test_an_export_shows_when_its_files_were_written(chainq: Program, server: Servers) -> None:
@@ -141,13 +141,15 @@ def test_an_export_shows_when_its_files_were_written(chainq: Program, server: Se
 
 
 def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers) -> None:
-    """One line and one command for all."""
+    """Each has a line and a command of its own."""
     words = ("chain", "records", "0:80", "--partition", "20", "--to", "lake", "-w", "1", "-q")
     assert chainq("export", *words, url=server("--tip", "400")).code == 0
     for table in ("outputs", "calls"):
         shutil.rmtree(chainq.home / f"lake/{table}/start=0000000040")
     line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
-    assert "lake: calls, outputs: missing heights 40-59 (chainq export calls outputs 40:60 --to lake " in line
+    assert (
+        "lake: calls: missing heights 40-59; chainq export calls 40:60 --to lake writes them; lake: outputs: " in line
+    )
 
 
 def test_the_cookbook_names_every_key() -> None:
@@ -203,16 +205,13 @@ def test_a_table_that_has_no_partition_yet(chainq: Program) -> None:
         run.kill()
         finish(run)
     found = json.loads(chainq("status", "lake", "--json").out)
-    assert {(one["command"], one["rows"], one["start"]) for one in found} >= {("records", 0, None)}
-    assert "records: missing heights 100-199 " in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+    assert {(one["command"], one["rows"], one["next"]) for one in found} >= {("records", 0, 100)}
+    assert "records: missing heights 100-199; " in one_line(chainq("status", "lake", "--max-age", "1d"), 6)
     with serving(Moving(400)) as url:
         assert chainq("export", "--to", "lake", "-q", url=url).code == 0
     assert chainq("status", "lake", "--max-age", "1d").code == 0
     found = json.loads(chainq("status", "lake", "--json").out)
-    assert [(one["command"], one["start"], one["next"]) for one in found] == [
-        ("blocks", 100, 401),
-        ("records", 100, 401),
-    ]
+    assert [(one["command"], one["next"]) for one in found] == [("blocks", 401), ("records", 401)]
 
 
 def test_a_first_run_in_progress(chainq: Program, serve: Serve) -> None:
@@ -226,7 +225,7 @@ def test_a_first_run_in_progress(chainq: Program, serve: Serve) -> None:
     alarm = chainq("status", str(job.kept), "--max-age", "1h", "-q")
     released.set()
     assert finish(process).code == 0
-    assert line.startswith(f"{job.kept}: records from block 10, nothing yet, a run is in progress")
+    assert line == f"{job.kept}: records up to block 9, a run is in progress, 0 rows, 0 bytes\n"
     assert (alarm.code, "its first run is in progress" in alarm.err) == (8, True)
 
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from chainq.cli.serve import ServeOptions, run
+from chainq.cli.serve import run
+from chainq.cli.tool_options import ServeOptions
 from chainq.errors import UsageError
 from harness.program import Program, Servers
 
@@ -18,12 +19,6 @@ def test_options_reach_the_chain_and_the_faults(chainq: Program, server: Servers
         assert "57P01" in down.err
         page = chainq("rpc", "records/all", json.dumps(params), url=url)
     assert len(json.loads(page.out)) == 10
-
-
-def test_newest_is_another_name_of_tip(chainq: Program, server: Servers) -> None:
-    """The name of 0.1.0 still sets the tip height."""
-    with server.process("--newest", "41") as (url, _):
-        assert b'{"height":"41"}' in chainq("latest", "--columns", "height", url=url).out
 
 
 def test_a_port_that_is_taken_is_a_usage_error(server: Servers) -> None:

@@ -6,18 +6,15 @@ import resource
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from chainq.cli.query import is_range
+from chainq.cli.tool_options import KeyOptions
 from chainq.errors import UsageError
 from chainq.hashes import sdk
-from chainq.text.sanitize import printable, quoted
+from chainq.text.sanitize import quoted
 from chainq.wallet import keys
-from chainq.wallet.network import NETWORKS
-
-if TYPE_CHECKING:
-    from chainq.cli.tool_options import KeyOptions
 
 SALT_BYTES = 16
 
@@ -30,23 +27,29 @@ class _Checkpoint(msgspec.Struct):
     query: _Query = msgspec.field(default_factory=_Query)
 
 
-def read_keys(words: Sequence[str], given: "KeyOptions") -> list[keys.ViewKey]:
+def range_and_files(words: Sequence[str] | None) -> tuple[str | None, list[str]]:
+    """Return the argument that is a range, if any, and those that are files of view keys. Raises UsageError."""
+    ranges = [word for word in words or () if is_range(word)]
+    if ranges[1:]:
+        raise UsageError(f"unexpected argument {ranges[1]}")
+    return ranges[0] if ranges else None, [word for word in words or () if word not in ranges]
+
+
+def read_keys(files: Sequence[str], given: KeyOptions) -> list[keys.ViewKey]:
     """Return the keys of the files that are arguments and of `--view-key-file`, else of the environment or a prompt.
 
     Raises UsageError.
     """
-    return keys.read([*map(Path, words), *(given.view_key_file or ())], insecure=given.insecure_key_file)
+    return keys.read([*map(Path, files), *(given.view_key_file or ())], insecure=given.insecure_key_file)
 
 
-def prepare(command: str, network: str | None) -> None:
-    """Check what can be checked before a key is read, and keep keys out of core dumps. Raises UsageError.
+def prepare(command: str) -> None:
+    """Check for aleo-sdk before a key is read, and keep keys out of core dumps. Raises UsageError.
 
     Files that the run creates are for its user alone, as they say who owns records: the sinks know no rows, so this is
     the place.
     """
     sdk.check_installed(command, "wallet")
-    if network is not None and network not in NETWORKS:
-        raise UsageError(f"unknown network {printable(network)!r}: expected {' or '.join(NETWORKS)}")
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     os.umask(os.umask(0o777) | 0o077)
 

@@ -1,0 +1,46 @@
+"""`--columns help` and `--fault help`: what these options take."""
+
+from collections.abc import Sequence
+
+from chainq.catalog.columns import members
+from chainq.catalog.methods import BY_COMMAND, Kind
+from chainq.catalog.owned import BALANCE, COMMAND, listed
+from chainq.cli.output import on_terminal
+from chainq.sinks.open import open_sink
+from chainq.text.align import aligned
+from chainq.text.width import terminal_width
+from chainq.verify.findings import FINDINGS
+
+_NARROWEST = 26  # characters beside a name; with less room, its text is below it
+_ENDLESS = 1_000_000  # characters of a line in a pipe
+
+
+def list_columns(command: str) -> None:
+    """Print the columns of a command with their types and notes, and what selects members of their arrays."""
+    method = {**BY_COMMAND, COMMAND: listed(), "balance": BALANCE, "verify": FINDINGS}[command]
+    rows = []
+    for column in method.selectable:
+        note = f"{column.type}{': ' * bool(column.note)}{column.note}"
+        rows.append((f"{column.path}{' *' * bool(column.brief)}", note))
+        inside = [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
+        rows += [(path, "") for path in inside if column.kind is Kind.DATA]
+    _print(rows, f"\n* shown {method.starred}\n")
+
+
+def list_faults() -> None:
+    """Print the faults of `chainq serve`, with what they do."""
+    from chainq.demo import faults  # noqa: F401  # fills the registry
+    from chainq.demo.registry import FAULTS
+
+    _print([(name + f":{one.argument}" * bool(one.argument), one.help) for name, one in FAULTS.items()])
+
+
+def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
+    """Print names with their texts, then a note; names are never broken, so that they can be copied."""
+    room, wide = terminal_width() if on_terminal(None) else _ENDLESS, max(len(name) for name, _ in rows)
+    if room - wide >= _NARROWEST:
+        text = aligned(rows, [wide], room)
+    else:
+        text = "".join(f"{name}\n{aligned([('', text)], [0], room) if text else ''}" for name, text in rows)
+    with open_sink(None) as sink:
+        sink.write((text + note).encode())
