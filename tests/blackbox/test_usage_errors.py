@@ -20,8 +20,8 @@ LONG = "x" * 100_000
         (["block", "5", "--url", "http://127.0.0.1/\udcff"], "URL"),
         (["block", "5", "--header", "X: a\nY: b"], "X"),
         (["records", "--page-size", "9" * 5000], "--page-size"),
-        (["records", "5", "--where", "not " * 5000 + "id = 5"], "more than 50 conditions inside each other"),
-        (["records", "5", "--where", "(" * 500 + "id = 5" + ")" * 500], "more than 50 conditions inside each other"),
+        (["records", "5", "--where", "not " * 5000 + "id = 5"], "more than 100 `not` and `(`"),
+        (["records", "5", "--where", "(" * 500 + "id = 5" + ")" * 500], "more than 100 `not` and `(`"),
         *(
             ([*words], "")
             for words in (
