@@ -167,11 +167,6 @@ class Method(NamedTuple):
         return (self.program, self.function), *([(f"{self.fee}.program", f"{self.fee}.function")] if self.fee else [])
 
     @property
-    def names_block(self) -> bool:
-        """Return whether rows name the hash of the block that they are in; blocks themselves do not."""
-        return not self.linked and any(column.path == "block_hash" for column in self.columns)
-
-    @property
     def limits(self) -> str:
         """Return the documented limits in words, for help."""
         words = []

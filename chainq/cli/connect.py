@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from chainq.catalog import identifiers
 from chainq.cli import log
 from chainq.cli.report import Reporter
-from chainq.config import profiles
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
@@ -104,9 +103,12 @@ def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
 def _named(given: "ServiceFlags") -> tuple[str, str | None]:
     """Return the URL and the profile that are named: an option takes precedence over the environment."""
     url = given.url or ""
-    if not url and not (given.profile and profiles.profile(given.profile, profiles.read()).url):
-        url = os.environ.get("CHAINQ_URL", "")
-    return url, given.profile or os.environ.get("CHAINQ_PROFILE") or None
+    if not url and given.profile:
+        from chainq.config import profiles
+
+        if profiles.profile(given.profile, profiles.read()).url:
+            return "", given.profile
+    return url or os.environ.get("CHAINQ_URL", ""), given.profile or os.environ.get("CHAINQ_PROFILE") or None
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -177,8 +177,9 @@ def file_of(given: "OutputOptions") -> Path | None:
         raise UsageError(f"invalid --output {printable(name)}: the name of a folder, expected that of a file")
     if descriptor_of(file) == 1:
         return None
-    several = (getattr(given, words, None) or () for words in ("words", "keys"))
-    for other in filter(None, (getattr(given, "range", None), *chain(*several))):
+    single = (getattr(given, name, None) for name in ("range", "cert"))
+    several = (getattr(given, name, None) or () for name in ("words", "keys", "view_key_file"))
+    for other in filter(None, chain(single, *several)):
         with suppress(OSError, ValueError):  # no such file, or a name that is too long
             if file.samefile(other):
                 raise UsageError(f"the output {printable(name)} is a file that this command reads")

@@ -93,7 +93,8 @@ class ServiceDialect:
 
     def _hear(self, method: Method, dialect: Dialect) -> None:
         self._spoken[method.name] = self._expected = dialect
-        from chainq.config import dialect_cache
+        if not self.stated:
+            from chainq.config import dialect_cache
 
-        if not self.stated and dialect_cache.remembered(self._url) != dialect.name:
-            dialect_cache.remember(self._url, dialect.name)
+            if dialect_cache.remembered(self._url) != dialect.name:
+                dialect_cache.remember(self._url, dialect.name)

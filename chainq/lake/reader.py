@@ -16,7 +16,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.catalog.tables import CHAIN, DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import IncompleteError, needed
+from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
@@ -86,11 +86,6 @@ class Reader:
             what, does = ("table", "writes it") if len(missing) == 1 else ("tables", "writes them")
             hint = self.export_hint(" ".join(written), does=does)
             raise lacking(f"{self.label} has no {what} {', '.join(missing)}", hint)
-
-    def lacking_before(self, message: str, hint: str) -> IncompleteError:
-        """Return the error that it has no blocks before its first height; the hint also says what writes them."""
-        written = self.export_hint("blocks", HeightRange(0, self.first), "writes the blocks before")
-        return lacking(message, f"{hint}, or {written}")
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.

@@ -153,7 +153,7 @@ def secured(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_an_authority_of_the_environment_is_trusted(secured: tuple[str, Path], chainq: Program, truth: Truth) -> None:
-    """SSL_CERT_FILE vouches for a server that is refused without it; doctor tells both."""
+    """SSL_CERT_FILE vouches for a server that is refused without it."""
     url, authority = secured
     env = {"SSL_CERT_FILE": str(authority)}
     assert chainq("block", "640", url=url, env=env).rows == [truth.block(640)]

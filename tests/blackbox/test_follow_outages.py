@@ -188,7 +188,7 @@ def test_the_checkpoint_shows_each_change_at_once(chainq: Program, serve: Serve)
     process.terminate()
     assert finish(process).code == -signal.SIGTERM
     status = chainq("status", "kept").out.decode()
-    assert re.search(r"\nstopped by SIGTERM, [0-9-]+ [0-9:]+Z\n$", status)
+    assert re.search(r": last error, [0-9-]+ [0-9:]+Z: stopped by SIGTERM\n$", status)
     assert "in progress" not in status
 
 

@@ -265,8 +265,8 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     child = started(chainq, "balance --end 50 --workers 1", server())
     lines = ended(child)
     assert "─" in child.logfile_read.getvalue()
-    assert lines[0].startswith("program") and lines[-1].startswith("as of block"), lines
-    assert not any(line.startswith("chainq: ") for line in lines), lines
+    assert lines[0].startswith("program") and lines[-1].startswith("chainq: as of block"), lines
+    assert not any(" rows in " in line for line in lines), lines
     child = started(chainq, "balance --end 50 --workers 1", server(), rest="> balance")
     child.expect(rf"50 full blocks, {SOME} rows in ")
     child.close(force=True)

@@ -56,7 +56,7 @@ def test_a_checkpoint_on_a_terminal(chainq: Program, server: Servers) -> None:
     text, code = seen(chainq, *words, "--json", columns=200)
     assert (code, text.strip()) == (
         2,
-        "chainq blocks: json needs a finished range and cannot be used with --checkpoint",
+        "chainq blocks: json needs a finished range and cannot be used with --follow or --checkpoint",
     )
 
 
