@@ -270,6 +270,6 @@ def test_a_height_that_is_too_heavy_itself(command: str, program: Program, small
     assert ran.code == 3
     assert f"the height itself is too heavy for the service: {HEAVY + 1}: goes on behind it" in ran.err
     assert "--page-size" not in ran.err
-    said = re.search(r"resume with ([0-9]+):170", ran.err)
+    said = re.search(r"resume with --start ([0-9]+) --end 170", ran.err)
     assert said and int(said[1]) in (HEAVY - 1, HEAVY), ran.err  # the one below may be requested together with it
     assert difference(ran.rows, small.groups(command, 140, int(said[1]))) == ""
