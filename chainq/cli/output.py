@@ -143,7 +143,7 @@ def _check(
     shown_once = appended and terminal
     flat, typed = ("jsonl", *_WITH_HEADER), ("jsonl", "json", *_WITH_HEADER)
     refused = {
-        "cannot be used with --checkpoint or --follow -o FILE: rows are appended": (
+        "cannot be used with --checkpoint or --follow for -o FILE: rows are appended": (
             appended and not (can.append or shown_once)
         ),
         "needs a finished range and cannot be used with --follow or --checkpoint": (
