@@ -135,7 +135,8 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     opens = {
         "the values in full blocks (--witness, --hashes)": witness is None and hashes is None,
         f"the transactions of all but {len(listed or ())} random heights (--full)": listed is not None,
-        f"tables that are not in this export: {', '.join({*names} - {*commands})}": not {*names} <= {*commands},
+        f"tables that are not in this export: {', '.join(name for name in names if name not in commands)}": not {*names}
+        <= {*commands},
     }
     above = HeightRange(heights.end, max(heights.end, asked.end, bounds.end or 0))
     return plan._replace(
