@@ -43,10 +43,13 @@ pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# What starts pytest may have its children ignore signals that these tests send: a shell's `&` SIGINT, nohup SIGHUP.
+# What starts pytest may have its children ignore signals that these tests send: a shell's `&` SIGINT and SIGQUIT, nohup
+# SIGHUP.
 # A child inherits that a signal is ignored, but no handler; and with this one pytest itself outlives a hang-up still.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
