@@ -9,9 +9,8 @@ from chainq.demo.registry import FAULTS
 from chainq.errors import TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
-from chainq.rows.block import read_block
+from chainq.rows.block import IDENTITY, read_block
 from chainq.rows.fields import object_of, text_of
-from chainq.rows.full_block import IDENTITY
 from harness.model import Server, served
 from harness.strategies import COMMANDS, NAMES, Drawn, chains, faults, list_faults, servers
 

@@ -13,7 +13,7 @@ from chainq.errors import UsageError
 from chainq.text.sanitize import KEYS, excerpt, mask_url, quoted
 
 STORES = ("s3", "gs", "az")
-"""The schemes of URLs at which a data set may be, beside folders (`stored/open.py`)."""
+"""The schemes of URLs at which a data set may be, beside folders (`lake/store.py`)."""
 
 
 def transaction_id(text: str) -> str:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
+from chainq.catalog.identifiers import STORES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import UsageError
 from chainq.text.sanitize import mask_url, printable
 
-SCHEMES = ("s3", "gs", "az")
 SMALL = 1 << 20
 """Bytes of a file that is read whole."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
@@ -87,7 +87,7 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
     if not destination:
         raise UsageError("invalid destination '': expected a folder or a URL")
     scheme = _SCHEME.match(destination)
-    if scheme and scheme[1].lower() in (*SCHEMES, "file") and (found := re.search("[?#]", destination)):
+    if scheme and scheme[1].lower() in (*STORES, "file") and (found := re.search("[?#]", destination)):
         escape = {"?": "%3F", "#": "%23"}[found[0]]
         reason = f"{found[0]!r} ends the path of a URL"
         raise UsageError(f"invalid destination {mask_url(destination)}: {reason}", f"write {escape} in place of it")
@@ -98,10 +98,10 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
         if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
             raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
         return FolderStore(folder, memory)
-    if scheme[1].lower() not in SCHEMES:
+    if scheme[1].lower() not in STORES:
         raise UsageError(
             f"invalid destination {mask_url(destination)!r}: expected a folder or a URL with"
-            f" {', '.join(f'{name}://' for name in SCHEMES)} or file:"
+            f" {', '.join(f'{name}://' for name in STORES)} or file:"
         )
     from chainq.lake.objects import ObjectStore
 

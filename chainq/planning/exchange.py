@@ -54,7 +54,7 @@ class Due(NamedTuple):
     """The rows that another method names at these heights.
 
     `at`: the height of every due row. `hashes`: of blocks. `kinds`: of rows whose kinds a server may not list at all
-    (`full_block.kinds_of`); a row that has none must come.
+    (`Transition.kinds` of `rows/block.py`); a row that has none must come.
     """
 
     heights: HeightRange

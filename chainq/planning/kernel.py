@@ -27,7 +27,7 @@ from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, Grade, Key, RowsRequest
-from chainq.rows.full_block import UNLISTED
+from chainq.rows.block import UNLISTED
 from chainq.rows.sorting import Page
 
 AGAIN = (
@@ -112,7 +112,7 @@ def believed(heights: HeightRange, rows: list[Raw], row_heights: list[int]) -> P
 
 
 class Kinds:
-    """Which kinds of rows (`full_block.kinds_of`) a service lists. Rows of no kind are all listed."""
+    """Which kinds of rows (`Transition.kinds` of `rows/block.py`) a service lists. Rows of no kind are all listed."""
 
     def __init__(self) -> None:
         self._listed: set[str] = set()

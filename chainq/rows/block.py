@@ -13,14 +13,21 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.rows.fields import array_of, integer_of, object_of, seconds_of, text_of
 from chainq.text.sanitize import printable
 
 RECORDS = frozenset(("record", "record_with_dynamic_id"))
 """The types of outputs that have a ciphertext, and of inputs that have a tag (docs/protocol.md, "Values")."""
-DOUBTFUL = frozenset(("external_record", "external_record_with_dynamic_id", "record_dynamic"))  # of inputs
+DOUBTFUL = frozenset(("external_record", "external_record_with_dynamic_id", "record_dynamic"))
+"""Inputs of transitions that may be listed or not: whether they are records, the interface does not say."""
 UNLISTED = ("of fees", "without inputs", "with external or dynamic records")
 """Kinds of transitions that servers are known to leave out of their list (docs/protocol.md, "Results")."""
+IDENTITY: Mapping[str, tuple[str, ...]] = {
+    "transactions": ("transaction_id",),
+    **{command: BY_COMMAND[command].identity for command in ("records", "ownership", "transitions")},
+}
+"""The fields that identify a row of each command that a full block explains."""
 _AMOUNT = re.compile(r"([0-9]{1,20})u64")
 
 

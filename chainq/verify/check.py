@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from chainq.catalog.tables import SOURCE
-from chainq.rows.full_block import UNLISTED
+from chainq.rows.block import UNLISTED
 from chainq.verify import rules
 from chainq.verify.compare import explained, program_ids, same
 from chainq.verify.explain import BLOCK
@@ -146,6 +146,6 @@ def _sided(one: Contradiction) -> Contradiction:
 
 
 def _kinds(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of a transition, of which a server may list none (`full_block.kinds_of`)."""
+    """Return the kinds of a transition, of which a server may list none (`Transition.kinds` of `rows/block.py`)."""
     few = (kind for kind, has in zip(UNLISTED, (row["fee"], row["empty"]), strict=False) if has)
     return (*few, f"of {row['program']}")

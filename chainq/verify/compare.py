@@ -10,8 +10,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.lake.rows import StoredRows
-from chainq.rows.fields import array_of, object_of
-from chainq.rows.full_block import text
+from chainq.rows.fields import array_of, object_of, text_or_none
 from chainq.text.sanitize import excerpt
 from chainq.verify.findings import Contradiction
 
@@ -95,5 +94,5 @@ def _leaves(value: Raw, path: str) -> Iterator[tuple[str, str | None]]:
     elif opening == b"[":
         for number, inner in enumerate(array_of(value)):
             yield from _leaves(inner, f"{path}[{number}]")
-    elif leaf := text(value):  # a cell of csv without text may be either
+    elif leaf := text_or_none(value):  # a cell of csv without text may be either
         yield path, leaf

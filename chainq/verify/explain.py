@@ -14,10 +14,8 @@ import pyarrow as pa
 from pyarrow import compute
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.rows.full_block import RECORDS
+from chainq.rows.block import DOUBTFUL, RECORDS
 
-DOUBTFUL = ("external_record", "external_record_with_dynamic_id", "record_dynamic")
-"""Inputs of transitions that may be listed or not: whether they are records, the interface does not say."""
 BLOCK = ("height", "block_hash", "previous_hash", "timestamp", "round")
 """The columns of blocks that are compared with the block before."""
 _SUMMARY = [column.path for column in BY_COMMAND["blocks"].columns if column.path != "id"]

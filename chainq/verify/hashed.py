@@ -8,8 +8,7 @@ from chainq.errors import IncompleteError
 from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.processes import BlockChecks
 from chainq.process import Closing
-from chainq.rows.fields import object_of
-from chainq.rows.full_block import text
+from chainq.rows.fields import object_of, text_or_none
 from chainq.text.humanize import counts
 from chainq.verify import rules
 from chainq.verify.compare import json_rows
@@ -46,7 +45,11 @@ class Hashes(Closing):
                     self._skipped += checked.skipped
                 yield from (window.finding(command, height, Contradiction(*one)) for one in checked.wrong)
                 fields = object_of(row)
-                reached[height] = text(fields.get("block_hash")), text(fields.get("previous_hash")), checked.proved
+                reached[height] = (
+                    text_or_none(fields.get("block_hash")),
+                    text_or_none(fields.get("previous_hash")),
+                    checked.proved,
+                )
         for height in sorted(reached):
             self._window = window
             if wrong := self._walk.take(height, *reached[height]):

@@ -16,7 +16,7 @@ from pyarrow import compute
 from chainq.catalog.methods import BY_COMMAND, Method, height_of
 from chainq.catalog.tables import TABLES
 from chainq.heights.range import HeightRange
-from chainq.rows.full_block import IDENTITY
+from chainq.rows.block import IDENTITY
 from chainq.verify.checksums import wrong_checksums
 from chainq.verify.compare import OWN, Judge, shown
 from chainq.verify.findings import Contradiction, Located, label

@@ -25,8 +25,8 @@ from chainq.heights.range import HeightRange
 from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Query
+from chainq.rows.block import IDENTITY
 from chainq.rows.fields import Picker, integer_of, object_of, text_of
-from chainq.rows.full_block import IDENTITY
 from chainq.rows.tables import table_rows
 from chainq.transport.jsonrpc import decode_listed
 from chainq.verify import rules

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from chainq.rows.full_block import Key
+from chainq.planning.exchange import Key
 
 MOST = 100_000  # rows that are remembered; further missing rows are only counted
 

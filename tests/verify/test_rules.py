@@ -18,7 +18,7 @@ from chainq.demo.chain import Chain  # noqa: E402
 from chainq.demo.ids import BLOCK, RECORD, TRANSITION  # noqa: E402
 from chainq.formats.arrow_rows import ArrowRows  # noqa: E402
 from chainq.heights.range import HeightRange  # noqa: E402
-from chainq.rows.full_block import IDENTITY  # noqa: E402
+from chainq.rows.block import IDENTITY  # noqa: E402
 from chainq.verify import rules  # noqa: E402
 from chainq.verify.check import Check  # noqa: E402
 from chainq.verify.compare import explained, same  # noqa: E402
