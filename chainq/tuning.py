@@ -75,6 +75,3 @@ LAST_SECONDS = 0.8  # for the hashes of what a run has written that was told to 
 REORG_LOOKS = 6  # requests for a block that was there; if one of two servers is behind, 1 round in 64 needs more
 STATE_SECONDS = 60.0  # after which a failure of polls is recorded again
 MAX_REFUSALS = 60  # polls in a row to which a service may return errors; five minutes at the default interval
-
-# Additional checks (fetching)
-SAMPLE = 10  # records of a block that show which transactions it has

@@ -44,8 +44,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # What starts pytest may have its children ignore signals that these tests send: a shell's `&` SIGINT and SIGQUIT, nohup
-# SIGHUP.
-# A child inherits that a signal is ignored, but no handler; and with this one pytest itself outlives a hang-up still.
+# SIGHUP. A child inherits that a signal is ignored, but no handler; and with this one pytest itself outlives a hang-up.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
@@ -67,7 +66,7 @@ def pytest_collection() -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """With `CHAINQ_SEARCH` the searches run beside the other tests: to load all files a second time takes a minute."""
-    if os.environ.get("CHAINQ_SEARCH"):
+    if os.environ.get("CHAINQ_SEARCH") and config.option.markexpr == "not search":  # as pyproject.toml has it
         config.option.markexpr = ""
 
 

@@ -132,11 +132,11 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     if hashes is not None and hashes.anchor is not None and hashes.anchor.height >= heights.end:
         further = spans_of(["blocks"], HeightRange(heights.end, hashes.anchor.height + 1))  # summaries lead there
         plan = plan._replace(windows=chain(plan.windows, ServiceRows(service, further, repair.of_command).windows()))
+    lacking = [name for name in names if name not in commands]
     opens = {
         "the values in full blocks (--witness, --hashes)": witness is None and hashes is None,
         f"the transactions of all but {len(listed or ())} random heights (--full)": listed is not None,
-        f"tables that are not in this export: {', '.join(name for name in names if name not in commands)}": not {*names}
-        <= {*commands},
+        f"tables that are not in this export: {', '.join(lacking)}": bool(lacking),
     }
     above = HeightRange(heights.end, max(heights.end, asked.end, bounds.end or 0))
     return plan._replace(

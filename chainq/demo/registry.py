@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, TypeVar
 
 REQUEST, ROWS, PAGE, BODY, HTTP = "request", "rows", "page", "body", "HTTP"
-STAGES = (REQUEST, ROWS, PAGE, BODY, HTTP)
 """The stages of a call, in the order in which rows pass them."""
 
 Value = int | float | range

@@ -99,8 +99,6 @@ CHECKS = {
     ORDER: "rows are not in order of height",
 }
 """The values of `check`, each in words."""
-RECOMPUTED = frozenset(("hash", "root", "id", "value", ANCHOR))
-"""The values of `check` that only recomputed hashes show."""
 
 FINDINGS = Method(
     command="verify",
