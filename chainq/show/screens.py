@@ -7,6 +7,7 @@ line has room. Fields that a row lacks, or that have another shape, are left out
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from msgspec import Raw
 
@@ -106,7 +107,10 @@ class Screen:
         heights, ids = ["height", *(str(row[0]) for row in rows)], ["transaction", *(row[1] for row in rows)]
         yield from draw_texts([(names, False), (counts, True), (heights, True), (ids, False)], self.room)
         more = " --last N looks at more blocks." if parts.heights.start > self.first else ""
-        note = f"These calls made a record or had none as input. chainq program-transactions lists all.{more}"
+        note = (
+            "These calls made a record or had none as input, as far as the service lists them: some list neither fees"
+            f" nor calls such as transfer_public. chainq program-transactions lists all calls of one function.{more}"
+        )
         yield from (paint(line, DIM, self.spec.color) for line in wrap(note, self.room))
 
     def function(self, parts: shown_parts.FunctionParts) -> Iterator[str]:
@@ -141,11 +145,9 @@ class Screen:
         children = [Node("", id_cell(text_of(inner.get("id")), CYAN))]
         if deploys:
             children.append(Node(f"deploys {printable(deploys)}"))
-        for call in calls:
-            fee = f"fee {fee_text(call)}".rstrip() if call.fee else ""
-            children.append(
-                Node(f"{printable(call.program) or '?'}/{printable(call.function) or '?'}", plain(fee, DIM))
-            )
+        for (name, fee), equal in groupby(map(_called, calls)):  # a transaction may have thousands of equal calls
+            times = sum(1 for _ in equal)
+            children.append(Node(name, plain(fee if times == 1 else f"{times:,} times", DIM)))
         at = time_cell(str(time)).short if time else _text(outer.get("index"))
         label = "  ".join(filter(None, (at, _text(outer.get("type")) or _text(inner.get("type")), status.short)))
         return Node(label, children=children, style=status.style)
@@ -177,6 +179,12 @@ def _made(row: Raw) -> list[tuple[str, Cell]]:
         ("transaction", id_cell(transaction)),
         ("transition", id_cell(transition)),
     ]
+
+
+def _called(call: Call) -> tuple[str, str]:
+    """Return the function that a transition calls, and the fee that it pays, empty for none."""
+    name = f"{printable(call.program) or '?'}/{printable(call.function) or '?'}"
+    return name, f"fee {fee_text(call)}".rstrip() if call.fee else ""
 
 
 def _text(value: Raw | None) -> str:
