@@ -68,9 +68,12 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program, 
 
 
 def test_positions_cost_hardly_a_call(chainq: Program, serve: Serve) -> None:
-    """Beside the rows, a run asks for the tip, for hashes beside the first rows, and for its last block at the end."""
+    """Beside the rows, a run asks for the tip, for hashes beside the first rows, and for its last block at the end.
+
+    With one request at a time: of several, each may ask for the same block summaries.
+    """
     service = Moving(FIRST + 1200)
-    words = ("records", "--start", str(FIRST), "--end", str(FIRST + 1000), "--page-size", "100")
+    words = ("records", "--start", str(FIRST), "--end", str(FIRST + 1000), "--page-size", "100", "-j", "1")
     url = serve(service)
     assert chainq(*words, "-o", "plain", url=url).code == 0
     assert len(service.calls) > 15
