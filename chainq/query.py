@@ -36,7 +36,7 @@ class Query(NamedTuple):
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
     `check`: whether arguments are checked against the catalogue and the dialect. `where`: which rows are printed, all
     for None; `limit` counts these. `hash_workers`: processes that recompute the hashes of blocks, 0 for no check of
-    hashes.
+    hashes. `located`: rows of a range begin with their height, which they lack.
     """
 
     method: Method
@@ -52,6 +52,7 @@ class Query(NamedTuple):
     check: bool = True
     where: "Where | None" = None
     hash_workers: int = 0
+    located: bool = False
 
     @property
     def single(self) -> bool:

@@ -120,6 +120,7 @@ class Run:
     ) -> None:
         self._screenful = query.endless and settings.spec.terminal
         query = query._replace(limit=SCREENFUL) if self._screenful else query
+        query = query._replace(located=any(column.computed for column in settings.spec.columns))
         self.service, self.query, self.settings, self.reporter = service, query, settings, reporter
         self.identity = {**_identity(service, query, settings), **identity}
         self.left: HeightRange | None = None
