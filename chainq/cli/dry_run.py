@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
-from chainq.cli.query import check_one_page, lookups
+from chainq.cli.query import lookups
 from chainq.defaults import DEFAULT_LAST
+from chainq.fetching.reading import check_one_page
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
@@ -38,7 +39,8 @@ def print_requests(
     if query.bounds is not None:
         query = query._replace(bounds=service.bounded(query.bounds))
     dialect = service.dialect.known(query.method) or service.dialect.published
-    calls = _range(service, query) if query.lookups is None else _lookups(service, query, dialect)
+    by_key = query.lookups is not None or query.by_height
+    calls = _lookups(service, query, dialect) if by_key else _range(service, query)
     with open_sink(None) as sink:
         for number, (method, arguments) in enumerate(calls, 1):
             name, params = dialect.call(method, {**query.arguments, **arguments})
@@ -52,7 +54,9 @@ def _lookups(service: Service, query: Query, dialect: Dialect) -> Iterator[_Call
     """
     role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
     tip_requested = False
-    for lookup in filter(lambda lookup: lookup is not None, lookups(query)):
+    for lookup in lookups(query) if query.bounds is None else [query.bounds]:
+        if lookup is None:
+            continue
         values = _values(lookup, role)
         if not tip_requested and (isinstance(lookup, Bounds) or values == ["tip"]):
             yield _TIP

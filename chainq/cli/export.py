@@ -17,8 +17,8 @@ from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError
+from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import reason
 from chainq.heights.bounds import Bounds, parse_count
 from chainq.lake.engine import Engine
 from chainq.lake.export import Export, ExportQuery
@@ -79,8 +79,10 @@ def run(given: ExportCommand) -> None:
             )
         finally:
             reporter.end()
-            connect.warn_of_belief(export.believed, reporter)
-            connect.warn_of_unhashed(export.unhashed, reporter)
+            if export.believed:
+                reporter.warn(unproved(export.believed).text)
+            if export.unhashed:
+                reporter.warn(unchecked(export.unhashed).text)
         if totals is None:
             heights = service.height_range(query.bounds)
             why = "" if len(heights) else reason(service, query.bounds, heights)

@@ -30,7 +30,6 @@ class Reporter(Progress):
         self._lock = threading.RLock()
         self._bar: Bar | None = None
         self._totals = True  # are printed at the end
-        self.filtered = 0  # rows that a filter read
         self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._failed, self._warned = 0, 0  # attempts in a row, and at which of them the user was warned
@@ -135,10 +134,8 @@ class Reporter(Progress):
         with suppress(*_GONE):
             self._progress.begin(total, unit)
 
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
-        """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
-        if passed is not None:
-            self.filtered += rows
+    def wrote(self, units: int, rows: int) -> None:
+        """Count units and rows that are written."""
         self._progress.wrote(units, rows)
 
     def show(self, parts: Sequence[str]) -> None:

@@ -19,10 +19,8 @@ from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
-from chainq.fetching.service import Service
-from chainq.fetching.short_range import unreached
+from chainq.fetching.reading import Reading
 from chainq.heights.bounds import Bounds
-from chainq.heights.range import HeightRange
 from chainq.lake.scan import view_name
 from chainq.lake.sql import Database, Result, statements
 from chainq.lake.store import Store, open_store
@@ -135,7 +133,7 @@ def _looks_like_query(text: str) -> bool:
 
 def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
     """Fetch the tables that a query names into memory, all of the same heights of the service. Raises ChainqError."""
-    options = connect.service_options(given)
+    options = connect.service_options(given, strict=given.strict)
     commands = database.tables(query)
     if not commands:
         raise UsageError(f"the query names no table: expected {', '.join(map(view_name, COMMANDS))}")
@@ -148,26 +146,24 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
         if bounds == Bounds() and heights.start:
             reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")
         reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
-        ends: list[int] = []
+        readings = [Reading(Query(BY_COMMAND[command], bounds=bounds), service) for command in commands]
         try:
-            for command in commands:
-                rows = _rows(service, Query(BY_COMMAND[command], bounds=bounds), heights, reporter, ends)
-                database.add_rows(command, rows, reporter.warn)
-            if ends and (why := unreached(service, bounds, HeightRange(heights.start, max(ends)))):
-                reporter.warn(why)
+            for command, reading in zip(commands, readings, strict=True):
+                database.add_rows(command, _rows(reading, reporter), reporter.warn)
+            for note in readings[-1].notes():
+                reporter.warn(note.text)
         finally:
             reporter.end()
-            connect.warn_of_belief(service.believed, reporter, hint="")
+            for note in readings[-1].doubts():
+                reporter.warn(note.text)
 
 
-def _rows(
-    service: Service, query: Query, heights: HeightRange, reporter: Reporter, ends: list[int]
-) -> Iterator[list[Raw]]:
-    """Yield the rows of a range, and add to `ends` up to which height, excluded, they are complete."""
-    for batch in service.fetch_range(query, heights):
+def _rows(reading: Reading, reporter: Reporter) -> Iterator[list[Raw]]:
+    """Yield the rows of a range."""
+    reading.resolve()
+    for batch in reading.batches():
+        reading.took(batch)
         yield batch.rows
-        if batch.heights is not None:
-            ends.append(batch.heights.end)
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 

@@ -241,7 +241,9 @@ class PartialOptions(Group):
     partial: bool = switch("Query an export although heights are missing.", common=True)
 
 
-class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
+class SqlOptions(
+    options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags, options.StrictOptions
+):
     """Query an export, or the last blocks, with SQL.
 
     The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions; an export also has

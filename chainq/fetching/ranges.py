@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.catalog.methods import BY_COMMAND, Method, Role
+from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import BrokenBodyError, ChainqError, GatewayError, ResponseError, ServiceError, UnreachableError
 from chainq.fetching.calls import Asked, Calls, MethodCall, Say
 from chainq.fetching.links import Links
@@ -18,6 +18,7 @@ from chainq.planning.range_plan import RangePlan
 from chainq.planning.run import Request, Send
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
+from chainq.rows.raw_json import put_first
 from chainq.transport.jsonrpc import decode_array
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def fetch_range(
         for result in plan.results():
             calls.tell(query.method, plan.run.notes if asked.notes else ())
             check(result.rows, result.row_heights)
-            yield _batch(query.method, result, calls.trace, believed)
+            yield _batch(query, result, calls.trace, believed)
             del result  # its rows keep their whole response alive, and the next wait may be long
         calls.tell(query.method, plan.run.notes if asked.notes else ())
         asked.learned(plan.known)
@@ -133,11 +134,15 @@ class _HungCheck:
             self._answered, self._failed = True, 0
 
 
-def _batch(method: Method, result: ChunkResult, trace: Say, believed: Callable[[HeightRange], None]) -> Batch:
-    trace(f"{method.name} {result.heights}: {len(result.rows)} rows, proof: {result.proof}")
+def _batch(query: Query, result: ChunkResult, trace: Say, believed: Callable[[HeightRange], None]) -> Batch:
+    trace(f"{query.method.name} {result.heights}: {len(result.rows)} rows, proof: {result.proof}")
     if result.proof.grade is Grade.BELIEF:
         believed(result.heights)
-    return Batch(result.rows, result.heights, result.proof)
+    rows = result.rows
+    if query.located and result.row_heights:
+        pairs = zip(rows, result.row_heights, strict=True)
+        rows = [put_first(row, {"height": b"%d" % height}) for row, height in pairs]
+    return Batch(rows, result.heights, result.proof)
 
 
 def _sender(

@@ -246,7 +246,8 @@ def _derived(table: str) -> str:
     """Return the columns that chainq reads off others, as SQL that continues a list of columns."""
     method = TABLES[table]
     named = f"regexp_extract({method.program}, '{NAMES_PROGRAM}', 1)"  # empty if the text names none, as in program_id
-    return "".join(f", coalesce(nullif({named}, ''), {method.program}) as {column.path}" for column in method.derived)
+    names = (column.path for column in method.derived if not column.computed)
+    return "".join(f", coalesce(nullif({named}, ''), {method.program}) as {name}" for name in names)
 
 
 def _unknown(error: Exception) -> str | None:

@@ -32,8 +32,8 @@ class Progress:
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count `total` units. With None, the total is unknown, and the count continues."""
 
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
-        """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
+    def wrote(self, units: int, rows: int) -> None:
+        """Count units and rows that are written."""
 
     def show(self, parts: Sequence[str]) -> None:
         """Show the work in progress below the bar, until the next call."""
@@ -94,9 +94,8 @@ class Bar(Progress):
             if wait is not None:
                 self.waits(wait, *(("held back by the service for",) if held else ("retrying in", f": {why}")))
 
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
+    def wrote(self, units: int, rows: int) -> None:
         """Count units and rows that are written."""
-        del passed  # which is said at the end
         with self._lock:
             self._heard = time.monotonic()
             self._done += rows if self._unit == "rows" else units

@@ -142,7 +142,7 @@ class Rounds:
             self.journal.wrote(batch, heights.end)
             self.batch = batch
             self.written += len(batch.rows)
-            self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(batch.rows))
+            self.progress.wrote(len(heights), batch.shown)
 
     def record(self, *, ending: bool = False) -> None:
         """Record that all heights below `journal.reached` are written. `ending`: a signal has ended the run.

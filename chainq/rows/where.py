@@ -36,6 +36,7 @@ class Where:
         if expressions:
             one = len(expressions) == 1
             self.given["where"] = expressions[0] if one else " and ".join(f"({text})" for text in expressions)
+        self._begun = False
         self._paths: dict[str, int] = {}
         tests = [self._calls(programs, functions)] if programs or functions else []
         tests += [parse(expression, self._field) for expression in expressions]
@@ -47,11 +48,12 @@ class Where:
 
     @property
     def unseen(self) -> list[str]:
-        """The fields that no row had so far, not even as null."""
-        return [*self._unseen]
+        """The fields that no row had so far, not even as null; none before the first row."""
+        return [*self._unseen] if self._begun else []
 
     def rows(self, rows: Sequence[Raw], height: int | None = None) -> list[Raw]:
         """Return the rows that meet the condition. `height`: that was looked up, for rows without one."""
+        self._begun |= bool(rows)
         found = [row for row in rows if self.passes(row, height)]
         # A row holds on to the whole response that it came in.
         return found if len(found) == len(rows) else [row.copy() for row in found]

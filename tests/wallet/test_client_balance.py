@@ -11,7 +11,7 @@ from harness.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
 
-from chainq.client.balances import TokenBalance
+from chainq.client import TokenBalance
 from chainq.fetching.service import Service
 from chainq.process.progress import Progress
 from chainq.transport.base import ServiceOptions
