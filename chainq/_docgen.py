@@ -24,8 +24,7 @@ from rich.text import Text
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.tables import DERIVED, TABLES
-from chainq.cli.commands import app
-from chainq.cli.completion import SCRIPTS, script
+from chainq.cli.commands import SCRIPTS, app, script
 from chainq.errors import exit_codes
 from chainq.formats.parquet_types import type_of
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chainq.catalog.methods import (
     Column,
     Method,
-    Shape,
     height_of,
     is_charted,
 )
@@ -19,7 +18,7 @@ from chainq.errors import UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
-from chainq.sinks.open import descriptor_of
+from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import printable, quoted
 from chainq.text.width import terminal_width, width_is_stated
 
@@ -109,13 +108,10 @@ def settings(
     make = registry.load(name)
     can, terminal = capabilities(make), on_terminal(file)
     _check(method, given, name, can, terminal=terminal, appended=appended, endless=endless, flatten=flatten)
-    height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
-    if height_only:
-        shown = tuple(column for column in shown if column.path == "height")
     spec = OutputSpec(
         method.command,
         shown,
-        selected=bool(requested) or height_only,
+        selected=bool(requested),
         height=height_of(method),
         header=not given.no_header,
         flatten=flatten and name == "jsonl",
@@ -202,6 +198,12 @@ def format_name(given: "OutputOptions") -> str:
 def as_json(given: "ReportOptions | ShowCommand") -> bool:
     """Return whether a helper prints JSON, as an option or the environment says."""
     return given.json or os.environ.get("CHAINQ_FORMAT") == "json"
+
+
+def write(text: str) -> None:
+    """Write a text to standard output. Raises OutputError and PipeClosed."""
+    with open_sink(None) as sink:
+        sink.write(text.encode())
 
 
 def on_terminal(file: Path | None) -> bool:

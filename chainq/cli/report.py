@@ -55,11 +55,6 @@ class Reporter(Progress):
         if text and not self.quiet:
             self.line("chainq: " + text)
 
-    def remark(self, text: str) -> None:
-        """Print what only somebody who watches wants to know: on a terminal, or with `--verbose`."""
-        if self._verbose or os.isatty(2):
-            self.note(text)
-
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
@@ -119,11 +114,6 @@ class Reporter(Progress):
         """
         if not self.quiet and not log.is_json() and os.isatty(2):
             self._bar, self._totals = Bar(None), not rows_on_terminal
-
-    @property
-    def shown(self) -> bool:
-        """Return whether there is a bar, or will be one."""
-        return self._bar is not None
 
     @property
     def _progress(self) -> Progress:

@@ -19,7 +19,7 @@ from chainq.text.sanitize import excerpt, printable
 def run(given: ServeOptions) -> None:
     """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
     if "help" in (given.fault or ()):
-        from chainq.cli.lists import list_faults
+        from chainq.cli.tools import list_faults
 
         list_faults()
         return

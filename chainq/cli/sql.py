@@ -142,7 +142,7 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
         heights = service.height_range(bounds)
         calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
         what = f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
-        reporter.remark(f"fetching {', '.join(map(view_name, commands))} of {what}")
+        reporter.trace(f"fetching {', '.join(map(view_name, commands))} of {what}")
         if bounds == Bounds() and heights.start:
             reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")
         reporter.begin(len(heights) * len(commands), heights_of(len(commands)))

@@ -24,11 +24,6 @@ ROOM = 3  # columns left free at the end of a line: "^C" there must not begin an
 class Progress:
     """Receives progress reports of long work, from any thread. This class shows nothing."""
 
-    @property
-    def shown(self) -> bool:
-        """Return whether anything is shown, so a total is worth finding out."""
-        return False
-
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count `total` units. With None, the total is unknown, and the count continues."""
 

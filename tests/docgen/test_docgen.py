@@ -15,7 +15,7 @@ import pytest
 
 from chainq import _docgen
 from chainq.catalog.methods import BY_COMMAND
-from chainq.cli.completion import SCRIPTS
+from chainq.cli.commands import SCRIPTS
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
 from chainq.errors import ExitCode
