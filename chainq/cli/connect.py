@@ -87,7 +87,7 @@ def warn_of_belief(
     `limited`: the run ended at its limit, and claims no rows beyond.
     """
     if believed:
-        from chainq.fetching.unproved import unproved
+        from chainq.fetching.short_range import unproved
 
         reporter.warn(Shortfall(f"{unproved(believed, limited=limited)}{hint}"))
 

@@ -145,7 +145,7 @@ def _check_installed(given: ExportCommand, query: ExportQuery) -> None:
 
 def _with_hashes(query: ExportQuery) -> ExportQuery:
     """Return the query with block hashes. Raises UsageError without a command of blocks."""
-    from chainq.fetching.hashed import TIERS
+    from chainq.fetching.links import TIERS
 
     if query.commands and not {NAME, *TIERS, *DERIVED} & {*query.commands}:  # the others are not read from blocks
         raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")

@@ -7,8 +7,7 @@ from chainq.catalog.methods import Role
 from chainq.errors import UsageError
 from chainq.fetching.lookups import with_height
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import reason, unreached
-from chainq.fetching.unproved import unproved
+from chainq.fetching.short_range import reason, unproved, unreached
 from chainq.heights.bounds import Bounds
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -16,13 +16,15 @@ from chainq.errors import (
     ResponseError,
     ServiceError,
 )
-from chainq.fetching.calls import Calls, MethodCall, Say
 from chainq.planning.exchange import DIVISIBLE
 from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
 from chainq.rows.block import looked_up
 from chainq.transport.jsonrpc import decode_listed, decode_rows
+
+if TYPE_CHECKING:
+    from chainq.fetching.service import Service
 
 Send = Callable[[int, int], list[Raw]]
 _FAILED = (
@@ -34,15 +36,13 @@ _FAILED = (
 )  # of requests that may be left out
 
 
-def fetch_pages(
-    calls: Calls, call: MethodCall, query: Query, believed: Say, first_at: Callable[[float], int]
-) -> Iterator[Batch]:
+def fetch_pages(service: "Service", query: Query) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of complete blocks.
 
-    `believed` is called at the end with a text that names the rows that rest on belief; with `strict` these raise an
-    error. `first_at` finds a block by its time. Raises ChainqError.
+    Raises ChainqError.
     """
-    method, decode = query.method, _Decode()
+    calls, method, decode = service.calls, query.method, _Decode()
+    call = calls.of(method)
 
     def send(number: int, size: int) -> list[Raw]:
         arguments = {**query.arguments, Role.PAGE: number, Role.SIZE: size}
@@ -53,7 +53,7 @@ def fetch_pages(
     plan = PagePlan(
         query,
         pages.get,
-        partial(_transactions_at, calls, first_at),
+        partial(_transactions_at, service),
         largest=call.dialect.page_size_max(method),
         window=window,
         strict=calls.options.strict,
@@ -71,16 +71,17 @@ def fetch_pages(
         calls.tell(method, plan.notes)
         if plan.believed is not None:
             first, last = plan.believed.start, plan.believed.stop - 1
-            believed(f"rows {first} to {last} of the list" if plan.believed else "list without rows")
+            rows = f"rows {first} to {last} of the list" if plan.believed else "list without rows"
+            service.believed_lists[method.name] = rows
         pages.close()
 
 
-def _transactions_at(calls: Calls, first_at: Callable[[float], int], time: int) -> tuple[int, list[Raw]]:
+def _transactions_at(service: "Service", time: int) -> tuple[int, list[Raw]]:
     """Return the height of the first block from a time on, and its transactions; none if they do not come."""
     height = -1
     with suppress(*_FAILED):
-        height = first_at(time)
-        call = calls.of(BY_COMMAND["full-blocks"])
+        height = service.blocks.first_at(time)
+        call = service.calls.of(BY_COMMAND["full-blocks"])
         blocks = call({Role.START: height, Role.END: height + 1}, decode_rows, f"height {height}", divisible=True)
         return height, [one for block in blocks for one in looked_up(block)]
     return height, []
@@ -127,7 +128,8 @@ class _ReadAhead:
             self._sent.discard(self._pool.wait()[0])
         if isinstance(found, BaseException):
             raise found
-        return found
+        rows: list[Raw] = found
+        return rows
 
     def close(self) -> None:
         """Let the threads end."""

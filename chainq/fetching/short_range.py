@@ -1,5 +1,8 @@
-"""Says why a range has fewer blocks than it was asked for: none at all, or none below its end."""
+"""Says what a range lacks: why it has fewer blocks than it was asked for, and which of its rows rest on belief."""
 
+from collections.abc import Mapping
+
+from chainq.catalog.methods import BY_NAME
 from chainq.errors import Shortfall
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, none_below
@@ -50,3 +53,13 @@ def unreached(service: Service, bounds: Bounds, read: HeightRange) -> str:
     if bounds.start is not None and bounds.start >= max(0, read.end) and not len(read):
         return Shortfall(f"no blocks in that range: {chain_end(tip)}")
     return end_above(end, tip)
+
+
+def unproved(believed: Mapping[str, object], *, limited: bool) -> str:
+    """Return the text that names the rows of methods: of which command, and at which heights or where in its list.
+
+    `limited`: the rows ended at their limit, so that none are claimed beyond.
+    """
+    rows = "; ".join(f"{BY_NAME[method].command} {where}".rstrip() for method, where in believed.items())
+    limit = " up to the limit" if limited else ""
+    return f'{rows}: nothing proves that these are all rows{limit} (docs/completeness.md, "Belief")'

@@ -7,8 +7,8 @@ import msgspec
 
 from chainq.config.server import completed
 from chainq.config.values import LEAST_MEMORY
+from chainq.fetching.blocks import Tip
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip
 from chainq.heights.range import HeightRange
 from chainq.lake.names import Entry, PartitionSpec
 from chainq.lake.store import Store, open_store

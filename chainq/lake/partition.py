@@ -15,7 +15,7 @@ from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import BehindError, ChainqError, IncompleteError, OutputError, Shortfall
 from chainq.fetching.blocks import hash_text
 from chainq.fetching.calls import Asked
-from chainq.fetching.hashed import TIERS
+from chainq.fetching.links import TIERS
 from chainq.heights.bounds import Bounds
 from chainq.lake import files as partition_files
 from chainq.lake.files import Receipt

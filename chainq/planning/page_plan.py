@@ -20,7 +20,6 @@ nothing but a count of their calls shows when all have come; the full block has 
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from math import ceil
 from operator import eq
 from typing import NamedTuple
@@ -33,16 +32,11 @@ from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
 from chainq.planning.exchange import DIVISIBLE, Grade, Proof
 from chainq.query import Query
-from chainq.rows.fields import Picker, integer_of
-from chainq.rows.sorting import in_place
-from chainq.rows.transaction import times_called
+from chainq.rows.fields import in_place
+from chainq.rows.transaction import Time, blocks_of, in_order, times_called, times_of
 
 _NARROWED = "pages fail for their size or number, so chainq requests fewer rows at a time, which is slow"
 _FROM_BLOCKS = "chainq takes rows from full blocks"
-
-Time = int | None
-"""When a row was finalized, in seconds since 1970; None for a row without that time."""
-_pick_time = Picker(["finalizedAt"])
 
 
 class PageRequest(NamedTuple):
@@ -58,28 +52,6 @@ class PageResult(NamedTuple):
 
     rows: list[Raw]
     proof: Proof
-
-
-def times_of(rows: Sequence[Raw]) -> list[Time]:
-    """Return when the rows of a page were finalized. Raises IncompleteError if they are not in that order."""
-    times = [integer_of(_pick_time(row)[0]) for row in rows]
-    if not _in_order(times):
-        raise IncompleteError(
-            "a page is not in order: `finalizedAt` falls", "without that order no response can be proved complete"
-        )
-    return times
-
-
-def _in_order(times: Sequence[Time]) -> bool:
-    known = [time for time in times if time is not None]
-    return known == sorted(known)
-
-
-def blocks_of(times: Sequence[Time]) -> list[slice]:
-    """Return which rows of a page belong to each block. A row without a time may belong to any."""
-    pairs = enumerate(pairwise(times), 1)
-    edges = [place for place, (one, other) in pairs if one != other and None not in (one, other)]
-    return [slice(*edge) for edge in pairwise([0, *edges, len(times)])] if times else []
 
 
 class _Block:
@@ -336,7 +308,7 @@ class PagePlan:
             heavy = sent is None
         times, full = times_of(sent), len(sent) >= size
         last, here = block.times[-1:], times[max(0, known - 1) :][:1]
-        misplaced = bool(last and here) and (here != last if known else not _in_order([*last, *here]))
+        misplaced = bool(last and here) and (here != last if known else not in_order([*last, *here]))
         if full and misplaced:
             raise IncompleteError(
                 f"row {position}: page {number} of {size} rows does not continue where the page before it ended",

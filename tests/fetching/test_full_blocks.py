@@ -12,8 +12,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.exchange import Reply
 from chainq.demo.service import Service
 from chainq.demo.transport import DemoTransport
-from chainq.fetching.calls import Calls
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.fetching.calls import Calls, ServiceDialect
 from chainq.fetching.witness import Witness
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from chainq.errors import OutputError
-from chainq.fetching.tip import Tip
+from chainq.fetching.blocks import Tip
 from chainq.lake.job import Done, Hold, Job, Task
 from chainq.lake.names import Entry, PartitionSpec
 from chainq.lake.partition import Worker
