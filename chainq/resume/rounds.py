@@ -173,18 +173,9 @@ class Rounds:
         return found
 
     def _check_known(self, found: str) -> None:
-        """Raise ReorgError if the block below `known` is another one now; its hint names how far to go back."""
-        reorg = difference(self.known, found)
-        if not reorg:
-            return
-        if not self.journal.kept:
-            raise self._discarded(reorg)
-        same = self._same()
-        if same is None:
-            over = "start over with a new checkpoint and a new output file"
-            raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
-        blocks = self.journal.position.next - same.next
-        raise ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {same.next}")
+        """Raise ReorgError if the block below `known` is another one now."""
+        if reorg := difference(self.known, found):
+            raise self._reorg(reorg)
 
     def _same(self) -> Position | None:
         """Return the last position whose block the service still has, None if there is none.
@@ -199,16 +190,21 @@ class Rounds:
     def _replaced(self, reorg: str) -> None:
         """Raise the error of a reorg while rows were read."""
         if not self.journal.cuttable:
-            raise self._discarded(reorg)
+            raise self._reorg(reorg)
         self.written -= self.journal.drop_rest()
         raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
 
-    def _discarded(self, reorg: str) -> ReorgError:
-        """Go back to a position whose block is still there, and return the error of a run that nobody can go back."""
-        position = self._same() or self.journal.positions[0]
-        self.written -= self.journal.reached.rows - position.rows
-        self.journal.go_back_to(position.next)
+    def _reorg(self, reorg: str) -> ReorgError:
+        """Return the error of a reorg: it says how far a checkpoint must go back. Rows that nobody can go back to, of a
+        run without one or after its position, are discarded."""
+        same = self._same()
+        if self.journal.kept and same is None:
+            over = "start over with a new checkpoint and a new output file"
+            return ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
+        back = same or self.journal.positions[0]
+        if self.journal.kept and (blocks := self.journal.position.next - back.next):
+            return ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {back.next}")
+        self.written -= self.journal.reached.rows - back.rows
+        self.journal.go_back_to(back.next)
         removed = "are removed" if self.journal.sink.appends else "must be discarded"
-        return ReorgError(
-            reorg, f"the rows from height {position.next} on {removed}: they may be of blocks that are gone"
-        )
+        return ReorgError(reorg, f"the rows from height {back.next} on {removed}: they may be of blocks that are gone")
