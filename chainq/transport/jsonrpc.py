@@ -11,7 +11,6 @@ from msgspec import UNSET, Raw, UnsetType
 
 from chainq.errors import BrokenBodyError, ResponseError, ServiceError
 from chainq.rows import fields, raw_json
-from chainq.rows.response import ResponseRows
 from chainq.text.sanitize import excerpt
 from chainq.transport.failures import of_error, shown
 
@@ -52,7 +51,7 @@ def decode_listed(text: memoryview, call_id: int) -> list[Raw]:
     return [] if result == Raw(b"null") else raw_json.check_objects(items_of(result))
 
 
-def decode_array(text: memoryview, call_id: int) -> ResponseRows:
+def decode_array(text: memoryview, call_id: int) -> raw_json.ResponseRows:
     """Return the same without checking that each row is an object, for callers that check it anyway."""
     try:
         envelope = _ROWS.decode(text)
@@ -60,8 +59,8 @@ def decode_array(text: memoryview, call_id: int) -> ResponseRows:
         pass
     else:
         if envelope.jsonrpc == "2.0" and envelope.id == call_id and envelope.error is UNSET:
-            return ResponseRows(envelope.result, text)
-    return ResponseRows(items_of(decode_result(text, call_id)), text)
+            return raw_json.ResponseRows(envelope.result, text)
+    return raw_json.ResponseRows(items_of(decode_result(text, call_id)), text)
 
 
 def items_of(result: Raw) -> list[Raw]:

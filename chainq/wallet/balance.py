@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import BehindError, IncompleteError, Shortfall, UsageError
+from chainq.fetching.blocks import Tip
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip
 from chainq.heights.bounds import none_below
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
