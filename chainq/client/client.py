@@ -33,7 +33,7 @@ from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
-from chainq.heights.bounds import HIGHEST, parse_height, parse_start
+from chainq.heights.bounds import HIGHEST, parse_height
 from chainq.process import Closing
 from chainq.query import Batch, Query, limited, matching
 from chainq.text.sanitize import mask_url
@@ -357,8 +357,8 @@ class Client(Closing):
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
         `plaintext`, `plaintext_json`, `record_name`, `sender`, `amount` and `token_id` too. `amount` is an int, in the
         smallest unit, or None. `spent` and `unspent` yield only records that are, as of the block `as_of`, by default
-        the tip, with `spent_height` and `spent_transaction`; a range without an end ends there, too. Both read every
-        full block from the first owned record to there before the first row, which can take hours.
+        the tip, with `spent_height` and `spent_transaction`. Both read every full block from the first owned record to
+        there before the first row, which can take hours.
         `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (the extra
         `wallet`, docs/install.md); the keys stay in these processes. Raises UsageError for an invalid key, and
         IncompleteError after the last row if rows are malformed or records are not genuine.
@@ -369,27 +369,22 @@ class Client(Closing):
         [(116, 2000000)]
         """
         from chainq.catalog.owned import owned_method
-        from chainq.wallet.owned import Wallet, Wanted, block_of
+        from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.shown import Style
 
         found, count = arguments.view_keys(view_key), arguments.processes(workers)
         query = arguments.range_query("owned", start, end, options, command="ownership")
-        height = None if as_of is None else parse_start(arguments.written(as_of))
-        block = block_of(height, spends=spent or unspent)
+        block = None if as_of is None else parse_height(arguments.written(as_of))
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
-        query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         with while_open():
             self._service.need(*wanted.commands)
         heights = heights_of(self._service, query)
-        with while_open():
-            wanted.check(heights, self._service)
-        # The limit is one of owned rows, and not of those that are compared.
-        compared = read(self._service, query._replace(limit=None), heights)
 
         def batches() -> Iterator[Batch]:
             with Wallet(found, wanted, count, self._progress.now) as wallet:
-                owned = wallet.owned(compared, self._service, self._progress.warn)
-                yield from limited(owned, query.limit)
+                fetch = partial(read, self._service)
+                owned = wallet.owned(self._service, query, heights, self._progress.warn, fetch)
+                yield from limited(owned, query.limit)  # of owned rows, and not of those that are compared
                 if unowned := wallet.none_owned:
                     self._warn_unowned(unowned, wallet.unowned)
                 wallet.check()
