@@ -268,7 +268,7 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     assert lines[0].startswith("program") and lines[-1].startswith("chainq: as of block"), lines
     assert not any(" rows in " in line for line in lines), lines
     child = started(chainq, "balance --end 50 --workers 1", server(), rest="> balance")
-    child.expect(rf"50 full blocks, {SOME} rows in ")
+    child.expect(rf"50 heights, {SOME} rows in ")
     child.close(force=True)
 
 
