@@ -57,4 +57,4 @@ class Progress:
         before = self._underway.get(str(advance.spec), Advance(advance.spec))
         self._underway[str(advance.spec)] = advance
         self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
-        self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])
+        self._reporter.show(f"{self._written:,} of {counted(self._partitions, 'partition')}")

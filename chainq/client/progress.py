@@ -6,7 +6,6 @@ from contextlib import contextmanager, nullcontext
 from chainq.client.reading import warn
 from chainq.process import progress as process
 from chainq.query import Batch
-from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 
@@ -20,8 +19,7 @@ class Progress:
     def count(self, report: Report) -> None:
         """Count one attempt of a request; called from any thread."""
         if bar := self._bar:
-            again, why = report.attempt > 1, printable(report.outcome)
-            bar.called(report.size, again=again, wait=report.wait, why=why, held=report.rate_limited)
+            bar.called(report.size, again=report.attempt > 1)
 
     def follow(self, batches: Iterator[Batch], heights: int) -> Iterator[Batch]:
         """Yield the batches of a range of that many heights and show how far they have come."""
