@@ -207,7 +207,7 @@ class Progress:
             before = self._underway.get(advance.spec, Advance(advance.spec))
             self._underway[advance.spec] = advance
             self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
-            self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])
+            self._reporter.show(f"{self._written:,} of {counted(self._partitions, 'partition')}")
 
     def wrote(self, done: Done) -> None:
         """Count a partition."""

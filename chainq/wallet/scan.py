@@ -82,7 +82,7 @@ class Scanner(Closing):
         """Show how many rows are compared, with how many keys, and how many are found; `ahead`: of the batch."""
         self._found += len(part.owned)
         rows, keys = counted(self._compared + ahead, "row"), counted(len(self._view_keys), "key")
-        self._progress.show([f"{rows} compared with {keys}, {self._found:,} found"])
+        self._progress.show(f"{rows} compared with {keys}, {self._found:,} found")
 
     def _jobs(self, batches: Iterator[Batch], waiting: deque[tuple[Batch, int]]) -> Iterator[Callable[[], Findings]]:
         sent = 0
