@@ -127,8 +127,8 @@ def statuses(target: str, now: float) -> list[Status]:
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap; tables of full blocks come first.
 
-    The last success is when the newest file was written. A table that the first export has not begun to write has no
-    rows, so that monitoring sees it.
+    The last success is when the newest file was written: no file says how a run ended. A table that the first export
+    has not begun to write has no rows, so that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.lake.data_set import find, gaps
@@ -136,12 +136,14 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     contents = find(store)
     if contents is None:
         return
-    start = contents.data_set.start
+    start, first = contents.data_set.start, contents.data_set.tables  # those of one export, which end together
+    last = max((entries[-1].spec.end for table, entries in contents.tables.items() if table in first), default=start)
     whole = contents.span or HeightRange(start, start)
     tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=-1)
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
         entries = contents.tables.get(command, [])
         heights = contents.heights(command) if entries else whole
+        heights = HeightRange(heights.start, max(heights.end, last if command in first else 0))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         success = max((entry.modified for entry in entries), default=None)
@@ -173,7 +175,8 @@ def _lines(status: Status) -> Iterator[str]:
     if status.tip is not None:
         parts.append(f"{counted(status.lag or 0, 'block')} below tip {status.tip}")
     if status.age is not None:
-        parts.append(f"last success {duration(max(0.0, status.age))} ago")
+        what = "newest file written" if status.running is None else "last success"
+        parts.append(f"{what} {duration(max(0.0, status.age))} ago")
     elif not status.running or status.failure:  # else the first run is in progress
         parts.append("no run went well yet")
     if status.running:
@@ -205,7 +208,8 @@ def _fault(status: Status, limit: float) -> ChainqError | None:
         return StaleError(f"{name}: the last success is {duration(-age)} in the future")
     if age is not None and age > limit:
         longer = f"longer than --max-age {format_age(limit)}"
-        return StaleError(f"{name}: the last success was {duration(age)} ago, {longer}")
+        what = "newest file was written" if status.running is None else "last success was"
+        return StaleError(f"{name}: the {what} {duration(age)} ago, {longer}")
     if status.lasting:
         return StaleError(f"{name}: the last run failed for good: {status.error}")
     if status.missing:
