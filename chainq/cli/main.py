@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -128,7 +129,9 @@ def _without_secrets(message: str, arguments: list[str]) -> str:
         in_header = not word.startswith("-") and (in_header or (before == "--header" and word.endswith(":")))
         if in_header or "://" in word:
             hidden = "***" if in_header else mask_url(word)
-            message = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", hidden.replace("\\", r"\\"), message)
+            path = Path(word)  # of a URL that stands for a file, messages name this, or its folder
+            for text in (word, str(path), str(path.parent))[: len(path.parts)]:
+                message = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", hidden.replace("\\", r"\\"), message)
     return message
 
 
