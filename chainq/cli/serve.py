@@ -56,7 +56,6 @@ def _serve_lake(given: ServeOptions, destination: str) -> None:
 
     given.exclude("lake", *ServeOptions.__annotations__.keys() - {"lake", "host", "port", "verbose"})
     service = StoredService(destination)
-    http.check_packages()
     with _listening(given) as ready:
         http.serve(service, given.host, given.port, ready, verbose=given.verbose)
 

@@ -4,7 +4,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -21,7 +21,8 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
 from chainq.fetching.reading import Reading
 from chainq.heights.bounds import Bounds
-from chainq.lake.sql import Database, Result, statements, view_name
+from chainq.lake.scan import view_name
+from chainq.lake.sql import Database, Result, statements
 from chainq.lake.store import Store, open_store
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
@@ -52,8 +53,7 @@ def run(given: "SqlOptions") -> None:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
     settings = _settings((Column("height", "number"),), given)
-    file = settings.file
-    if query is None and file is not None:
+    if query is None and settings.file is not None:
         raise UsageError("-o needs a query")
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn)
@@ -62,18 +62,15 @@ def run(given: "SqlOptions") -> None:
         _print_views(store, given, reporter)
         return
     gc.enable()
-    with Database() as database:
-        if store is not None:
-            database.add_data_set(store, partial=given.partial)
-        with open_sink(file) as sink:
-            if store is None:
-                _fetch(database, query, bounds, given, reporter)
-            else:
-                database.tables(query)
-            result = database.run(query)
-            said = _warn(database, reporter)
-            _print(result, sink, given, reporter)
-            _warn(database, reporter, said)
+    database = Database()
+    if store is not None:
+        database.add_data_set(store, partial=given.partial)
+    with open_sink(settings.file) as sink:
+        if store is None:
+            _fetch(database, query, bounds, given, reporter)
+        _print(database.run(query), sink, given, reporter)
+        for text in database.lacking():
+            reporter.warn(Shortfall(text))
 
 
 def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -> None:
@@ -81,9 +78,9 @@ def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -
     if store is None:
         where = "" if stdin.is_terminal() else " on standard input"
         raise UsageError(f"no query{where}: expected one SELECT in quotes")
-    made, lacking = statements(store, partial=given.partial)
-    if lacking:
-        reporter.warn(lacking)
+    made, warnings = statements(store, partial=given.partial)
+    for text in warnings:
+        reporter.warn(text)
     with open_sink(None) as sink:
         sink.write(made.encode())
 
@@ -92,15 +89,6 @@ def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
     """Return the data set that the URL names, if any: without a range it is queried whole, unlike a service."""
     url = "" if bounds != Bounds() else completed(connect.service_options(given)).url
     return [url] if is_data_set(url) else []
-
-
-def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> list[str]:
-    """Warn of heights and values that the query lacks, apart from what was `said`; return what the warnings say."""
-    lacking = database.lacking()
-    for text in lacking:
-        if text not in said:
-            reporter.warn(Shortfall(text))
-    return lacking
 
 
 def _check_words(words: list[str], query: str | None, url: str) -> None:

@@ -180,7 +180,7 @@ class Service(Closing):
 
         Raises IncompleteError if it lacks the table, or heights, so that this is not known.
         """
-        from chainq.lake.lookups import row_of
+        from chainq.lake.reader import row_of
 
         return None if self._stored is None else row_of(self._stored.reader, table, column, text)
 
@@ -231,7 +231,7 @@ class Service(Closing):
     def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""
         if self._stored is not None:
-            from chainq.lake.lookups import program_transactions
+            from chainq.lake.reader import program_transactions
 
             names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
             return program_transactions(self._stored.reader, *names, newest=query.newest, start=start)
