@@ -306,10 +306,8 @@ class ServeOptions(Group, command="serve"):
     host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
     dialect: Literal["chain", "aleo"] = option("NAME", "chain or aleo.", "chain")
     tip: int | None = option("H", "Tip height; -1: an empty chain.", least=-1, common=True)
-    grow: float = option("SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, least=0.0)
     now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.", common=True)
     seed: int = option("N", "Seed for the chain.", 0)
-    dense_height: str | None = option("H:N", "Number of records at height H.")
     sealed: int | None = option(
         "N", "A chain of N blocks with true hashes; making 50 takes about a second.", least=1, most=1e5, common=True
     )

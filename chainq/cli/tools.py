@@ -102,10 +102,9 @@ def list_columns(command: str) -> None:
 
 def list_faults() -> None:
     """Print the faults of `chainq serve`, with what they do."""
-    from chainq.demo import faults  # noqa: F401  # fills the registry
-    from chainq.demo.registry import FAULTS
+    from chainq.demo.faults import listed_faults
 
-    _print([(name + f":{one.argument}" * bool(one.argument), one.help) for name, one in FAULTS.items()])
+    _print(listed_faults())
 
 
 def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:

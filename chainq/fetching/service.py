@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 def _sample() -> Transport:
     from chainq.demo.chain import Chain
+    from chainq.demo.service import DemoTransport
     from chainq.demo.service import Service as DemoService
-    from chainq.demo.transport import DemoTransport
 
     return DemoTransport(DemoService(Chain()))
 

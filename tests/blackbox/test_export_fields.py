@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from harness.lake import Lake, due
 from harness.program import Program
 from harness.services import Canned, Moving, canned, serving

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from chainq.demo.service import Service
 from harness.program import DIALECT, LONGEST, Program
 from harness.services import serving

@@ -68,13 +68,6 @@ def test_the_faults_of_the_sample_server(fault: str, chainq: Program, server: Se
     assert ran.rows == due[: len(ran.rows) if ran.code else None]
 
 
-def test_a_pool_without_connections_is_asked_less(chainq: Program, server: Servers, truth: Truth) -> None:
-    """The whole list comes, in smaller pages, though the service had refused 500 rows at a time."""
-    ran = chainq(*HELLO, url=server("--fault", "busy-pool:50"))
-    assert (ran.code, ran.err.count("pages fail for their size or number")) == (0, 1)
-    assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
-
-
 def test_a_block_that_is_too_heavy_for_pages_comes_from_its_full_block(
     chainq: Program, server: Servers, truth: Truth
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chainq.cli.status import Status
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, Serve, held, serving

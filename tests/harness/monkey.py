@@ -49,7 +49,7 @@ def small(faults: Faults, rng: Random) -> Faults:
     for text in faults.lists.texts:
         name, _, _ = text.partition(":")
         number = rng.choice(BYTES if name.startswith(("long", "byte")) else [1, 2, 3, 8, 20])
-        lists.append(f"{name}:{number}" if FAULTS[name].argument in ("N", "[N]") else text)
+        lists.append(f"{name}:{number}" if FAULTS[name].argument == "N" else text)
     return replace(faults, **values, lists=wrong(*lists), stable=faults.stable or rng.random() < 0.3)
 
 

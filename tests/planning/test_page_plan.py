@@ -169,9 +169,7 @@ def test_rows_rest_on_order_or_on_belief() -> None:
 
 
 @pytest.mark.parametrize("seed", some(range(15), *range(0, 15, 3)))
-@pytest.mark.parametrize(
-    "kind", ["heavy is empty", "pool", "short pages", "page 0 skipped", "late pages", "newest first"]
-)
+@pytest.mark.parametrize("kind", ["heavy block", "pool", "short pages", "page 0 skipped", "late pages", "newest first"])
 def test_a_server_that_is_wrong_in_one_way_loses_nothing_in_silence(kind: str, seed: int) -> None:
     """The truth, or an error after a whole prefix of it: where page 0 has some rows and the list goes on."""
     rng = Random(seed)  # noqa: S311  # as above
@@ -193,7 +191,7 @@ def test_a_long_row_that_hides_itself_and_those_after_it_is_found_out() -> None:
 def test_a_pool_without_connections_slows_the_run_down() -> None:
     """After the first failure one smaller page at a time, and all rows come."""
     heavy = [transaction(n, n, 5000, 1) for n in range(500, 560)]
-    server = PageServer([*singles(200), heavy], served("busy-pool:10"), 0)
+    server = PageServer([*singles(200), heavy], PageFaults(pool=10), 0)
     assert run(server, 40) == (server.due, "")
     first = next(n for n, request in enumerate(server.requests) if request.size < 40 and n > 2)
     assert {request.ahead for request in server.requests[first:]} == {0}
