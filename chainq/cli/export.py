@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from shlex import quote
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,28 +14,34 @@ from chainq.catalog.identifiers import STORES
 from chainq.catalog.methods import Column, Kind, Method
 from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
-from chainq.cli.export_progress import Progress, without_range
 from chainq.cli.options import OutputOptions
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
-from chainq.errors import UsageError
+from chainq.errors import UsageError, missing_package
+from chainq.fetching.hashed import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds, parse_count
-from chainq.lake.engine import Engine
-from chainq.lake.export import Export, ExportQuery
-from chainq.lake.extras import check_installed
-from chainq.lake.local import LocalEngine
-from chainq.lake.reads import NAME
-from chainq.lake.store import absolute, open_store
+from chainq.heights.bounds import parse_count
+from chainq.heights.height_set import HeightSet
+from chainq.lake.export import Export, ExportPlan, ExportQuery
+from chainq.lake.plan import NAME
+from chainq.lake.store import open_store
+from chainq.lake.worker import Advance, Done, Job
+from chainq.lake.workers import Crew, Listener, LocalCrew
 from chainq.process.pool import cores
+from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import chain_end, counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
 
+if TYPE_CHECKING:
+    from chainq.lake.names import PartitionSpec
+
 _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
+_MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
+"""By extra, the module that it adds to that of `parquet`."""
 _LISTED = Method(
     command="export",
     name="",
@@ -53,29 +62,20 @@ def run(given: ExportCommand) -> None:
     if given.scheduler is not None and given.engine != "dask":
         raise UsageError("--scheduler needs --engine dask")
     query = _query(given)
-    if given.hashes:
-        query = _with_hashes(query)
-    _check_installed(given, query)
-    destination = absolute(given.to)
+    _check_installed(given)
     reporter = connect.reporter(given)
     options = connect.service_options(given, strict=given.strict)
-    store = open_store(destination)
-    own = _OwnCalls()
-    with connect.open_service(options, reporter, own.open) as service:
+    store = open_store(given.to)
+    progress = Progress(reporter, query)
+    with connect.open_service(options, reporter, progress.open) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
             _list(export, query, reporter)
             return
-        workers = given.workers or cores()
-        progress = Progress(reporter, announce=query.bounds == Bounds(whole=True), whole=query.unbounded)
         reporter.draw()
         try:
             totals = export.run(
-                _engine(given, workers, reporter, progress),
-                service.options._replace(headers=options.headers, names=None),
-                destination,
-                begin=progress.begin,
-                wrote=progress.wrote,
+                partial(_crew, given), service.options._replace(headers=options.headers, names=None), progress
             )
         finally:
             reporter.end()
@@ -87,32 +87,26 @@ def run(given: ExportCommand) -> None:
             heights = service.height_range(query.bounds)
             why = "" if len(heights) else reason(service, query.bounds, heights)
             reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
-        elif not reporter.quiet:
+        else:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals.kept:,} skipped" if totals.kept else ""
             committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
             unread = f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals.kept else ""
-            calls = counted(totals.calls + own.number, "call")
-            reporter.line(
-                f"chainq: {store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
+            calls = counted(totals.calls + progress.own_calls, "call")
+            reporter.note(
+                f"{store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
                 f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}{unread}"
             )
 
 
-class _OwnCalls:
-    """Counts the calls of the coordinator; those of workers come with what they have done."""
+def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> Crew:
+    """Return the workers of the options; a run without tasks starts no cluster. Raises UsageError."""
+    workers = given.workers or cores()
+    if given.engine == "dask" and tasks:
+        from chainq.lake.cluster import DaskCrew
 
-    def __init__(self) -> None:
-        self.number = 0
-
-    def open(self, options: ServiceOptions, *, report: Callable[[Report], None], **listeners: Any) -> Service:
-        """Return a service whose calls are counted."""
-
-        def count(one: Report) -> None:
-            self.number += 1
-            report(one)
-
-        return Service(options, report=count, **listeners)
+        return DaskCrew(given.scheduler, workers, job, tasks, listener)
+    return LocalCrew(workers, job, tasks, listener)
 
 
 def _query(given: ExportCommand) -> ExportQuery:
@@ -125,6 +119,8 @@ def _query(given: ExportCommand) -> ExportQuery:
     bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
+    if given.hashes and commands and not {NAME, *HASHED, *DERIVED} & {*commands}:  # others are not read from blocks
+        raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
     partition = None if given.partition is None else parse_count(given.partition, "partition")
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
@@ -135,32 +131,17 @@ def _query(given: ExportCommand) -> ExportQuery:
         given.lag,
         full_blocks=not given.no_full_blocks,
         delta=given.delta,
+        hashes=given.hashes,
     )
 
 
-def _check_installed(given: ExportCommand, query: ExportQuery) -> None:
-    """Raise UsageError if optional packages that the options need are not installed."""
+def _check_installed(given: ExportCommand) -> None:
+    """Raise UsageError if pyarrow, or an optional package that the options need, is not installed; load none."""
     stores = given.to.partition("://")[0].lower() in STORES
-    wanted = {"delta": query.delta, "dask": given.engine == "dask", "hashes": query.hashes, "export": stores}
-    check_installed([extra for extra, needed in wanted.items() if needed])
-
-
-def _with_hashes(query: ExportQuery) -> ExportQuery:
-    """Return the query with block hashes. Raises UsageError without a command of blocks."""
-    from chainq.fetching.hashed import TIERS
-
-    if query.commands and not {NAME, *TIERS, *DERIVED} & {*query.commands}:  # the others are not read from blocks
-        raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
-    return query._replace(hashes=True)
-
-
-def _engine(given: ExportCommand, workers: int, reporter: Reporter, progress: Progress) -> Engine:
-    """Return the engine of the options. Raises UsageError."""
-    if given.engine == "dask":
-        from chainq.lake.cluster import DaskEngine
-
-        return DaskEngine(given.scheduler, workers, reporter)
-    return LocalEngine(workers, reporter, progress.advanced)
+    wanted = {"delta": given.delta, "dask": given.engine == "dask", "hashes": given.hashes, "export": stores}
+    for extra, module in _MODULES.items():
+        if wanted.get(extra, True) and find_spec(module) is None:
+            raise missing_package(f"this export needs the package {module}", extra)
 
 
 def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
@@ -168,15 +149,70 @@ def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
     settings = output.settings(_LISTED, OutputOptions())
     plan = export.plan()
     todo = plan.todo if plan else []
-    found = [
-        {"command": one.spec.command, "start": one.spec.start, "end": one.spec.end, "reason": one.reason}
-        for one in todo
-    ]
+    found = [{"command": command, "start": start, "end": end, "reason": why} for (command, start, end), why, _ in todo]
     with open_sink(None) as sink:
         writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
         writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
         writer.close()
-    if not reporter.quiet:
-        why = without_range(plan) if plan and query.unbounded else ""
-        kept = len(plan.kept) if plan else 0
-        reporter.line(f"chainq: {counted(len(found), 'partition')} to write, {kept:,} complete{why}")
+    kept = len(plan.kept) if plan else 0
+    why = _without_range(plan) if plan and query.unbounded else ""
+    reporter.note(f"{counted(len(found), 'partition')} to write, {kept:,} complete{why}")
+
+
+def _without_range(plan: ExportPlan) -> str:
+    """Return which heights a plan without a range has, and how to get those below; empty if it has nothing to do."""
+    if not plan.todo:
+        return ""
+    start = plan.heights.start
+    if plan.new:
+        return "; no range was given, so it is all that the source has"
+    return f"; no range was given, so it continues at height {start}; pass 0: for the whole chain" if start else ""
+
+
+class Progress:
+    """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do.
+
+    `own_calls`: those of the coordinator; those of workers come with what they have done.
+    """
+
+    def __init__(self, reporter: Reporter, query: ExportQuery) -> None:
+        self._reporter, self._query = reporter, query
+        self.warn, self.trace, self.call = reporter.warn, reporter.trace, reporter.call
+        self._lock = Lock()  # of those below
+        self.own_calls = self._partitions = self._written = 0
+        self._underway: dict[PartitionSpec, Advance] = {}
+
+    def open(self, options: ServiceOptions, *, report: Callable[[Report], None], **listeners: Any) -> Service:
+        """Return a service whose calls are counted."""
+
+        def count(one: Report) -> None:
+            self.own_calls += 1
+            report(one)
+
+        return Service(options, report=count, **listeners)
+
+    def begin(self, plan: ExportPlan) -> None:
+        """Start the bar; if nobody gave the heights, say how much is to be done, and why."""
+        if plan.todo and self._query.unbounded:
+            heights = HeightSet(todo.spec.heights for todo in plan.todo)
+            what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
+            self._reporter.note(f"{what}, {len(plan.kept):,} complete{_without_range(plan)}")
+        self._partitions = len(plan.todo)
+        reads = heights_of(len({task.spec.command for task in plan.tasks}))
+        self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
+
+    def advanced(self, advance: Advance) -> None:
+        """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
+        with self._lock:
+            before = self._underway.get(advance.spec, Advance(advance.spec))
+            self._underway[advance.spec] = advance
+            self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
+            self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])
+
+    def wrote(self, done: Done) -> None:
+        """Count a partition."""
+        self._written += len(done.files)
+        self.advanced(Advance(done.spec, len(done.spec.heights), done.rows))
+        del self._underway[done.spec]
+        rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
+        self._reporter.trace(f"{done.spec!s}: {rows}, {in_bytes(done.size)}, {calls}")

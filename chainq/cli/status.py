@@ -57,8 +57,8 @@ class Status(NamedTuple):
 def run(given: "StatusCommand") -> None:
     """Print how far checkpoints and data sets have come.
 
-    After those that can be read, raises a ChainqError that names the others, and with `--max-age` StaleError if
-    one is older or its last run failed for good, and IncompleteError if one lacks heights.
+    After those that can be read, raises a ChainqError that names the others, IncompleteError if one lacks heights, and
+    with `--max-age` StaleError if one is older or its last run failed for good.
     """
     limit = None if given.max_age is None else parse_age(given.max_age, "max-age")
     found: list[Status] = []
@@ -76,7 +76,7 @@ def run(given: "StatusCommand") -> None:
         lines = list(dict.fromkeys(line for status in found for line in _lines(status)))
     if not given.quiet:
         write("".join(f"{line}\n" for line in lines))
-    if not errors and limit is not None:
+    if not errors:
         errors = [fault for status in found if (fault := _fault(status, limit)) is not None]
     if errors:
         kind = next((type(error) for error in errors if not isinstance(error, StaleError)), StaleError)
@@ -182,10 +182,13 @@ def _missing(status: Status) -> str:
     return f"missing {listed([HeightRange(*edges) for edges in status.missing], SHOWN)}"
 
 
-def _fault(status: Status, limit: float) -> ChainqError | None:
-    """Return why a status is not one of success within `limit` seconds, None if it is."""
+def _fault(status: Status, limit: float | None) -> ChainqError | None:
+    """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one; None
+    for neither."""
     name, age, why = f"{status.target}: {status.command}", status.age, ""
-    if age is None and not status.missing:
+    if limit is None:
+        pass
+    elif age is None and not status.missing:
         why = "its first run is in progress" if status.running and not status.failure else NONE_YET
     elif age is not None and age < -tuning.AHEAD:
         why = f"the last success is {duration(-age)} in the future"

@@ -1,156 +1,110 @@
-"""The `dask` engine: each partition is one task on a dask.distributed cluster. The only module that loads dask.
+"""Workers on a Dask cluster: each partition is one task of dask.distributed. The only module that loads it.
 
-A task takes and returns plain values (`Job`, `Task`), so workers need only chainq and the profile, and store nothing.
-If a worker dies, others take its tasks; a task that runs twice writes the same file twice.
-
-Refusals (HTTP 429) of one task reach the coordinator as dask events, and it makes the other tasks pause (`holds`).
+A task takes and returns plain values, so workers need only chainq and the profile, and store nothing. If a worker dies,
+others take its tasks; a task that runs twice writes the same file twice. Refusals (HTTP 429) reach the coordinator as
+dask events, and it makes the other tasks pause.
 """
 
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from functools import partial
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any
 from uuid import uuid4
 
 import msgspec
 
 from chainq.errors import OutputError, UnreachableError, needed
-from chainq.lake.engine import Listener, Run
-from chainq.lake.job import Done, Hold, Job, Task
-from chainq.lake.partition import Worker
+from chainq.lake.plan import Task
+from chainq.lake.worker import Done, Event, Hold, Job, Note, Worker
+from chainq.lake.workers import Listener, Relay
+from chainq.process import Closing
 from chainq.process.worker import portable
 from chainq.transport.base import Report
 
 RETRIES = 2  # of a task whose worker died, by dask
-
-
-class DaskEngine:
-    """Runs tasks on the cluster of `scheduler`, or on a cluster of this machine with `workers` if that is None.
-
-    Raises UsageError without dask.distributed; UnreachableError if there is no scheduler.
-    """
-
-    def __init__(self, scheduler: str | None, workers: int, listener: Listener) -> None:
-        with needed("the engine dask needs dask.distributed", "dask"):
-            import distributed
-        self._distributed: Any = distributed  # it is only partly typed
-        self._scheduler, self._workers, self._listener = scheduler, workers, listener
-        self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
-
-    def check(self) -> None:
-        """Raise UnreachableError if there is no scheduler."""
-        if self._scheduler is not None:
-            with ExitStack() as stack:
-                stack.enter_context(self._connected(stack))
-
-    def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Yield partitions as they are written. After a failure, start no more and raise the first failure.
-
-        As many tasks run as the cluster has threads at the start, each with that share of the rate: a cluster that
-        grows meanwhile does not call the service faster.
-        """
-        run = Run(tasks, self._listener)
-        with ExitStack() as stack:
-            client = stack.enter_context(self._connected(stack))
-            client.subscribe_topic(self._topic, partial(self._hear, client, run))
-            slots = min(max(1, sum(client.nthreads().values())), len(tasks))
-            shared = job.shared(slots)
-            underway = self._distributed.as_completed()
-
-            def submit() -> None:
-                if (task := run.next()) is not None:
-                    key = f"{task.spec.command}-{task.spec.start}-{uuid4().hex}"
-                    values = self._topic, shared, run.holding(task)
-                    underway.add(client.submit(write_partition, *values, key=key, retries=RETRIES, pure=False))
-
-            for _ in range(slots):
-                submit()
-            for future in underway:
-                yield from run.ended(self._outcome(future, run))
-                submit()
-        if run.failure is not None:
-            raise run.failure
-
-    async def _hear(self, client: Any, run: Run, event: tuple[float, bytes]) -> None:
-        """Record that the service refused a task's call, and make the other tasks pause if that is new."""
-        refusal = msgspec.json.decode(event[1], type=Refusal)
-        if hold := run.call(refusal.report):
-            await client.run(hold_back, self._topic, refusal.task, hold, on_error="ignore")
-
-    def _outcome(self, future: Any, run: Run) -> Done | Exception:
-        """Return the result of a task, or its failure, and pass on its warnings."""
-        try:
-            found: Outcome = future.result()
-        except Exception as error:  # dask's own, such as the death of several workers
-            return OutputError(f"{future.key}: {' '.join(str(error).split())}", "see the logs of the scheduler")
-        for text in found.warnings:
-            run.warn(text)
-        if isinstance(found.result, Done):
-            self._listener.trace(f"worker {found.worker}: {found.result.spec}")
-        return found.result
-
-    def _connected(self, stack: ExitStack) -> Any:
-        if self._scheduler is None:
-            cluster = stack.enter_context(
-                self._distributed.LocalCluster(  # processes, because Python code handles the rows
-                    n_workers=self._workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs="ERROR",
-                )
-            )
-            return self._distributed.Client(cluster)
-        try:
-            return self._distributed.Client(self._scheduler)  # waits as dask is configured
-        except (OSError, ValueError) as error:
-            raise UnreachableError(f"no dask scheduler at {self._scheduler}: {error}") from None
-
-
-class Outcome(NamedTuple):
-    """The result of a task: the address of its worker, its warnings, and the partition or its error."""
-
-    worker: str
-    warnings: list[str]
-    result: Done | Exception
-
-
-class Refusal(msgspec.Struct):
-    """An event: the service refused a call (HTTP 429) of a task, which has an id for that. Dask takes it as JSON."""
-
-    task: str
-    report: Report
-
-
 _underway: dict[tuple[str, str], Worker] = {}
 """What this process of the cluster is writing, by the topic of the export and the id of the task."""
 
 
-def write_partition(topic: str, job: Job, task: Task) -> Outcome:
-    """Write one partition; what dask runs on a worker."""
+class DaskCrew(Closing):
+    """The cluster of `scheduler`, or one of this machine with `workers` if that is None.
+
+    It writes as many partitions at a time as it has threads at the start, each with that share of the rate: a cluster
+    that grows meanwhile does not call the service faster. Raises UsageError without dask.distributed;
+    UnreachableError if there is no scheduler.
+    """
+
+    def __init__(self, scheduler: str | None, workers: int, job: Job, tasks: int, listener: Listener) -> None:
+        with needed("the engine dask needs dask.distributed", "dask"):
+            import distributed
+
+            dask: Any = distributed  # it is only partly typed
+        self._relay, self._stack = Relay(listener), ExitStack()
+        self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
+        at: Any = scheduler
+        if scheduler is None:  # processes, because Python code handles the rows
+            options = {"dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR"}
+            at = dask.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **options)
+            self._stack.enter_context(at)
+        try:
+            self._client: Any = self._stack.enter_context(dask.Client(at))  # waits as dask is configured
+        except (OSError, ValueError) as error:
+            raise UnreachableError(f"no dask scheduler at {scheduler}: {error}") from None
+        self._client.subscribe_topic(self._topic, self._hear)
+        self.size = min(max(1, sum(self._client.nthreads().values())), tasks)
+        self._job = job.shared(self.size)
+
+    def close(self) -> None:
+        """Leave the cluster; end it if it is of this machine."""
+        self._stack.close()
+
+    def write(self, task: Task) -> Done:
+        """Write a partition in a task of the cluster."""
+        name = f"{task.spec.command}-{task.spec.start}"
+        values = self._topic, self._job, task
+        future = self._client.submit(_write, *values, key=f"{name}-{uuid4().hex}", retries=RETRIES, pure=False)
+        try:
+            worker, notes, outcome = future.result()
+        except Exception as error:  # dask's own, such as the death of several workers
+            raise OutputError(f"{name}: {' '.join(str(error).split())}", "see the logs of the scheduler") from None
+        for note in notes:
+            self._relay.heard(worker, note, monotonic())
+        if isinstance(outcome, Exception):
+            raise outcome
+        done: Done = outcome
+        return done
+
+    async def _hear(self, event: tuple[float, bytes]) -> None:
+        """Pass on that the service refused a task's call, and make the other tasks pause if that is new."""
+        refused, report = msgspec.json.decode(event[1], type=tuple[str, Report])
+        if hold := self._relay.heard(refused, report, monotonic()):
+            await self._client.run(_hold_back, self._topic, refused, hold, on_error="ignore")
+
+
+def _write(topic: str, job: Job, task: Task) -> tuple[str, list[Note], Done | Exception]:
+    """Write one partition; dask runs this on a worker. Return its address, what it said, and the partition or error."""
     from distributed import get_worker
 
-    warnings: list[str] = []
-    id_, dask_worker = uuid4().hex, get_worker()
+    here, key = get_worker(), (topic, uuid4().hex)
+    notes: list[Note] = []
 
-    def report(one: Report) -> None:
-        if one.rate_limited:
-            dask_worker.log_event(topic, msgspec.json.encode(Refusal(id_, one)))
+    def say(event: Event) -> None:
+        if isinstance(event, Note):
+            notes.append(event)
+        elif isinstance(event, Report) and event.rate_limited:
+            here.log_event(topic, msgspec.json.encode((key[1], event)))  # dask takes bytes
 
-    result: Done | Exception
     try:
-        with Worker(job, warnings.append, report=report) as worker:
-            _underway[topic, id_] = worker
-            result = worker.write(task)
+        with Worker(job, say) as worker:
+            _underway[key] = worker
+            return str(here.address), notes, worker.write(task)
     except Exception as error:
-        result = portable(error)
+        return str(here.address), notes, portable(error)
     finally:
-        _underway.pop((topic, id_), None)
-    return Outcome(str(dask_worker.address), warnings, result)
+        _underway.pop(key, None)
 
 
-def hold_back(topic: str, refused: str, hold: Hold) -> None:
+def _hold_back(topic: str, refused: str, hold: Hold) -> None:
     """Make all tasks of an export in this process but one pause a method; dask runs this on each worker."""
-    for (of, id_), worker in list(_underway.items()):
-        if of == topic and id_ != refused:
+    for (of, task), worker in list(_underway.items()):
+        if of == topic and task != refused:
             worker.hold_back(hold)

@@ -1,4 +1,4 @@
-"""The coordinator of an export: it plans the partitions to write and checks that the result links up.
+"""The coordinator of an export: it looks what there is, has workers write the rest, and checks that all links up.
 
 Workers write partitions; the coordinator handles only their names, never rows. All its decisions follow from
 `chainq.json`, one listing and a few block hashes, so it can be killed at any moment, and two of them may run at once:
@@ -8,7 +8,7 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
@@ -21,12 +21,11 @@ from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Origin
-from chainq.lake.engine import Engine
-from chainq.lake.job import Done, Job, Task
 from chainq.lake.names import Entry, parse_entry, partitions
-from chainq.lake.plan import Todo
-from chainq.lake.reads import EXPORTED, Read, read_method, reads_of, tasks_of
+from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
+from chainq.lake.worker import Done, Job
+from chainq.lake.workers import Crew, Listener, write_all
 from chainq.lake.writer import SCHEMAS
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted, end_above
@@ -34,7 +33,7 @@ from chainq.transport.base import ServiceOptions
 
 
 class ExportQuery(NamedTuple):
-    """The arguments of an export. `commands`: of `reads.EXPORTED`, none for those of the data set; `full_blocks`:
+    """The arguments of an export. `commands`: of `plan.EXPORTED`, none for those of the data set; `full_blocks`:
     whether `chain` includes the full blocks. `partition`: heights in a partition, None for the data set's own. `lag`:
     blocks to leave out below the tip.
 
@@ -56,12 +55,13 @@ class ExportQuery(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """The work of an export. `data_set`: the one there is, or to be made; `new`: whether it is to be made. `todo`: the
-    partitions to write; `tasks`: the same, grouped by read. `kept`: the files of the others in the range. `replaced`:
-    files to remove. `registered`: tables that have a Delta table, including those of other exports."""
+    """The work of an export. `data_set`: the one there is, or to be made; `new`: whether it is to be made. `tables`:
+    those of the export. `todo`: the partitions to write; `tasks`: the same, grouped by read. `kept`: the files of the
+    others in the range. `replaced`: files to remove. `registered`: tables that have a Delta table, or get one."""
 
     data_set: DataSet
     new: bool
+    tables: list[str]
     heights: HeightRange
     todo: list[Todo]
     tasks: list[Task]
@@ -81,8 +81,18 @@ class Totals(NamedTuple):
     committed: int = 0
 
 
+class Watcher(Listener, Protocol):
+    """Receives the progress of an export."""
+
+    def begin(self, plan: ExportPlan) -> None:
+        """Show what is to be done."""
+
+    def wrote(self, done: Done) -> None:
+        """Show that a partition is written."""
+
+
 class Export:
-    """One export into a store. `warn` takes a line for the user. Raises UsageError for a command without partitions.
+    """One export into a store. `warn` takes a line for the user.
 
     `believed`: the unproved heights, by method name. `unhashed`: what `hashes` could not check, counted.
     """
@@ -91,7 +101,6 @@ class Export:
         if is_same_service(service.url, store.address("")):
             raise UsageError(f"{store.label} would be exported into itself", "pass the URL of the service with --url")
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        self._reads = reads_of(query.commands, full_blocks=query.full_blocks)
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
@@ -101,47 +110,100 @@ class Export:
     def plan(self) -> ExportPlan | None:
         """Return the plan; None if the range has no blocks. Writes nothing.
 
-        Raises UsageError if the data set is of another chain, grid or schema."""
-        store, query, there = self._store, self._query, data_set.find(self._store)
-        if there is None and any(parse_entry(*one) for one in store.listing()):
-            raise UsageError(f"{store.label} lost {data_set.NAME}", "restore it, or export to a new folder")
-        self._reads = self._reads or _reads_of(there)
-        schemas = {table: SCHEMAS[table] for read in self._reads for table in read.tables}
+        Raises UsageError for a command without partitions, and if the data set is of another chain, grid or schema."""
+        query, there = self._query, data_set.find(self._store)
+        reads = self._reads(there)
+        schemas = {table: SCHEMAS[table] for table in reads}
+        heights = self._heights(there, reads.values())
         if there is not None:
-            data_set.check(store, there.data_set, query.partition, schemas)
-        heights = self._heights(there)
-        if there is not None:
+            data_set.check(self._store, there.data_set, query.partition, schemas)
             self._check_chain(there, heights)
         if not len(heights):
             return None
-        found = self._made(heights, schemas) if there is None else there.data_set
-        contents = there or Contents(found, {}, [], [])
-        specs = [spec for table in schemas for spec in partitions(table, heights, found.partition)]
-        if specs[0].start < heights.start:
-            self._warn(
-                f"partitions begin at multiples of {found.partition}: the range starts at height {specs[0].start}"
-            )
-        todo = plan.make_plan(specs, contents.tables, self._hash_at, self._service.blocks.tip_height())
-        self._tell_of_reorgs(todo)
-        # Lowest heights first, so that all commands become complete evenly.
-        order = list(schemas)
-        todo.sort(key=lambda one: (one.spec.start, order.index(one.spec.command)))
-        written, wanted = {one.spec[:2] for one in todo}, {spec[:2] for spec in specs}
-        kept = [
-            entry
-            for entries in contents.tables.values()
-            for entry in entries
-            if entry.spec[:2] in wanted and entry.spec[:2] not in written
-        ]
-        registered = delta.tables_in(contents.others) | (frozenset(schemas) if query.delta else frozenset())
-        tasks = tasks_of(todo, self._reads)
-        return ExportPlan(found, there is None, heights, todo, tasks, kept, contents.replaced, registered)
+        if there is None:  # the partitions are those of an export that it is read from, unless given
+            partition = query.partition or self._service.partition or data_set.PARTITION
+            found = DataSet(data_set.VERSION, self._origin(heights), partition, heights.start, schemas)
+        else:
+            found = there.data_set
+        _, tables, replaced, others = there or Contents(found, {}, [], [])
+        specs = [spec for table in reads for spec in partitions(table, heights, found.partition)]
+        if (start := specs[0].start) < heights.start:
+            self._warn(f"partitions begin at multiples of {found.partition}: the range starts at height {start}")
+        todo = plan.make_plan(specs, tables, self._hash_at, self._service.blocks.tip_height())
+        if touched := [one.spec.folder for one in todo if one.reason == "reorg"]:
+            names = ", ".join(touched[:5]) + (", …" if len(touched) > 5 else "")
+            self._warn(f"reorg: {counted(len(touched), 'partition')} to replace: {names}")
+        todo.sort(key=lambda one: one.spec.start)  # so that all tables become complete evenly
+        complete = {spec[:2] for spec in specs} - {one.spec[:2] for one in todo}
+        kept = [entry for entries in tables.values() for entry in entries if entry.spec[:2] in complete]
+        registered = delta.tables_in(others) | frozenset(reads if query.delta else ())
+        tasks = tasks_of(todo, reads)
+        return ExportPlan(found, there is None, [*reads], heights, todo, tasks, kept, replaced, registered)
 
-    def _made(self, heights: HeightRange, schemas: dict[str, str]) -> DataSet:
-        """Return the description of a new data set: its partitions are those of an export that it is read from, unless
-        given."""
-        partition = self._query.partition or self._service.partition or data_set.PARTITION
-        return DataSet(data_set.VERSION, self._origin(heights), partition, heights.start, schemas)
+    def run(
+        self, crew: Callable[[Job, int, Watcher], Crew], options: ServiceOptions, watcher: Watcher
+    ) -> Totals | None:
+        """Run the plan; return None if the range has no blocks. `crew`: returns workers for a job and so many tasks.
+        `options`: for a worker. Raises ChainqError."""
+        todo: list[Todo] = []
+        entries: list[Entry] = []  # of what this run has written
+        with self._noted(todo, entries):
+            made = self.plan()
+            if made is None:
+                return None
+            todo += made.todo
+            watcher.begin(made)
+            old = {one.spec[:2]: one for one in todo}
+            totals: Counter[str] = Counter(kept=len(made.kept))
+            try:
+                with crew(self._job(made, options), len(made.tasks), watcher) as workers:
+                    self._prepare(made)
+                    for done in write_all(workers, made.tasks):
+                        entries += done.files
+                        self._remove_old(old, done.files)
+                        totals.update(written=len(done.files), rows=done.rows, size=done.size, calls=done.calls)
+                        for heights in done.believed:
+                            self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
+                        self.unhashed.update(done.unhashed)
+                        watcher.wrote(done)
+            finally:
+                self._store.clean()  # after the workers are gone
+            inside = [*made.kept, *entries]
+            self._check_links(inside)
+            return Totals(**totals, committed=self._commit(made, inside, adds=True))
+
+    def _reads(self, there: Contents | None) -> dict[str, str]:
+        """Return the tables to write, and for each the read that fills it. Raises UsageError."""
+        if there is None and any(parse_entry(*one) for one in self._store.listing()):
+            raise UsageError(f"{self._store.label} lost {data_set.NAME}", "restore it, or export to a new folder")
+        commands: Iterable[str] = self._query.commands
+        if not commands:
+            if there is None:
+                raise UsageError("no command to export", f"the commands are {', '.join(EXPORTED)}")
+            commands = data_set.export_words(table for table in TABLES if table in there.known)
+        return reads_of(commands, full_blocks=self._query.full_blocks)
+
+    def _heights(self, there: Contents | None, reads: Iterable[str]) -> HeightRange:
+        """Return the heights to export, up to the tip less `--lag`; if nobody gave a range, those from the first of the
+        data set, for a new one all that the source has.
+
+        Rejected: all that the source has for each, because an export of the newest blocks, run again for those that are
+        new, would begin with the whole chain before them. Raises UsageError for a new one of a whole chain.
+        """
+        bounds, blocks = self._query.bounds, self._service.blocks
+        heights = self._service.height_range(bounds)
+        if self._query.unbounded and there is None and not self._service.is_export:
+            refuse_whole(f"a new export in {self._store.label}", map(read_method, dict.fromkeys(reads)), heights)
+        if self._query.unbounded and there is not None:
+            first = min(there.data_set.start, (there.span or heights).start)
+            heights = HeightRange(min(max(blocks.first, first), heights.end), heights.end)
+        tip = blocks.tip_for(heights.end) if not self._query.lag else blocks.tip_height()
+        if bounds.end is not None and heights.start <= tip < heights.end - 1:
+            self._warn(end_above(heights.end, tip))
+        elif bounds.until is not None and (why := unreached(self._service, bounds, heights)):
+            self._warn(why)
+        end = min(heights.end, max(0, tip + 1 - self._query.lag))
+        return HeightRange(min(heights.start, end), end)
 
     def _check_chain(self, there: Contents, heights: HeightRange) -> None:
         """Raise UsageError if the service has another chain than the data set; IncompleteError if the range ends at the
@@ -154,46 +216,22 @@ class Export:
             what = f"the service is behind: its tip is {tip}, but {self._store.label} has block {newest}"
             raise IncompleteError(what, "run the command again later")
 
-    def run(
-        self,
-        engine: Engine,
-        options: ServiceOptions,
-        destination: str,
-        *,
-        begin: Callable[[ExportPlan], None],
-        wrote: Callable[[Done], None],
-    ) -> Totals | None:
-        """Run the plan; return None if the range has no blocks. `begin` is called with the plan, `wrote` with each
-        partition. `options`: for a worker. Raises ChainqError."""
-        todo: list[Todo] = []
-        entries: list[Entry] = []  # of what this run has written
-        with self._noted(todo, entries):
-            engine.check()
-            made = self.plan()
-            if made is None:
-                return None
-            todo += made.todo
-            begin(made)
-            self._prepare(made)
-            old = {one.spec[:2]: one for one in todo}
-            dialect = self._dialect() or self._service.dialect.stated or self._service.dialect.published.name
-            tip = self._service.blocks.tip()
-            job = Job(options._replace(dialect=dialect), tip, destination, self._query.hashes)
-            totals: Counter[str] = Counter(kept=len(made.kept))
-            try:
-                for done in engine.run(job, made.tasks) if made.tasks else ():
-                    entries += done.files
-                    self._remove_old(old, done.files)
-                    totals.update(written=len(done.files), rows=done.rows, size=done.size, calls=done.calls)
-                    for heights in done.believed:
-                        self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
-                    self.unhashed.update(done.unhashed)
-                    wrote(done)
-            finally:
-                self._store.clean()  # after the workers are gone
-            inside = [*made.kept, *entries]
-            self._check_links(inside)
-            return Totals(**totals, committed=self._commit(made, inside, adds=True))
+    def _origin(self, heights: HeightRange) -> Origin:
+        """Return the block that identifies the chain: block 0, or the first one to export."""
+        for height in dict.fromkeys((0, heights.start)):
+            with suppress(LackingError):  # a served export may begin above
+                if found := self._hash_at(height):
+                    return Origin(height, found)
+        raise IncompleteError(f"block {heights.start} does not exist or has no hash", "run the command again")
+
+    def _job(self, made: ExportPlan, options: ServiceOptions) -> Job:
+        """Return what all workers are given; the dialect is detected here and not by each of them, if it matters."""
+        spoken = self._service.dialect
+        methods = (read_method(task.spec.command) for task in made.tasks)
+        found = (spoken.of(method).name for method in methods if not is_shared(method, spoken.names))
+        name = next(found, spoken.stated or spoken.published.name)
+        tip, to = self._service.blocks.tip(), self._store.address("")
+        return Job(options._replace(dialect=name), tip, to, self._query.hashes)
 
     def _prepare(self, made: ExportPlan) -> None:
         """Write the description of a new data set, and remove what killed runs have left and what Delta tables must not
@@ -206,18 +244,6 @@ class Export:
         self._commit(made, made.kept, adds=False)
         self._store.delete(entry.name for entry in made.replaced)
 
-    def _commit(self, made: ExportPlan, entries: Sequence[Entry], *, adds: bool) -> int:
-        """Remove from the Delta tables what is not in these files, and add, if `adds`, those of full partitions that
-        need not be written again; return how many were added."""
-        full = [entry for entry in entries if len(entry.spec.heights) == made.data_set.partition and entry.settled]
-        low = made.heights.start - made.heights.start % made.data_set.partition
-        heights = HeightRange(low, made.heights.end)
-        return sum(
-            delta.update(self._store, table, [one for one in full if one.spec.command == table], heights, adds=adds)
-            for table in dict.fromkeys(table for read in self._reads for table in read.tables)
-            if table in made.registered
-        )
-
     def _remove_old(self, todo: dict[tuple[str, int], Todo], files: Iterable[Entry]) -> None:
         """Remove the files that new ones replace; not a longer one, unless a reorg replaced its blocks."""
         for new in files:
@@ -225,76 +251,17 @@ class Export:
             if one.old and one.old.name != new.name and (one.reason == "reorg" or one.old < new):
                 self._store.delete([one.old.name])
 
-    def _hash_at(self, height: int) -> str | None:
-        """Return the hash of a block, None if it does not exist, with one request at most."""
-        if height not in self._hashes:
-            self._hashes[height] = self._service.blocks.hash_of(height)
-        return self._hashes[height]
-
-    @contextmanager
-    def _noted(self, todo: Sequence[Todo], written: Sequence[Entry]) -> Iterator[None]:
-        """Add to an error, or a signal, how much of `todo` is written, and how to get the rest; both grow meanwhile."""
-        try:
-            yield
-        except BaseException as error:
-            if not todo:
-                if not isinstance(error, ChainqError):
-                    error.add_note("nothing written; run the command again")
-                raise
-            error.add_note(f"{len(written):,} of {counted(len(todo), 'partition')} written")
-            # A worker may not have reached the service, but this process has.
-            again = not isinstance(error, ChainqError) or error.again or isinstance(error, UnreachableError)
-            if again and len(written) < len(todo):
-                error.add_note("run the command again for the rest")
-            raise
-
-    def _heights(self, there: Contents | None) -> HeightRange:
-        """Return the heights to export, up to the tip less `--lag`; if nobody gave a range, those from the first of the
-        data set, for a new one all that the source has.
-
-        Rejected: all that the source has for each, because an export of the newest blocks, run again for those that are
-        new, would begin with the whole chain before them. Raises UsageError for a new one of a whole chain.
-        """
-        bounds, blocks = self._query.bounds, self._service.blocks
-        heights = self._service.height_range(bounds)
-        if self._query.unbounded and there is None and not self._service.is_export:
-            methods = [read_method(one.name) for one in self._reads]
-            refuse_whole(f"a new export in {self._store.label}", methods, heights)
-        if self._query.unbounded and there is not None:
-            first = min(there.data_set.start, (there.span or heights).start)
-            heights = HeightRange(min(max(blocks.first, first), heights.end), heights.end)
-        tip = blocks.tip_for(heights.end) if not self._query.lag else blocks.tip_height()
-        top = max(0, tip + 1 - self._query.lag)
-        if bounds.end is not None and heights.start <= tip < heights.end - 1:
-            self._warn(end_above(heights.end, tip))
-        elif bounds.until is not None and (why := unreached(self._service, bounds, heights)):
-            self._warn(why)
-        end = min(heights.end, top)
-        return HeightRange(min(heights.start, end), end)
-
-    def _dialect(self) -> str | None:
-        """Return the name of the dialect; None if no command depends on it."""
-        for read in self._reads:
-            method = read_method(read.name)
-            if not is_shared(method, self._service.dialect.names):
-                return self._service.dialect.of(method).name
-        return None
-
-    def _origin(self, heights: HeightRange) -> Origin:
-        """Return the block that identifies the chain: block 0, or the first one to export."""
-        if heights.start:
-            with suppress(LackingError):  # a served export may begin above
-                if found := self._hash_at(0):
-                    return Origin(0, found)
-        if found := self._hash_at(heights.start):
-            return Origin(heights.start, found)
-        raise IncompleteError(f"block {heights.start} does not exist or has no hash", "run the command again")
-
-    def _tell_of_reorgs(self, todo: Sequence[Todo]) -> None:
-        touched = [one.spec for one in todo if one.reason == "reorg"]
-        if touched:
-            names = ", ".join(spec.folder for spec in touched[:5]) + (", …" if len(touched) > 5 else "")
-            self._warn(f"reorg: {counted(len(touched), 'partition')} to replace: {names}")
+    def _commit(self, made: ExportPlan, entries: Sequence[Entry], *, adds: bool) -> int:
+        """Remove from the Delta tables what is not in these files, and add, if `adds`, those of full partitions that
+        need not be written again; return how many were added."""
+        size = made.data_set.partition
+        full = [entry for entry in entries if len(entry.spec.heights) == size and entry.settled]
+        heights = HeightRange(made.heights.start - made.heights.start % size, made.heights.end)
+        return sum(
+            delta.update(self._store, table, [one for one in full if one.spec.command == table], heights, adds=adds)
+            for table in made.tables
+            if table in made.registered
+        )
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
@@ -313,9 +280,24 @@ class Export:
             f"reorg: the partition {spec} does not follow on the one before it", "run the command again to replace it"
         )
 
+    def _hash_at(self, height: int) -> str | None:
+        """Return the hash of a block, None if it does not exist, with one request at most."""
+        if height not in self._hashes:
+            self._hashes[height] = self._service.blocks.hash_of(height)
+        return self._hashes[height]
 
-def _reads_of(there: Contents | None) -> tuple[Read, ...]:
-    """Return the reads that write the tables of a data set. Raises UsageError if there is none."""
-    if there is None:
-        raise UsageError("no command to export", f"the commands are {', '.join(EXPORTED)}")
-    return reads_of(data_set.export_words(table for table in TABLES if table in there.known))
+    @contextmanager
+    def _noted(self, todo: Sequence[Todo], written: Sequence[Entry]) -> Iterator[None]:
+        """Add to an error, or a signal, how much of `todo` is written, and how to get the rest; both grow meanwhile."""
+        try:
+            yield
+        except BaseException as error:
+            if todo:
+                error.add_note(f"{len(written):,} of {counted(len(todo), 'partition')} written")
+                # A worker may not have reached the service, but this process has.
+                again = not isinstance(error, ChainqError) or error.again or isinstance(error, UnreachableError)
+                if again and len(written) < len(todo):
+                    error.add_note("run the command again for the rest")
+            elif not isinstance(error, ChainqError):
+                error.add_note("nothing written; run the command again")
+            raise

@@ -1,5 +1,10 @@
 """Plans an export from one listing of the data set and a few block hashes of the chain.
 
+A read is one method and the tables that its rows fill: those of a command, or the tables of full blocks. Everything
+before it (what exists, what is missing, what a reorg changed) and after it (files, SQL, verification) handles only
+tables. If a killed or partial run leaves tables without some heights, the next run reads these heights again for those
+tables only.
+
 A partition is kept if it reaches the wanted height, its last block is still on the chain, and no row can be missing.
 Services write some rows after their block, so a partition that ended just below the tip is rewritten once the tip has
 moved on.
@@ -8,13 +13,21 @@ Blocks are linked by hash, and the name of a file has the hash before its partit
 are therefore of one chain: if the last one of such a stretch is still on the chain, so are all the others.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from chainq.errors import IncompleteError
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.tables import CHAIN, COMMANDS, DERIVED, SOURCE
+from chainq.errors import IncompleteError, UsageError
 from chainq.lake.names import UNKNOWN, Entry, PartitionSpec, digest, is_settled
+from chainq.planning.exchange import NOTHING_KNOWN, Known
 
+NAME = "chain"
+"""The read of full blocks that fills several tables, and what the command line calls all of them."""
+EXPORTED = (NAME, *COMMANDS, *(table for table in CHAIN if table in DERIVED))
+"""What can be exported."""
 HashAt = Callable[[int], str | None]
 """The hash of a block as the chain has it now; None if there is no such block."""
 
@@ -28,26 +41,31 @@ class Todo(NamedTuple):
     old: Entry | None = None
 
 
+class Task(NamedTuple):
+    """One partition of a read to write. `tables`: which tables of the read. `known`: learned from partitions of this
+    export."""
+
+    spec: PartitionSpec
+    tables: tuple[str, ...]
+    known: Known = NOTHING_KNOWN
+
+
 def make_plan(
-    wanted: Iterable[PartitionSpec],
-    tables: Mapping[str, Sequence[Entry]],
-    hash_at: HashAt,
-    tip: int,
+    wanted: Iterable[PartitionSpec], tables: Mapping[str, Sequence[Entry]], hash_at: HashAt, tip: int
 ) -> list[Todo]:
     """Return the partitions to write, in the order wanted; `tip` is the current tip height.
 
     Raises IncompleteError if the chain is shorter than the partitions.
     """
-    specs = list(wanted)
-    there = {(command, entry.spec.start): entry for command, some in tables.items() for entry in some}
-    old = {spec: there.get((spec.command, spec.start)) for spec in specs}
+    there = {entry.spec[:2]: entry for some in tables.values() for entry in some}
+    old = {spec: there.get(spec[:2]) for spec in wanted}
     kept = [entry for spec, entry in old.items() if entry is not None and entry.spec.end >= spec.end]
-    replaced = {entry.spec[:2] for entry in _reorganized(kept, hash_at)}
+    replaced = {entry.spec for entry in _reorganized(kept, hash_at)}
     made = []
     for spec, entry in old.items():
         if entry is None:
             made.append(Todo(spec, "new"))
-        elif spec[:2] in replaced:
+        elif entry.spec in replaced:
             made.append(Todo(spec, "reorg", entry))
         elif entry.spec.end < spec.end:
             made.append(Todo(spec, "grown", entry))
@@ -56,19 +74,43 @@ def make_plan(
     return made
 
 
-def linked(before: Entry, after: Entry) -> bool:
-    """Return whether a partition follows another on the same chain, according to the known hashes."""
-    return _comparable(before, after) and before.last == after.previous
+def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> dict[str, str]:
+    """Return the tables of these commands, and for each the read that fills it: a command, or `NAME`.
+
+    `full_blocks`: whether `chain` includes the table of the full blocks themselves. Raises UsageError for a command
+    without partitions.
+    """
+    wanted = dict.fromkeys(commands)
+    for command in wanted:
+        if command not in EXPORTED:
+            raise UsageError(f"{command!r} cannot be exported: expected {', '.join(EXPORTED)}")
+    if NAME in wanted:
+        shared = [table for table in CHAIN if full_blocks or table != SOURCE.command]
+    else:
+        shared = [table for table in CHAIN if table in wanted and (table in DERIVED or table == SOURCE.command)]
+    own = {command: command for command in wanted if command != NAME}
+    return {**dict.fromkeys(shared, NAME), **{table: table for table in own if table not in shared}}
+
+
+def read_method(name: str) -> Method:
+    """Return the method of a read by its name."""
+    return SOURCE if name == NAME else BY_COMMAND[name]
+
+
+def tasks_of(todos: Sequence[Todo], reads: Mapping[str, str]) -> list[Task]:
+    """Return the partitions to write as tasks; partitions at the same heights that one read fills are one task."""
+    groups: dict[tuple[str, int], list[PartitionSpec]] = {}
+    for spec, *_ in todos:
+        groups.setdefault((reads[spec.command], spec.start), []).append(spec)
+    return [
+        Task(PartitionSpec(*read, max(spec.end for spec in specs)), tuple(spec.command for spec in specs))
+        for read, specs in groups.items()
+    ]
 
 
 def broken(before: Entry, after: Entry) -> bool:
     """Return whether a partition begins where another ends, but on another chain, according to the known hashes."""
     return _comparable(before, after) and before.last != after.previous
-
-
-def _comparable(before: Entry, after: Entry) -> bool:
-    edges = (before.spec.command, before.spec.end), (after.spec.command, after.spec.start)
-    return edges[0] == edges[1] and UNKNOWN not in (before.last, after.previous)
 
 
 def first_broken(entries: Iterable[Entry]) -> tuple[Entry, Entry] | None:
@@ -82,37 +124,35 @@ def on_chain(entry: Entry, hash_at: HashAt) -> bool:
     return bool(found) and digest(found or "") == entry.last
 
 
+def _comparable(before: Entry, after: Entry) -> bool:
+    edges = (before.spec.command, before.spec.end), (after.spec.command, after.spec.start)
+    return edges[0] == edges[1] and UNKNOWN not in (before.last, after.previous)
+
+
 def _reorganized(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
-    """Return the partitions whose last block is no longer on the chain."""
+    """Return the partitions whose last block is no longer on the chain: of those that link to each other, all from the
+    first one on, which is found by bisection."""
     stretches: list[list[Entry]] = []
     for entry in entries:
-        if stretches and linked(stretches[-1][-1], entry):
+        last = stretches[-1][-1] if stretches else None
+        if last and _comparable(last, entry) and last.last == entry.previous:
             stretches[-1].append(entry)
         else:
             stretches.append([entry])
-    return [entry for stretch in stretches for entry in stretch[_agreeing(stretch, hash_at) :]]
 
+    def differs(entry: Entry) -> bool:
+        height = entry.spec.end - 1
+        found = hash_at(height)
+        if found is None:
+            raise IncompleteError(
+                f"the data set contains the partition {entry.spec}, but the service has no block {height}",
+                "its tip is behind, or the chain was reorganized; run the command again later",
+            )
+        return entry.last != UNKNOWN and bool(found) and digest(found) != entry.last
 
-def _agreeing(stretch: list[Entry], hash_at: HashAt) -> int:
-    """Return, by bisection, how many partitions at the start of a linked stretch are on the chain."""
-    if _agrees(stretch[-1], hash_at):
-        return len(stretch)
-    low, high = 0, len(stretch) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if _agrees(stretch[middle], hash_at):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def _agrees(entry: Entry, hash_at: HashAt) -> bool:
-    height = entry.spec.end - 1
-    found = hash_at(height)
-    if found is None:
-        raise IncompleteError(
-            f"the data set contains the partition {entry.spec}, but the service has no block {height}",
-            "its tip is behind, or the chain was reorganized; run the command again later",
-        )
-    return entry.last == UNKNOWN or not found or digest(found) == entry.last
+    return [
+        entry
+        for stretch in stretches
+        if differs(stretch[-1])
+        for entry in stretch[bisect_left(stretch, True, hi=len(stretch) - 1, key=differs) :]
+    ]

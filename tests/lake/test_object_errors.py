@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.lake.object_errors import cause
+from chainq.lake.store import cause
 
 RECORD = Path(__file__).parent / "object_errors.txt"
 
@@ -15,6 +15,6 @@ def test_the_plain_cause(golden: Callable[[Path, str], None], monkeypatch: pytes
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://e")
     told = []
     for said in [line for line in RECORD.read_text().splitlines() if line.startswith("<")]:
-        words = cause(OSError(said[2:].replace("\\n", "\n")), "s3")
+        words = cause(OSError(said[2:].replace("\\n", "\n")))
         told.append(f"{said}\n! {'; '.join(filter(None, words))}\n")
     golden(RECORD, "\n".join(told))

@@ -1,8 +1,11 @@
 """Whatever an export has done when it is killed, its data set can be read: no row lost without a word, none twice."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,85 +14,119 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.export import Export, ExportQuery
-from chainq.lake.folder import FolderStore
-from chainq.lake.job import Done, Job, Task
+from chainq.lake.store import Store, Upload, open_store
+from chainq.lake.worker import Job, Worker
+from chainq.lake.workers import LocalCrew
 from chainq.transport.base import ServiceOptions
 
 pytest.importorskip("pyarrow")
 
-from chainq.lake.partition import Worker
 from chainq.lake.reader import Reader
 
-Step = Callable[[Path], object]
-"""An operation of an export, on a copy of its data set."""
+Step = Callable[[Store], object]
+"""An operation of an export, on another store."""
 
 
-class Inside:
-    """An engine within the process of the test."""
+class Recorded:
+    """A store that keeps the operations on it."""
 
-    def check(self) -> None:
-        """Do nothing."""
+    def __init__(self, store: Store, steps: list[Step]) -> None:
+        self._store, self._steps = store, steps
 
-    def run(self, job: Job, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Write one partition after another."""
-        with Worker(job) as worker:
-            for task in tasks:
-                yield worker.write(task)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def create(self, name: str, data: bytes) -> None:
+        """A small file appears."""
+        self._store.create(name, data)
+        self._steps.append(lambda store: store.create(name, data))
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Files are removed, one after another."""
+        for name in names:
+            self._store.delete([name])
+            self._steps.append(partial(_delete, name))
+
+    @contextmanager
+    def upload(self) -> Iterator[Upload]:
+        """A large file appears."""
+        with self._store.upload() as upload:
+
+            def publish(name: str) -> int:
+                size = upload.publish(name)
+                upload.file.seek(0)
+                self._steps.append(partial(_create, name, upload.file.read()))
+                return size
+
+            yield upload._replace(publish=publish)
 
 
-def placed(name: str, data: bytes) -> Step:
-    """A file appears."""
-
-    def step(root: Path) -> None:
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(data)
-
-    return step
+def _create(name: str, data: bytes, store: Store) -> None:
+    store.create(name, data)
 
 
-def removed(name: str) -> Step:
-    """A file is removed."""
-    return lambda root: (root / name).unlink()
+def _delete(name: str, store: Store) -> None:
+    store.delete([name])
+
+
+class Inside(LocalCrew):
+    """A worker within the process of the test."""
+
+    def __init__(self, store: Any, job: Job, tasks: int, listener: Any) -> None:
+        super().__init__(1, job, tasks, listener)
+        self._worker = Worker(job)
+        self._worker._store = store
+        self.write = self._worker.write  # type: ignore[method-assign]
+
+
+class Unheard:
+    """Hears nothing of an export."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_: None
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where data sets lie."""
+    if request.param == "folder":
+        yield str(tmp_path)
+        return
+    pytest.importorskip("obstore")
+    from harness.buckets import Bucket, storing
+
+    with storing() as endpoint:
+        bucket = Bucket(endpoint)
+        for name, value in bucket.environment().items():
+            monkeypatch.setenv(name, value)
+        yield bucket.url
 
 
 @pytest.fixture
-def steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Step]:
+def steps(root: str) -> list[Step]:
     """The operations of two exports, of which the second one lets the last partitions grow."""
     found: list[Step] = []
-    place, delete = FolderStore.place, FolderStore.delete
-
-    def placing(store: FolderStore, path: Path, name: str) -> int:
-        found.append(placed(name, path.read_bytes()))
-        return place(store, path, name)
-
-    def deleting(store: FolderStore, names: Iterable[str]) -> None:
-        every = list(names)
-        found.extend(map(removed, every))
-        delete(store, every)
-
-    monkeypatch.setattr(FolderStore, "place", placing)
-    monkeypatch.setattr(FolderStore, "delete", deleting)
-    options, root = ServiceOptions("demo:", dialect="chain"), tmp_path / "lake"
+    options, destination = ServiceOptions("demo:", dialect="chain"), f"{root}/lake"
+    store: Any = Recorded(open_store(destination), found)
     for end in (25, 38):
         with Service(options) as service:
             query = ExportQuery(("blocks", "records"), Bounds(0, end), partition=10)
-            export = Export(service, FolderStore(root), query, lambda _: None)
-            made = export.run(Inside(), options, str(root), begin=lambda _: None, wrote=lambda _: None)
-            assert made is not None
+            export = Export(service, store, query, lambda _: None)
+            watcher: Any = Unheard()
+            assert export.run(partial(Inside, store), options, watcher) is not None
     return found
 
 
-def test_each_prefix_of_the_operations_can_be_read(steps: list[Step], tmp_path: Path) -> None:
+def test_each_prefix_of_the_operations_can_be_read(steps: list[Step], root: str) -> None:
     """Before `chainq.json` there is no data set; then it has each row once, up to its tip, or says what it lacks."""
-    root, lacking = tmp_path / "copy", 0
-    root.mkdir()
-    with pytest.raises(UsageError, match=r"no chainq\.json"):
-        Reader(str(root))
+    copy, lacking = f"{root}/copy", 0
+    with pytest.raises(UsageError, match=r"no data set in .*/copy: "):
+        Reader(copy)
     with Service(ServiceOptions("demo:", dialect="chain")) as service:
         due = [service.blocks.block_hash(height) for height in range(38)]
     for step in steps:
-        step(root)
-        reader = Reader(str(root))
+        step(open_store(copy))
+        reader = Reader(copy)
         heights = HeightRange(0, reader.tip + 1)
         for table in ("blocks", "records"):
             try:

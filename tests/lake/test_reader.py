@@ -9,8 +9,8 @@ from harness.program import Program
 
 pytest.importorskip("pyarrow")
 
-from chainq.lake.folder import FolderStore
 from chainq.lake.reader import Reader
+from chainq.lake.store import FolderStore
 
 
 def test_a_block_takes_less_than_a_megabyte(chainq: Program, monkeypatch: pytest.MonkeyPatch) -> None:

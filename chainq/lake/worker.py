@@ -1,0 +1,274 @@
+"""A worker of an export: it fetches and proves one partition after another, and writes the file of each table.
+
+A partition of a read is the unit of work. Writing it depends only on plain, picklable values and gives the same rows
+each time, so it may be repeated anywhere. A file appears whole, under a name that no other file has, so that a kill at
+any moment is harmless.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq._version import __version__
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.tables import TABLES
+from chainq.config.server import completed
+from chainq.config.values import LEAST_MEMORY
+from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall
+from chainq.fetching.blocks import hash_text
+from chainq.fetching.calls import Asked
+from chainq.fetching.hashed import TIERS
+from chainq.fetching.service import Service
+from chainq.fetching.tip import Tip
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.lake import files as partition_files
+from chainq.lake.files import Receipt
+from chainq.lake.names import Entry, PartitionSpec, digest
+from chainq.lake.plan import Task, read_method
+from chainq.lake.store import open_store
+from chainq.lake.writer import PartitionFile
+from chainq.planning.exchange import Grade, Known
+from chainq.process import Closing
+from chainq.query import Batch, Query
+from chainq.rows.fields import Picker
+from chainq.rows.tables import table_rows
+from chainq.transport.base import Report, ServiceOptions
+
+ATTEMPTS = 3  # if a reorg happens between the first and the last request
+LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
+
+
+class Job(NamedTuple):
+    """One export, the same for all its partitions. `tip`: the coordinator's. `destination`: means the same in every
+    process. `hashes`: whether block hashes are recomputed.
+
+    `service`: the coordinator's, without the headers and names of its profile. Each worker reads these itself, so that
+    no secret is sent. Rate, concurrency and memory are totals for all workers until the job is `shared`."""
+
+    service: ServiceOptions
+    tip: Tip
+    destination: str
+    hashes: bool = False
+
+    def shared(self, workers: int) -> "Job":
+        """Return one worker's job: its share of the concurrent requests, the rate and the memory."""
+        service = self.service
+        share = service._replace(
+            rate=None if service.rate is None else service.rate / workers,
+            concurrency=-(-service.concurrency // workers),
+            max_memory=max(LEAST_MEMORY, service.max_memory // workers),
+        )
+        return self._replace(service=share)
+
+
+class Done(NamedTuple):
+    """A written partition of a read, and its files. `known`: what it learned; `believed`: the unproved heights;
+    `unhashed`: what `hashes` could not check, counted."""
+
+    spec: PartitionSpec
+    files: tuple[Entry, ...]
+    calls: int
+    known: Known
+    believed: tuple[HeightRange, ...]
+    unhashed: Mapping[str, int]
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows its files have."""
+        return sum(entry.rows for entry in self.files)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its files have."""
+        return sum(entry.size for entry in self.files)
+
+
+class Advance(NamedTuple):
+    """A worker's progress in a partition: how many heights and rows are written."""
+
+    spec: PartitionSpec
+    heights: int = 0
+    rows: int = 0
+
+
+class Note(NamedTuple):
+    """What a worker says: a warning, or a step of the run."""
+
+    text: str
+    warning: bool = False
+
+
+class Hold(NamedTuple):
+    """A pause in seconds for calls of a method that the service refused (HTTP 429) to another worker."""
+
+    method: str
+    seconds: float
+
+
+Event = Note | Advance | Report
+"""What a worker tells meanwhile; a report is of one attempt of a request."""
+
+
+class Worker(Closing):
+    """Writes partitions of one export in sequence, over the same connections. A context manager. Raises UsageError."""
+
+    def __init__(self, job: Job, say: Callable[[Event], None] = lambda _: None) -> None:
+        self._job, self._say, self._calls = job, say, 0
+        self._store = open_store(job.destination)
+        self._service = Service(
+            completed(job.service), report=self._count, warn=self._warn, trace=lambda text: say(Note(text))
+        )
+        self._service.blocks.know_tip(job.tip)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    def hold_back(self, hold: Hold) -> None:
+        """Pause calls of a method; callable from any thread."""
+        self._service.connection.hold_back(hold.method, hold.seconds)
+
+    def write(self, task: Task, attempts: int = ATTEMPTS) -> Done:
+        """Fetch, prove and write one partition. Raises ChainqError, and then keeps the previous files."""
+        try:
+            return self._write(task)
+        except MemoryError:
+            raise OutputError("out of memory", LESS_MEMORY) from None
+        except _ReorgError:
+            if attempts == 1:
+                raise
+        except BehindError as error:
+            if attempts == 1 or error.height <= task.spec.start:
+                raise
+            task = task._replace(spec=task.spec._replace(end=error.height))  # the next run writes what is missing now
+            self._warn(Shortfall(f"{error.message}: this run ends before that height"))
+        return self.write(task, attempts - 1)
+
+    def _write(self, task: Task) -> Done:
+        (spec, tables, _), service, calls, tip = task, self._service, self._calls, self._job.tip.height
+        method = read_method(spec.command)
+        hashed = self._job.hashes and method.command in TIERS
+        service.believed.clear()
+        service.unhashed.clear()
+        self._say(Note(str(spec)))
+        self._say(Advance(spec))
+        with ExitStack() as stack:
+            uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
+            files = {
+                table: PartitionFile(upload.file, TABLES[table], self._warn, label=upload.label)
+                for table, upload in uploads.items()
+            }
+            rows = _Rows(method, files)
+            hashes, known = self._fetch(task, rows, method, hash_workers=int(hashed))
+            entries = []
+            for table, file in files.items():
+                receipt = Receipt(
+                    receipt=partition_files.VERSION,
+                    command=table,
+                    start=spec.start,
+                    end=spec.end,
+                    rows=file.rows,
+                    first_hash=hashes.first,
+                    last_hash=hashes.last,
+                    previous_hash=hashes.previous,
+                    sha256=file.sha256,
+                    proof=dict(rows.proofs),
+                    calls=self._calls - calls,
+                    tip=tip,
+                    dialect=service.dialect.name,
+                    version=__version__,
+                    source="" if method.command == table else method.command,
+                    hashes=TIERS[method.command] if hashed else "",
+                    unhashed=dict(service.unhashed),
+                )
+                file.finish(receipt)
+                facts = digest(hashes.previous), digest(hashes.last)
+                entry = Entry(spec._replace(command=table), tip, file.rows, *facts)
+                entries.append(entry._replace(size=uploads[table].publish(entry.name)))
+        believed = tuple(service.believed.get(method.name, ()))
+        return Done(spec, tuple(entries), self._calls - calls, known, believed, dict(service.unhashed))
+
+    def _fetch(self, task: Task, rows: "_Rows", method: Method, hash_workers: int) -> "tuple[_Hashes, Known]":
+        """Write all rows; return the hashes, and what is known."""
+        spec, learned, blocks = task.spec, [task.known], self._service.blocks
+        query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=hash_workers)
+        batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
+        before = None if method.linked else blocks.block_hash(spec.end - 1)
+        for batch in batches:
+            rows.write(batch)
+            if batch.heights is not None:
+                self._say(Advance(spec, batch.heights.end - spec.start, rows.written))
+            del batch  # its rows keep their whole response in memory, and the next wait may be long
+        if method.linked:
+            if rows.first is None or rows.last is None or rows.read != len(spec.heights):
+                raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
+            return _hashes_in(rows.first, rows.last), learned[-1]
+        wanted = dict.fromkeys([spec.start, spec.end - 1])
+        found = [row for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
+        hashes = _hashes_in(found[0], found[-1])  # as the service returns them now
+        if hashes.last != (before or ""):
+            what = f"{spec}: block {spec.end - 1} was replaced while rows were fetched"
+            raise _ReorgError(what, "run the command again")
+        return hashes, learned[-1]
+
+    def _warn(self, text: str) -> None:
+        self._say(Note(text, warning=True))
+
+    def _count(self, report: Report) -> None:
+        self._calls += 1
+        self._say(report)
+
+
+class _Rows:
+    """The rows of a read, which go to their own table, and the contents of full blocks to the others.
+
+    `read`: how many were read; `first`, `last`: these rows. `proofs`: how often they were proved in which way.
+    """
+
+    def __init__(self, method: Method, files: Mapping[str, PartitionFile]) -> None:
+        self._method, self._files = method, files
+        self.read = 0
+        self.first: Raw | None = None
+        self.last: Raw | None = None
+        self.proofs: Counter[Grade] = Counter()
+
+    @property
+    def written(self) -> int:
+        """Return how many rows the files have."""
+        return sum(file.rows for file in self._files.values())
+
+    def write(self, batch: Batch) -> None:
+        """Write rows to their tables."""
+        rows, own = batch.rows, self._method.command
+        if batch.proof is not None:
+            self.proofs[batch.proof.grade] += 1
+        if rows:
+            self.first = self.first if self.first is not None else rows[0].copy()
+            self.last = rows[-1].copy()
+        self.read += len(rows)
+        parts = [table_rows(row) for row in rows] if {*self._files} - {own} else []
+        for table, file in self._files.items():
+            file.write(rows if table == own else [row for one in parts for row in one[table]])
+
+
+class _Hashes(NamedTuple):
+    """The hashes of a partition's first and last block, and of the block before."""
+
+    first: str
+    last: str
+    previous: str
+
+
+def _hashes_in(first: Raw, last: Raw) -> _Hashes:
+    """Return the hashes in the first and the last block."""
+    pick = Picker(["block_hash", "previous_hash"])
+    own, previous = map(hash_text, pick(first))
+    return _Hashes(own, hash_text(pick(last)[0]), previous)
+
+
+class _ReorgError(IncompleteError):
+    """The last block of a partition was replaced while its rows were fetched."""
