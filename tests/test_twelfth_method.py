@@ -55,7 +55,6 @@ RUN = "from chainq.__main__ import main; main()"
 DOCUMENT = """
 import json
 from chainq import _docgen
-_docgen.picture = str  # a command would run for it
 print(json.dumps(_docgen.due()))
 """
 

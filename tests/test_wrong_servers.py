@@ -9,7 +9,7 @@ import pytest
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
-from chainq.planning.page_requests import PageRequest
+from chainq.planning.page_plan import PageRequest
 from harness import model, page_model, wrong
 from harness.model import Chain, Faults, Server
 from harness.page_model import PageFaults, PageServer

@@ -19,7 +19,7 @@ from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError, missing_package
-from chainq.fetching.hashed import TIERS as HASHED
+from chainq.fetching.links import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
@@ -207,7 +207,7 @@ class Progress:
             before = self._underway.get(advance.spec, Advance(advance.spec))
             self._underway[advance.spec] = advance
             self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
-            self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])
+            self._reporter.show(f"{self._written:,} of {counted(self._partitions, 'partition')}")
 
     def wrote(self, done: Done) -> None:
         """Count a partition."""

@@ -14,12 +14,12 @@ from chainq.catalog.methods import (
     is_charted,
 )
 from chainq.cli.report import Reporter
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
-from chainq.text.sanitize import printable, quoted
+from chainq.text.sanitize import mask_url, printable, quoted
 from chainq.text.width import terminal_width, width_is_stated
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _refusal(
 def file_of(given: "OutputOptions") -> Path | None:
     """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too.
 
-    Raises UsageError, also for a file that the command reads.
+    Raises UsageError, also for a file that the command reads, and OutputError.
     """
     name = given.output
     if name is None or name == "-":
@@ -150,8 +150,10 @@ def file_of(given: "OutputOptions") -> Path | None:
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
     file = Path(name)
+    if "://" in name:
+        raise UsageError(f"invalid --output {mask_url(name)}: expected the name of a file")
     if name.endswith("/"):
-        raise UsageError(f"invalid --output {printable(name)}: the name of a folder, expected that of a file")
+        raise OutputError(f"cannot write {printable(name)}: is a directory")
     if descriptor_of(file) == 1:
         return None
     single = (getattr(given, name, None) for name in ("range", "cert"))
@@ -200,7 +202,7 @@ def use_color(*, terminal: bool) -> bool:
 
 
 def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...]:
-    """Return the columns that `--columns` requests, without `--no-check` only those of the catalogue. Raises UsageError."""
+    """Return the columns that `--columns` requests, unless `--no-check` those of the catalogue. Raises UsageError."""
     from chainq.catalog.columns import column_by_end, selectable_column
 
     chosen: list[Column] = []

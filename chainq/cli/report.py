@@ -4,7 +4,6 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 
 from chainq.cli import log
@@ -68,9 +67,7 @@ class Reporter(Progress):
             share_arenas()
         with self._lock, suppress(*_GONE):
             if self._bar:
-                again, why = report.attempt > 1, printable(report.outcome)
-                what, held = printable(f"{report.method} {report.where}".rstrip()), report.rate_limited
-                self._bar.called(report.size, again=again, wait=report.wait, why=why, held=held, what=what)
+                self._bar.called(report.size, again=report.attempt > 1)
             self._failed += 1
             if report.outcome == "ok":
                 self._failed = self._warned = 0
@@ -128,9 +125,9 @@ class Reporter(Progress):
         """Count units and rows that are written."""
         self._progress.wrote(units, rows)
 
-    def show(self, parts: Sequence[str]) -> None:
+    def show(self, text: str) -> None:
         """Show below the bar what is under way, until the next time."""
-        self._progress.show(parts)
+        self._progress.show(text)
 
     def waits(self, seconds: float, words: str) -> None:
         """Show that the run waits for so long, after words such as `next poll in`."""

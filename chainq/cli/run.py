@@ -21,10 +21,10 @@ from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import NotFoundError, Shortfall, UsageError
+from chainq.fetching.blocks import check_age
 from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading, check_one_page
 from chainq.fetching.service import Service
-from chainq.fetching.tip import check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds

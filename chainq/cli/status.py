@@ -123,8 +123,8 @@ def _of_checkpoint(path: Path, name: str, now: float) -> Status:
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap; tables of full blocks come first.
 
-    The last success is when the newest file was written. A table that the first export has not begun to write has no
-    rows, so that monitoring sees it.
+    The last success is when the newest file was written: no file says how a run ended. A table that the first export
+    has not begun to write has no rows, so that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.lake.data_set import find, gaps
@@ -132,12 +132,14 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     contents = find(store)
     if contents is None:
         return
-    start = contents.data_set.start
+    start, first = contents.data_set.start, contents.data_set.tables  # those of one export, which end together
+    last = max((entries[-1].spec.end for table, entries in contents.tables.items() if table in first), default=start)
     whole = contents.span or HeightRange(start, start)
     tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=None)
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
         entries = contents.tables.get(command, [])
         heights = contents.heights(command) if entries else whole
+        heights = HeightRange(heights.start, max(heights.end, last if command in first else 0))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         success = max((entry.modified for entry in entries), default=None)
@@ -160,10 +162,11 @@ def _lines(status: Status) -> Iterator[str]:
     """Yield a line that says all of a status, and one for the last error, unless a later run succeeded."""
     reached = f"up to block {status.next - 1}" if status.next else "without blocks"
     first = status.running and not status.failure  # the first run is in progress
+    newest = "newest file written" if status.running is None else "last success"
     parts = [
         f"{status.target}: {status.command} {reached}",
         "" if status.tip is None else f"{counted(status.lag or 0, 'block')} below tip {status.tip}",
-        f"last success {duration(max(0.0, status.age))} ago" if status.age is not None else "" if first else NONE_YET,
+        f"{newest} {duration(max(0.0, status.age))} ago" if status.age is not None else "" if first else NONE_YET,
         "a run is in progress" if status.running else "",
         counted(status.rows, "row"),
         "" if status.bytes is None else in_bytes(status.bytes),
@@ -193,7 +196,8 @@ def _fault(status: Status, limit: float | None) -> ChainqError | None:
     elif age is not None and age < -tuning.AHEAD:
         why = f"the last success is {duration(-age)} in the future"
     elif age is not None and age > limit:
-        why = f"the last success was {duration(age)} ago, longer than --max-age {format_age(limit)}"
+        what = "newest file was written" if status.running is None else "last success was"
+        why = f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
     elif status.lasting:
         why = f"the last run failed for good: {status.error}"
     if why:

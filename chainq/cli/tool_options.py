@@ -41,7 +41,7 @@ class WalletOptions(KeyOptions, heading=WALLET):
     decrypt: bool = switch("Add and check the record, its plaintext and sender.", common=True)
     unspent: bool = switch("Only unspent records; reads full blocks up to the tip.", common=True)
     spent: bool = switch("Only spent records and what spends them.", common=True)
-    as_of: str | None = option("H", "Count spends up to block H; also the default --end.  [default: the tip]")
+    as_of: str | None = option("H", "Count spends up to block H, not below the range.  [default: the tip]")
 
 
 class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, command="owned"):

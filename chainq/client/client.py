@@ -20,7 +20,7 @@ from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading, Select
 from chainq.fetching.service import Service
-from chainq.heights.bounds import HIGHEST, parse_height, parse_start
+from chainq.heights.bounds import HIGHEST, parse_height
 from chainq.process import Closing
 from chainq.process.progress import Progress
 from chainq.query import Batch, Query
@@ -351,8 +351,8 @@ class Client(Closing):
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
         `plaintext`, `plaintext_json`, `record_name`, `sender`, `amount` and `token_id` too. `amount` is an int, in the
         smallest unit, or None. `spent` and `unspent` yield only records that are, as of the block `as_of`, by default
-        the tip, with `spent_height` and `spent_transaction`; a range without an end ends there, too. Both read every
-        full block from the first owned record to there before the first row, which can take hours.
+        the tip, with `spent_height` and `spent_transaction`. Both read every full block from the first owned record to
+        there before the first row, which can take hours.
         `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (the extra
         `wallet`, docs/install.md); the keys stay in these processes. Raises UsageError for an invalid key, and
         IncompleteError after the last row if rows are malformed or records are not genuine.
@@ -363,28 +363,22 @@ class Client(Closing):
         [(116, 2000000)]
         """
         from chainq.catalog.owned import owned_method
-        from chainq.wallet.owned import Wallet, Wanted, block_of
+        from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.shown import Style
 
         found, count = arguments.keys_and_workers(view_key, workers)
         query = arguments.range_query("owned", start, end, options, command="ownership")
-        block = block_of(arguments.parsed(parse_start, as_of), spends=spent or unspent)
+        block = arguments.parsed(parse_height, as_of)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
-        query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         with while_open():
             self._service.need(*wanted.commands)
         reading = self._reading(query)
-        with while_open():
-            wanted.check(reading.heights, self._service)
 
         def batches() -> Iterator[Batch]:
-            with (
-                self._shown.bar(len(reading.heights)) as bar,
-                Wallet(found, wanted, count, bar) as wallet,
-            ):
-                yield from self._taken(
-                    reading, bar, lambda compared: wallet.owned(compared, self._service, self._shown.warn)
-                )
+            with self._shown.bar(len(reading.heights)) as bar, Wallet(found, wanted, count, bar) as wallet:
+                service = self._service
+                owned = wallet.owned(service, query, reading.heights, self._shown.warn, service.fetch_range)
+                yield from self._taken(reading, bar, lambda _: owned)
                 if unowned := wallet.none_owned:
                     self._warn_unowned(unowned, wallet.unowned)
                 wallet.check()

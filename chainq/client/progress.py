@@ -5,7 +5,6 @@ from contextlib import contextmanager, nullcontext
 
 from chainq.errors import UsageError
 from chainq.process import progress
-from chainq.text.sanitize import printable
 from chainq.transport.base import Report, Stopped
 
 
@@ -22,8 +21,7 @@ class Shown:
             ends = "" if report.wait is None else f"; retrying in {report.wait:.1f} s"
             log(f"{report.named}: {report.outcome}{ends}", warning=False)
         if bar := self._bar:
-            again, why = report.attempt > 1, printable(report.outcome)
-            bar.called(report.size, again=again, wait=report.wait, why=why, held=report.rate_limited)
+            bar.called(report.size, again=report.attempt > 1)
 
     @contextmanager
     def bar(self, heights: int | None) -> Iterator[progress.Progress]:

@@ -34,14 +34,16 @@ T = TypeVar("T")
 GROUP = 64  # files that are skipped together
 TOGETHER = 4 << 20  # bytes of rows that are filtered together
 OPENED = 8  # files opened concurrently
+_HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
 
 class Files:
     """The files of one table that has some. `partial`: a query that needs heights of gaps gets the rest.
 
     `heights`: of the table; `gaps`: those that no file has. `failure`: the error that ended a scan; DuckDB keeps only
-    its text. `needed`: the gaps that a query needs; None before its first scan. `unfit`: by column of the query, in
-    words, that values of it do not fit its type and are in `extra` instead.
+    its text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks for
+    heights outside the table. `unfit`: by column of the query, in words, that values of it do not fit its type and are
+    in `extra` instead.
     """
 
     def __init__(self, table: str, contents: Contents, store: Store, *, partial: bool) -> None:
@@ -59,6 +61,7 @@ class Files:
         self._schema = schema_of(table).insert(0, pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
+        self.asks_beyond = False
         self.unfit: dict[str, str] = {}
 
     def view(self) -> Any:
@@ -77,8 +80,20 @@ class Files:
         hit = self._hit(where)
         crossed = {spec.heights for spec in hit if spec not in self._entries}
         self.needed = sorted({*crossed, *(self.needed or ())}, key=lambda gap: gap.start)
+        self.asks_beyond |= self._beyond(where)
         schema = self._arrow.schema([self._schema.field(name) for name in columns])
         return self._arrow.RecordBatchReader.from_batches(schema, self._batches(hit, columns, where))
+
+    def _beyond(self, where: Any) -> bool:
+        """Return whether a filter has a bound outside the table, or is true for none of its heights."""
+
+        def may_hold(start: int, end: int) -> bool:
+            return bool(self._possible([HeightRange(start, end)], self._at, where))
+
+        first, end = self.heights.edges
+        has_low, has_high = not may_hold(-1, 0), not may_hold(_HIGHEST, _HIGHEST + 1)
+        below = bool(first) and has_low and may_hold(0, first) and (has_high or not may_hold(0, 1))  # not `>= 0`
+        return below or (has_high and may_hold(end, _HIGHEST)) or not may_hold(first, end)
 
     def _batches(self, specs: list[PartitionSpec], columns: Sequence[str], where: Any) -> Iterator[Any]:
         """Yield rows in batches of about `TOGETHER`: DuckDB takes 50 KB for each batch, and keeps them."""

@@ -190,12 +190,16 @@ class Database:
 
     def lacking(self) -> list[str]:
         """Return in words which heights the query needed that no partition has, which of its tables cover fewer heights
-        than others, and which columns lack values."""
+        than others or than a filter asks for, and which columns lack values."""
         read = [files for files in self._files if files.needed is not None]
         texts = [lacks(files.table, files.needed) for files in read if files.needed]
         if whole := span(PartitionSpec("", *files.heights.edges) for files in read):
             words = shorter({view_name(files.table): files.heights for files in read}, whole)
-            texts += [f"{'; '.join(words)}; the tables of the query span {whole}"] if words else []
+            beyond = (one for one in read if one.asks_beyond)
+            uneven = [f"{'; '.join(words)}; the tables of the query span {whole}"] if words else []
+            texts += uneven or [
+                f"{view_name(one.table)}: {one.heights} only; the query asks for others" for one in beyond
+            ]
         return texts + [f"{view_name(files.table)}: {text}" for files in read for text in files.unfit.values()]
 
     def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:

@@ -70,7 +70,7 @@ class RangePlan:
     ) -> None:
         heights = within_limit(query, heights)
         self.run = Run(query, heights, send, tip, known, witness=witness)
-        self.compared: list[Due] = []  # what other methods name at heights that must match
+        self.compared: list[Due] = []  # what full blocks name at heights that must match
         self._query, self._reverse, self._workers, self._strict = query, query.reverse, workers, strict
         # With a limit, one at a time: an extra request would be wasted.
         self._alone = query.limit is not None and not query.method.linked

@@ -26,7 +26,7 @@ def singles(count: int) -> Blocks:
 @contextmanager
 def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]]:
     """A server of such a list on a socket, its rows shuffled inside blocks: its URL, and itself."""
-    from chainq.planning.page_requests import PageRequest
+    from chainq.planning.page_plan import PageRequest
 
     server = PageServer(chain, faults, 1)
 
@@ -105,8 +105,8 @@ def test_newest_rows_come_first(limit: int, chainq: Program, truth: Truth) -> No
 
 def test_newest_rows_of_servers_with_faults(chainq: Program) -> None:
     """Where a list has no end that can be found, exit 6; where pages are cut or heavy, the newest rows all the same."""
-    chain = blocks(Random(5), 200, 12)  # noqa: S311  # a seed is to be repeated
-    for faults in (served("row-cap:30", "offset-by-asked"), served("heavy-rows:20"), served("byte-cap:4000")):
+    chain = blocks(Random(5), 200, 12, repeats=False)  # noqa: S311  # a seed is to be repeated
+    for faults in (served("row-cap:30", "offset-by-asked"), served("heavy-rows:20"), served("byte-cap:20000")):
         with listed(chain, faults) as (url, server):
             ran = chainq(*WORDS, "--newest", "--limit", "25", url=url)
             assert (ran.code, ran.rows) == (0, server.due[::-1][:25])

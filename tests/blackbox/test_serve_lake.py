@@ -143,9 +143,9 @@ def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Pat
             assert body["error"]["data"] == {"incomplete": True, "first": 2400}
             assert body["error"]["message"].endswith(lacks)  # the command that writes them is not for clients
         for words in (("records", "2430:2520"), ("blocks", "2390:2410"), ("block", "17")):
-            said(chainq(*words, "-q", *CHAIN, url=url), 6, "; pass heights that it has, or have the others exported")
+            said(chainq(*words, "-q", *CHAIN, url=url), 6, "; have what is missing exported")
         below = one_line(chainq("records", "17:20", *CHAIN, url=url), 6)
-        assert below.endswith("have the others exported there\n")  # nothing to resume
+        assert below.endswith("have what is missing exported there\n")  # nothing to resume
         assert chainq("records", "2500:2580", *CHAIN, url=url).code == 0
 
 
@@ -297,7 +297,7 @@ def test_show_of_an_export_without_records(chainq: Program, exports: Exports) ->
         said(below, 6, "-32001")
         assert chainq("verify", "2440:2442", "--commands", "blocks", *CHAIN, url=url).code == 0
         block_hash = json.loads(shown.out)["summary"]["block_hash"]
-        said(chainq("show", "17", *CHAIN, url=url), 6, "; pass heights that it has, or have the others exported there")
+        said(chainq("show", "17", *CHAIN, url=url), 6, "; have what is missing exported there")
         said(chainq("show", "credits.aleo", *CHAIN, url=url), 6, "has no table records")
         said(chainq("show", "credits.aleo/transfer_public", *CHAIN, url=url), 6, "no whole partition of calls for ")
         # Not from the newest 1,000 blocks on, but from the first height, which an error tells.

@@ -11,8 +11,7 @@ from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
 from chainq.demo.registry import Reply
 from chainq.demo.service import DemoTransport, Service
-from chainq.fetching.calls import Calls
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.fetching.calls import Calls, ServiceDialect
 from chainq.fetching.witness import Witness
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions

@@ -16,7 +16,7 @@ from chainq.demo.results import NO_END, Ask, Book, Item, RpcError
 from chainq.errors import ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, RowsRequest
-from chainq.rows.response import name_reader
+from chainq.rows.sorting import name_reader
 
 Row = TypeVar("Row", bytes, Item)
 PADS = (b"x" * 10, b"x" * 80, b"x" * 80, b"x" * 400)

@@ -15,8 +15,7 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
 from chainq.planning.kernel import Kinds, Named, Order, Proved, by_height, by_order, by_witness, compare, demote
-from chainq.rows.response import name_reader
-from chainq.rows.sorting import Page, Sorter
+from chainq.rows.sorting import Page, Sorter, name_reader
 from harness.attempts import numbered
 from harness.model import KINDS, NARROW, Faults, Server, served
 from harness.strategies import BYTES, Drawn

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,7 @@ from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.demo.faults import NO_FAULTS, TOO_HEAVY, Faults, Memory
 from chainq.demo.results import NO_END, Ask, Book, Item, RpcError
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
-from chainq.planning.page_plan import NewestPlan, PagePlan
-from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
+from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.query import Query
 
 METHOD = BY_COMMAND["program-transactions"]
@@ -146,6 +145,7 @@ class PageServer(Book):
         """The rows of a page. Raises TooHeavyError and GatewayError."""
         faults, rng = self.faults, self._rng
         self.requests.append(request)
+        assert len(self.requests) < MOST_REQUESTS
         assert request.size > 0
         assert request.number >= 0
         if rng.random() < faults.grow:
@@ -188,37 +188,27 @@ class PageServer(Book):
         return items[ask.offset : ask.offset + ask.limit]
 
 
-def newest_plan(limit: int, page_size: int | None = None) -> NewestPlan:
-    """A plan of the last rows of the list."""
-    return NewestPlan(Query(METHOD, ARGUMENTS, newest=True, limit=limit, page_size=page_size), largest=999)
-
-
 def plan(
-    page_size: int | None = None, limit: int | None = None, largest: int | None = 999, *, strict: bool = False
+    server: PageServer,
+    page_size: int | None = None,
+    limit: int | None = None,
+    *,
+    newest: bool = False,
+    strict: bool = False,
 ) -> PagePlan:
-    """A plan of a run over the whole list."""
-    return PagePlan(Query(METHOD, ARGUMENTS, limit=limit, page_size=page_size), largest=largest, strict=strict)
+    """A plan of a run over the whole list, or of its last rows."""
+    query = Query(METHOD, ARGUMENTS, newest=newest, limit=limit, page_size=page_size)
+    return PagePlan(query, server.page, server.full_block, largest=999, strict=strict)
 
 
-def results(plan: PagePlan | NewestPlan, server: PageServer) -> Iterator[PageResult]:
-    """Drive a plan. Raises what it raises."""
-    steps = plan.steps()
-    step = next(steps, None)
-    while step is not None:
-        try:
-            if isinstance(step, PageResult):
-                yield step
-                step = next(steps)
-                continue
-            assert len(server.requests) < MOST_REQUESTS
-            if isinstance(step, BlockRequest):
-                step = steps.send(server.full_block(step.time))
-                continue
-            try:
-                rows = server.page(step)
-            except ChainqError as error:
-                step = steps.throw(error)
-            else:
-                step = steps.send(rows)
-        except StopIteration:
-            return
+def run(
+    server: PageServer, page_size: int | None = None, limit: int | None = None, *, newest: bool = False
+) -> tuple[list[bytes], str]:
+    """The rows of a run, and the error that ended it."""
+    rows: list[bytes] = []
+    try:
+        for result in plan(server, page_size, limit, newest=newest).results():
+            rows += map(bytes, result.rows)
+    except ChainqError as error:
+        return rows, str(error)
+    return rows, ""
