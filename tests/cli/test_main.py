@@ -10,7 +10,7 @@ def test_a_signal_while_an_error_is_printed_ends_the_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By that signal, without a traceback."""
-    write, came = log.write, []
+    write, came = log.write, list[str]()
 
     def interrupted(level: str, text: str) -> None:
         if not came:
