@@ -87,13 +87,15 @@ def run(given: ExportCommand) -> None:
             reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
         else:
             hashed = " (block hashes checked)" if given.hashes else ""
-            kept = f", {totals.kept:,} skipped" if totals.kept else ""
-            committed = f"; {totals.committed:,} committed to Delta tables" if totals.committed else ""
-            unread = f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals.kept else ""
-            calls = counted(totals.calls + progress.own_calls, "call")
+            kept = f", {totals['kept']:,} skipped" if totals["kept"] else ""
+            committed = f"; {totals['committed']:,} committed to Delta tables" if totals["committed"] else ""
+            unread = (
+                f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals["kept"] else ""
+            )
+            calls = counted(totals["calls"] + progress.own_calls, "call")
             reporter.note(
-                f"{store.label}: {counted(totals.written, 'partition')} written{hashed}{kept};"
-                f" {counted(totals.rows, 'row')}, {in_bytes(totals.size)}, {calls}{committed}{unread}"
+                f"{store.label}: {counted(totals['written'], 'partition')} written{hashed}{kept};"
+                f" {counted(totals['rows'], 'row')}, {in_bytes(totals['size'])}, {calls}{committed}{unread}"
             )
 
 

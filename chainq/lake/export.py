@@ -70,17 +70,6 @@ class ExportPlan(NamedTuple):
     registered: frozenset[str]
 
 
-class Totals(NamedTuple):
-    """The result of an export. `committed`: partitions that were added to Delta tables."""
-
-    written: int = 0
-    kept: int = 0
-    rows: int = 0
-    size: int = 0
-    calls: int = 0
-    committed: int = 0
-
-
 class Watcher(Listener, Protocol):
     """Receives the progress of an export."""
 
@@ -104,8 +93,6 @@ class Export:
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        if query.delta:
-            delta.load()
 
     def plan(self) -> ExportPlan | None:
         """Return the plan; None if the range has no blocks. Writes nothing.
@@ -142,9 +129,12 @@ class Export:
 
     def run(
         self, crew: Callable[[Job, int, Watcher], Crew], options: ServiceOptions, watcher: Watcher
-    ) -> Totals | None:
-        """Run the plan; return None if the range has no blocks. `crew`: returns workers for a job and so many tasks.
-        `options`: for a worker. Raises ChainqError."""
+    ) -> Counter[str] | None:
+        """Run the plan; return how many partitions were `written`, `kept` and `committed` to Delta tables, and the
+        `rows`, `size` and `calls` of those written; None if the range has no blocks.
+
+        `crew`: returns workers for a job and so many tasks. `options`: for a worker. Raises ChainqError.
+        """
         todo: list[Todo] = []
         entries: list[Entry] = []  # of what this run has written
         with self._noted(todo, entries):
@@ -170,7 +160,8 @@ class Export:
                 self._store.clean()  # after the workers are gone
             inside = [*made.kept, *entries]
             self._check_links(inside)
-            return Totals(**totals, committed=self._commit(made, inside, adds=True))
+            totals["committed"] = self._commit(made, inside, adds=True)
+            return totals
 
     def _reads(self, there: Contents | None) -> dict[str, str]:
         """Return the tables to write, and for each the read that fills it. Raises UsageError."""
@@ -265,20 +256,13 @@ class Export:
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
-        broken = plan.first_broken(entries)
-        if broken is None:
-            return
-        spec, hash_at = broken[1].spec, self._service.blocks.block_hash  # as they are now, after all rows
-        if all(plan.on_chain(one, hash_at) for one in broken):  # another run would end in the same way
-            height = spec.start
+        if found := plan.first_broken(entries):
+            spec = found[1].spec
+            shows = f"chainq verify {spec.start - 1}:{spec.start + 1} shows both hashes"
             raise IncompleteError(
-                f"the service contradicts itself: block {height} names another previous block than block {height - 1},"
-                f" {hash_at(height - 1)}",
-                f"chainq verify {height - 1}:{height + 1} shows both hashes; compare with another server",
+                f"the partition {spec} names another hash of block {spec.start - 1} than the one before it",
+                f"run the command again, which replaces it after a reorg; {shows}",
             )
-        raise IncompleteError(
-            f"reorg: the partition {spec} does not follow on the one before it", "run the command again to replace it"
-        )
 
     def _hash_at(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist, with one request at most."""

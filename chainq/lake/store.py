@@ -27,7 +27,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -75,15 +75,13 @@ class Listed(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """A large file in progress, invisible to readers. `file`: write to this; raises OSError on failure, in which
-    messages name `label`.
+    """A large file in progress, invisible to readers. Both functions raise OutputError.
 
-    `publish`: publishes the file whole under its name, which says what is in it: so one that is there already will do.
-    Returns its size. Raises OutputError.
+    `write`: adds data. `publish`: publishes the file whole under its name, which says what is in it: so one that is
+    there already will do. Returns its size.
     """
 
-    label: str
-    file: BinaryIO
+    write: Callable[[bytes], None]
     publish: Callable[[str], int]
 
 
@@ -129,8 +127,7 @@ class FolderStore:
     def create(self, name: str, data: bytes) -> None:
         """Write a small file whole, unless its name exists."""
         with self.upload() as upload:
-            with self._failing("write"):
-                upload.file.write(data)
+            upload.write(data)
             upload.publish(name)
 
     def delete(self, names: Iterable[str]) -> None:
@@ -145,7 +142,7 @@ class FolderStore:
         with self._failing("write"):
             path, file = self._begun()
         try:
-            yield Upload(self.label, file, partial(self.place, path, file))
+            yield Upload(partial(_write, file, self.label), partial(self._place, path, file))
         finally:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -157,7 +154,7 @@ class FolderStore:
         with self._failing("read"):
             remove_unlocked(list(self._path(NEW).glob("*")))
 
-    def place(self, path: Path, file: BinaryIO, name: str) -> int:
+    def _place(self, path: Path, file: BinaryIO, name: str) -> int:
         """Give a file its name once it is on the disk, unless that exists; return its size."""
         with self._failing("write"):
             file.flush()
@@ -303,15 +300,15 @@ class ObjectStore:
     def upload(self) -> Iterator[Upload]:
         """Begin an object in an unnamed temporary file of this machine, which disappears with the process."""
         with tempfile.TemporaryFile() as file:
-            yield Upload("a temporary file", cast("BinaryIO", file), partial(self._send, cast("BinaryIO", file)))
+            yield Upload(partial(_write, file, "a temporary file"), partial(self._send, file))
 
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
-    def _send(self, file: BinaryIO, name: str) -> int:
+    def _send(self, file: Any, name: str) -> int:
         """Write an object from a file, a large one in several parts that appear together; return its size."""
         with self._failing("write"):
-            size = file.tell()
+            size: int = file.tell()
             file.seek(0)
             self._obstore.put(self._store, name, file)
             return size
@@ -401,6 +398,13 @@ def is_same_service(one: str, other: str) -> bool:
         return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
 
     return plain(one) == plain(other)
+
+
+def _write(file: IO[bytes], label: str, data: bytes) -> None:
+    try:
+        file.write(data)
+    except OSError as error:
+        raise OutputError(f"cannot write {label}: {error.strerror}") from None
 
 
 def cause(error: Exception) -> tuple[str, str]:

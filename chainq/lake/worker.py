@@ -158,10 +158,7 @@ class Worker(Closing):
         self._say(Advance(spec))
         with ExitStack() as stack:
             uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
-            files = {
-                table: PartitionFile(upload.file, TABLES[table], self._warn, label=upload.label)
-                for table, upload in uploads.items()
-            }
+            files = {table: PartitionFile(TABLES[table], one.write, self._warn) for table, one in uploads.items()}
             rows = _Rows(method, files)
             hashes, known = self._fetch(task, rows, method, hash_workers=int(hashed))
             entries = []

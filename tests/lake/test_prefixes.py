@@ -50,15 +50,18 @@ class Recorded:
     @contextmanager
     def upload(self) -> Iterator[Upload]:
         """A large file appears."""
+        written = bytearray()
         with self._store.upload() as upload:
 
-            def publish(name: str) -> int:
-                size = upload.publish(name)
-                upload.file.seek(0)
-                self._steps.append(partial(_create, name, upload.file.read()))
-                return size
+            def write(data: bytes) -> None:
+                upload.write(data)
+                written.extend(data)
 
-            yield upload._replace(publish=publish)
+            def publish(name: str) -> int:
+                self._steps.append(partial(_create, name, bytes(written)))
+                return upload.publish(name)
+
+            yield Upload(write, publish)
 
 
 def _create(name: str, data: bytes, store: Store) -> None:
