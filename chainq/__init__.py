@@ -14,70 +14,33 @@ The public API is what `__all__` names: `Client`, and the errors, all of them `C
 `help(chainq.Client)` describes the methods, `help(chainq.client)` ranges, filters and types.
 """
 
-from chainq._version import __version__
+from chainq._version import __version__ as __version__
 
 # Not of `typing`: loading that takes half of the time until the program handles Ctrl-C (`__main__`).
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from chainq.client import Client
-    from chainq.errors import (
-        BehindError,
-        BrokenBodyError,
-        BusyError,
-        ChainqError,
-        GatewayError,
-        IncompleteError,
-        LackingError,
-        NotFoundError,
-        OutputError,
-        OverdueError,
-        ReorgError,
-        ResponseError,
-        ServiceError,
-        StaleError,
-        TooHeavyError,
-        UnreachableError,
-        UsageError,
-        WrongHashError,
-    )
-
-# Nothing is imported before it is used, because the command line imports this package, too.
-
-__all__ = [
-    "BehindError",
-    "BrokenBodyError",
-    "BusyError",
-    "ChainqError",
-    "Client",
-    "GatewayError",
-    "IncompleteError",
-    "LackingError",
-    "NotFoundError",
-    "OutputError",
-    "OverdueError",
-    "ReorgError",
-    "ResponseError",
-    "ServiceError",
-    "StaleError",
-    "TooHeavyError",
-    "UnreachableError",
-    "UsageError",
-    "WrongHashError",
-    "__version__",
-]
+    from chainq.client import Client as Client
+    from chainq.errors import *  # noqa: F403
 
 
 def __getattr__(name: str) -> "Any":
-    if name not in (*__all__, "client", "errors"):
-        raise AttributeError(f"module 'chainq' has no attribute {name!r}")
+    """Import what is used: the command line imports this package, too, and needs little of it."""
     from importlib import import_module
 
-    if name not in __all__:  # as `help(chainq.client)` needs it
+    if name in ("client", "errors"):  # as `help(chainq.client)` needs it
         return import_module(f"chainq.{name}")
-    return getattr(import_module("chainq.client" if name == "Client" else "chainq.errors"), name)
+    found = vars(import_module("chainq.errors"))
+    public = {each: value for each, value in found.items() if isinstance(value, type) and issubclass(value, Exception)}
+    if name == "__all__":
+        return ["Client", "__version__", *public]
+    if name == "Client":
+        return import_module("chainq.client").Client
+    if name not in public:
+        raise AttributeError(f"module 'chainq' has no attribute {name!r}")
+    return public[name]
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted(__getattr__("__all__"))

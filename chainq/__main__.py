@@ -23,8 +23,8 @@ def main() -> "NoReturn":
     from chainq.process import forgo_pandas
 
     forgo_pandas()
-    if "_CHAINQ_COMPLETE" in os.environ:  # a shell asks what may follow (`completion.VARIABLE`)
-        from chainq.cli.completion import answer as run
+    if "_CHAINQ_COMPLETE" in os.environ:  # a shell asks what may follow (`commands.COMPLETE`)
+        from chainq.cli.commands import complete as run
     else:
         from chainq.cli.main import main as run
     run()

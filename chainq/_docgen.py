@@ -1,4 +1,4 @@
-"""Writes from the live app: man/, completions/, the README's picture, parts of docs/reference.md and docs/tables.md.
+"""Writes from the live app: man/, completions/, parts of docs/reference.md and docs/tables.md.
 
 `python -m chainq._docgen` rewrites all of it; with `--check` it only lists what is stale. A part that it writes is
 between `<!-- NAME, by python -m chainq._docgen -->` and `<!-- end -->`. No other part of chainq imports this module.
@@ -7,25 +7,17 @@ Rejected: click-man and the like, which need Click, while Typer has a copy of it
 would need another markup.
 """
 
-import io
-import os
 import re
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.tables import DERIVED, TABLES
-from chainq.cli.commands import app
-from chainq.cli.completion import SCRIPTS, script
+from chainq.cli.commands import SCRIPTS, app, script
 from chainq.errors import exit_codes
 from chainq.formats.parquet_types import type_of
 
@@ -33,8 +25,6 @@ COMMAND = "python -m chainq._docgen"
 DATE = "2026-11-28"  # of the manual as a whole; not the day of writing, which would change every page every day
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = "docs/reference.md"
-SHOWN = "chainq show at12ckvvk59m3pzpfedt8ly9wn6d0hy22peqjg8dxeg7mt3g8wgzg0qcmgnw4"
-"""The command in the picture."""
 _PART = re.compile(rf"(<!-- ([\w ]+), by {COMMAND} -->\n).*?(<!-- end -->)", re.DOTALL)
 _ROFF = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti", "…": "...", "—": r"\(em"}
 
@@ -42,30 +32,22 @@ Option = tuple[str, str]
 """The names of an option with its metavar, and its help; of an argument, its metavar and its help."""
 
 
-def commands() -> dict[str, Any]:
-    """Return the commands of Typer that the help lists, in its order."""
+def commands() -> dict[str, tuple[str, Any]]:
+    """Return the purpose of each command that the help lists, in its order, and the command of Typer."""
     group = cast("Any", typer.main.get_command(app))
-    return {name: group.get_command(None, name) for name in group.catalogue}
+    return {name: (purpose, build()) for name, (_, purpose, build) in group.catalogue.items()}
 
 
-@cache
-def options(command: Any, kind: str = "option") -> tuple[Option, ...]:
+def options(command: Any, kind: str = "option") -> list[Option]:
     """Return the options of a command as its help has them, or its arguments."""
     context = typer.Context(command)
-    return tuple(param.get_help_record(context) for param in command.params if param.param_type_name == kind)
+    return [param.get_help_record(context) for param in command.params if param.param_type_name == kind]
 
 
 def shared() -> list[Option]:
-    """Return the options that several commands have: of those with the same name, the one that most commands have."""
-    counts = Counter(one for command in commands().values() for one in options(command))
-    first = {_long(option): option for option, _ in reversed(counts.most_common())}
-    return [option for option, count in counts.items() if count > 1 and first[_long(option)] == option]
-
-
-def service() -> set[Option]:
-    """Return the options that every command has which reads a service."""
-    having = [set(options(command)) for command in commands().values()]
-    return set.intersection(*(found for found in having if any("--url" in names for names, _ in found)))
+    """Return the options that several commands have."""
+    counts = Counter(option for _, command in commands().values() for option in options(command))
+    return [option for option, count in counts.items() if count > 1]
 
 
 def usage(name: str, command: Any) -> str:
@@ -73,40 +55,17 @@ def usage(name: str, command: Any) -> str:
     return " ".join(("chainq", name, *(argument for argument, _ in options(command, "argument"))))
 
 
-def described(name: str, command: Any, common: Collection[Option]) -> dict[str, str]:
-    """Return what there is to say of a command, by heading; of the options that it shares with others, the names."""
-    found = options(command)
-    everywhere = service() if service() <= set(found) else set[Option]()
-    own = (*options(command, "argument"), *(option for option in found if option not in common))
-    names = [f"`{_long(option)}`" for option in found if option in common and option not in everywhere]
-    names += ["the service options"] * bool(everywhere)
-    parts = {
-        "Description": command.help,
-        "Options": listed(own),
-        "Shared options": f"Shared: {', '.join(names)}." * bool(names),
-        "Columns": ", ".join(f"`{one.path}`" for one in BY_COMMAND[name].columns) if name in BY_COMMAND else "",
-        "Examples": "\n".join(("```sh", *map(str.strip, command.epilog.splitlines()[1:]), "```")),
-    }
-    return {heading: text for heading, text in parts.items() if text}
-
-
 def listed(rows: Iterable[Option]) -> str:
     """Return a list in Markdown: names with what they mean."""
     return "\n".join(f"- `{name}`: {text}" for name, text in rows)
 
 
-def _long(option: Option) -> str:
-    """Return the long name of an option."""
-    return str(re.findall(r"--[\w-]+", option[0])[0])
-
-
 def _reference() -> str:
-    """Return what docs/reference.md says of the commands; manual pages and help add notes, columns and examples."""
+    """Return what docs/reference.md says of the commands: their own options, and not those that several have."""
     common, lines = shared(), []
-    for name, command in commands().items():
-        parts = described(name, command, common)
-        own = (parts.get(heading, "") for heading in ("Options", "Shared options"))
-        lines += [f"### `{usage(name, command)}`", parts["Description"].split("\n\n")[0], *filter(None, own)]
+    for name, (_, command) in commands().items():
+        own = [*options(command, "argument"), *(option for option in options(command) if option not in common)]
+        lines += [f"### `{usage(name, command)}`", command.help.split("\n\n")[0], *filter(None, [listed(own)])]
     return "\n\n".join(lines)
 
 
@@ -124,8 +83,7 @@ def _columns() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "exit codes": lambda: listed(exit_codes().items()),
-    "service options": lambda: listed(one for one in shared() if one in service()),
-    "shared options": lambda: listed(one for one in shared() if one not in service()),
+    "shared options": lambda: listed(shared()),
     "commands": _reference,
     "columns": _columns,
 }
@@ -157,14 +115,7 @@ def man_page(name: str, markdown: str) -> str:
         if heading := re.fullmatch("## (.*)\n", block):
             lines.append(f'.SH "{heading[1].upper()}"')
         elif block.startswith("```"):
-            lines += [
-                ".PP",
-                ".RS 4",
-                ".EX",
-                *(escaped(line) or r"\&" for line in block.splitlines()[1:-1]),
-                ".EE",
-                ".RE",
-            ]
+            lines += [".PP", ".EX", *(escaped(line) or r"\&" for line in block.splitlines()[1:-1]), ".EE"]
         elif block.startswith("- "):
             pairs = (item.split("`: ", 1) for item in block[2:].split("\n- "))
             lines += [line for tag, text in pairs for line in (".TP", roff(f"{tag}`"), roff(text))]
@@ -175,37 +126,30 @@ def man_page(name: str, markdown: str) -> str:
 
 def man_pages() -> dict[str, str]:
     """Return all manual pages, by path. chainq(1) is docs/reference.md without its last section."""
-    group, common = cast("Any", typer.main.get_command(app)), shared()
-    text = re.sub("<!--.*?-->\n", "", filled(REFERENCE).split("## Commands")[0])
-    pages = {"chainq": {"Name": "chainq - explore the Aleo chain", "Synopsis": "`chainq` COMMAND [OPTIONS]"}}
-    pages["chainq"]["Commands"] = listed((f"chainq-{name}", entry[1]) for name, entry in group.catalogue.items())
-    pages["chainq"] |= dict(re.findall(r"## (.*)\n\n((?:.|\n(?!## ))*)", text))
-    for name, command in commands().items():
-        head = {
-            "Name": f"chainq-{name} - {group.catalogue[name][1]}",
-            "Synopsis": f"`{usage(name, command)}` [OPTIONS]",
-        }
-        pages[f"chainq-{name}"] = {**head, **described(name, command, common), "See also": "`chainq`(1)"}
-    joined = {name: "\n\n".join(f"## {part}\n\n{text}" for part, text in page.items()) for name, page in pages.items()}
-    return {f"man/{name}.1": man_page(name, text) for name, text in joined.items()}
-
-
-def picture() -> str:
-    """Return what SHOWN prints on a terminal of 80 columns, as an SVG. Raises CalledProcessError if it fails."""
-    environment = {"HOME": os.devnull, "COLUMNS": "80", "FORCE_COLOR": "1", "CHAINQ_URL": "demo:"}
-    line = [sys.executable, "-m", *SHOWN.split()]
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, check=True)  # noqa: S603  # as above
-    console = Console(record=True, width=80, file=io.StringIO(), color_system="truecolor")
-    console.print(Text("$ " + SHOWN, "bold"), Text.from_ansi(done.stdout), sep="\n", soft_wrap=True)
-    fonts = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture would fetch them from another host
-    return fonts.sub("", console.export_svg(title="", unique_id="chainq"))
+    known = commands()
+    names = listed((f"chainq-{name}", purpose) for name, (purpose, _) in known.items())
+    text = re.sub("<!--.*?-->\n", "", filled(REFERENCE).split("## Commands")[0]).split("\n## ", 1)[1]
+    head = "## Name\n\nchainq - explore the Aleo chain\n\n## Synopsis\n\n`chainq` COMMAND [OPTIONS]"
+    pages = {"chainq": f"{head}\n\n## Commands\n\n{names}\n\n## {text}"}
+    for name, (purpose, command) in known.items():
+        examples = "\n".join(map(str.strip, command.epilog.splitlines()[1:]))
+        pages[f"chainq-{name}"] = "\n\n".join(
+            (
+                f"## Name\n\nchainq-{name} - {purpose}",
+                f"## Synopsis\n\n`{usage(name, command)}` [OPTIONS]",
+                f"## Description\n\n{command.help}",
+                f"## Options\n\n{listed((*options(command, 'argument'), *options(command)))}",
+                f"## Examples\n\n```sh\n{examples}\n```",
+            )
+        )
+    return {f"man/{name}.1": man_page(name, page) for name, page in pages.items()}
 
 
 def due() -> dict[str, str]:
     """Return all files as they should be, path to text."""
     pages = {name: filled(name) for name in (REFERENCE, "docs/tables.md")}
     scripts = {f"completions/{name}": script(shell) for shell, name in SCRIPTS.items()}
-    return {**pages, **man_pages(), **scripts, "docs/images/show.svg": picture()}
+    return {**pages, **man_pages(), **scripts}
 
 
 def main(arguments: list[str]) -> int:

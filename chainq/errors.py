@@ -27,7 +27,7 @@ from shlex import quote
 
 
 class ExitCode(IntEnum):
-    """The exit codes of the program, each with its `meaning` in one sentence. Those of signals are in `SIGNALS`."""
+    """The exit codes of the program, each with its `meaning` in one sentence."""
 
     meaning: str
 
@@ -51,15 +51,11 @@ class ExitCode(IntEnum):
     BUSY = 75, "Another run is using the checkpoint, the output file or the export."  # EX_TEMPFAIL
 
 
-SIGNALS = {
-    "128+N": "Ended by signal N: SIGHUP (129), SIGINT (130, Ctrl-C), SIGPIPE (141, a closed pipe) or SIGTERM (143)."
-}
-"""What a shell shows for a process that dies by a signal, as chainq does after cleaning up."""
-
-
 def exit_codes() -> dict[str, str]:
-    """Return every exit code, as text, and its meaning."""
-    return {**{str(int(code)): code.meaning for code in ExitCode}, **SIGNALS}
+    """Return every exit code, as text, and its meaning. A shell shows 128+N for a process that dies by a signal, as
+    chainq does after cleaning up."""
+    names = "SIGHUP (129), SIGINT (130, Ctrl-C), SIGPIPE (141, a closed pipe) or SIGTERM (143)"
+    return {**{str(int(code)): code.meaning for code in ExitCode}, "128+N": f"Ended by signal N: {names}."}
 
 
 class Shortfall(str):
@@ -69,12 +65,12 @@ class Shortfall(str):
 def sentences(*parts: str) -> str:
     """Return the parts of a message as one text: with semicolons between them, but none after a question.
 
-    >>> sentences("no service at http://h/", "is the URL right?", "resume with --start 5")
+    >>> sentences("no service at http://h/.", "is the URL right?", "resume with --start 5")
     'no service at http://h/; is the URL right? resume with --start 5'
     """
     text, *others = parts
     for part in others:
-        text += f" {part}" if text.endswith(("?", "!")) else f"; {part}"
+        text = f"{text} {part}" if text.endswith(("?", "!")) else f"{text.removesuffix('.')}; {part}"
     return text
 
 

@@ -3,7 +3,7 @@
 Tuples and not dataclasses: every run loads this module, and a dataclass takes several times as long to make.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,7 +36,7 @@ class Query(NamedTuple):
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
     `check`: whether arguments are checked against the catalogue and the dialect. `where`: which rows are printed, all
     for None; `limit` counts these. `hash_workers`: processes that recompute the hashes of blocks, 0 for no check of
-    hashes.
+    hashes. `located`: rows of a range begin with their height, which they lack.
     """
 
     method: Method
@@ -52,14 +52,20 @@ class Query(NamedTuple):
     check: bool = True
     where: "Where | None" = None
     hash_workers: int = 0
+    located: bool = False
 
     @property
     def single(self) -> bool:
         """Return whether the result is one object by nature, not a list of one."""
         if self.lookups is None:
-            return self.method.shape is not Shape.ROWS
+            return self.method.shape is not Shape.ROWS and self.bounds is None
         one = len(self.lookups) == 1 and self.lookups[0] != STDIN and not isinstance(self.lookups[0], Bounds)
         return one and self.method.shape is not Shape.ROWS
+
+    @property
+    def by_height(self) -> bool:
+        """Return whether heights are looked up, one by one."""
+        return self.method.param(Role.HEIGHT) is not None
 
     @property
     def looked_up(self) -> str:
@@ -106,21 +112,17 @@ def matching(batches: Iterator[Batch], where: "Where | None") -> Iterator[Batch]
     )
 
 
-def limited(batches: Iterator[Batch], limit: int | None, where: "Where | None" = None) -> Iterator[Batch]:
+def limited(batches: Iterator[Batch], limit: int | None) -> Iterator[Batch]:
     """Yield batches up to `limit` rows, all of them for None. The last batch is truncated, and no more are read.
 
-    `where`: count only rows that meet this condition, and keep the rows between them. Only this function truncates rows
-    to `--limit`. Plans also get the limit, to request no more than it needs.
+    Only this function truncates rows to `--limit`. Plans also get the limit, to request no more than it needs.
     """
     while limit is None or limit > 0:
         batch = next(batches, None)
         if batch is None:
             return
         if limit is not None:
-            counted: Sequence[int] = range(1, len(batch.rows) + 1)
-            if where is not None:
-                counted = [number for number, row in enumerate(batch.rows, 1) if where.passes(row)]
-            if len(counted) > limit:
-                batch = batch._replace(rows=batch.rows[: counted[limit - 1]])
-            limit -= min(limit, len(counted))
+            if len(batch.rows) > limit:
+                batch = batch._replace(rows=batch.rows[:limit])
+            limit -= len(batch.rows)
         yield batch

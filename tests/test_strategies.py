@@ -65,14 +65,13 @@ def test_rows_of_servers_are_rows_of_the_chain(server: Server, start: int, width
         except TooHeavyError:
             continue
         known = {*server.chain.due(0, 10**6), *server.orphans}
-        if "text-heights" not in server.faults.lists:
-            assert {bytes(row) for row in rows} <= known
+        assert {bytes(row) for row in rows} <= known
 
 
 @pytest.mark.search
 def test_counterexamples_shrink_to_few_heights_and_one_fault() -> None:
     """Of chains and servers, not of seeds: the fewest blocks, rows without pads in a stable order, one fault."""
-    limits = faults(fields=(), names=("row-cap", "heavy-rows", "repeat-pages", "text-heights"))
+    limits = faults(fields=(), names=("row-cap", "heavy-rows", "repeat-pages"))
     drawn = chains(most_heights=4, most_rows=3).flatmap(lambda chain: servers(chain, limits))
     found = find(drawn, lambda server: "row-cap" in server.faults.lists and wrong(server), settings=LONG)
     assert isinstance(found.chain, Drawn)

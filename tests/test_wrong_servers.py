@@ -9,7 +9,7 @@ import pytest
 from chainq.errors import ChainqError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
-from chainq.planning.page_requests import PageRequest
+from chainq.planning.page_plan import PageRequest
 from harness import model, page_model, wrong
 from harness.model import Chain, Faults, Server
 from harness.page_model import PageFaults, PageServer
@@ -38,18 +38,6 @@ def differs(kind: str, command: str) -> bool:
 def test_a_wrong_server_answers_otherwise(kind: str) -> None:
     """As its kind says, for rows with heights or without."""
     assert differs(kind, "records") or differs(kind, "ownership")
-
-
-def test_cached_rows_are_those_of_the_old_blocks() -> None:
-    """After the reorg, for the heights that were requested before it, and no others."""
-    rng = Random(5)  # noqa: S311  # as above
-    chain = model.chain(rng, 30, 3.0, bursts=False)
-    server = Server(chain, Faults(stable=True, reorg=10, lists=wrong.wrong("cached-rows")), rng)
-    low, high = (RowsRequest(HeightRange(*heights), 999) for heights in ((15, 25), (25, 30)))
-    before, *_ = (answers(server, low) for _ in range(3))
-    assert answers(server, high) == chain.due(25, 30)
-    assert answers(server, low) == before != chain.due(15, 25)
-    assert {*before} <= {*server.orphans, *chain.due(15, 20)}
 
 
 @pytest.mark.parametrize("kind", page_model.WRONG)

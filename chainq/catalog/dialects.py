@@ -1,6 +1,6 @@
 """How requests to a server differ from the published interface, as data. The interface itself is in `methods`.
 
-Source: docs/protocol.md, "Dialects". Nothing here sends requests: `fetching.service_dialect` finds out which dialect a
+Source: docs/protocol.md, "Dialects". Nothing here sends requests: `fetching.calls` finds out which dialect a
 server speaks.
 """
 
@@ -13,7 +13,7 @@ from chainq.catalog.methods import BY_NAME, Method, Role, Shape
 Value = int | str
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 AUTO = "auto"
-"""Stands for a dialect that is found out (`fetching.service_dialect`)."""
+"""Stands for a dialect that is found out (`fetching.calls`)."""
 
 
 class Wire(NamedTuple):

@@ -89,7 +89,7 @@ class Method(NamedTuple):
     path of the calls that pay fees, if these are elsewhere.
     `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
     real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
-    columns that chainq reads off a row if --columns names them.
+    columns that chainq reads off a row, or off that of another method, if --columns names them.
     """
 
     command: str
@@ -250,6 +250,7 @@ _OLDER_BLOCK = (
 """Fields of real blocks from before the published interface."""
 
 _ADDED = "height of the block, added by chainq; in json only if --columns names it, in jsonl also with --flatten"
+_OF_RECORD = "height of its record, which chainq reads in records; only with --columns, and null in an export"
 _BLOCK = "the block: its height in the published interface, its row id on deployed servers"
 TRANSACTION_SUMMARY = (
     Column("height", "number", _ADDED, Kind.HEIGHT, brief=1, computed=True),
@@ -452,6 +453,7 @@ METHODS = (
         page_size=10_000,
         identity=("transition_id", "output_index"),
         condition="output_index > 0",
+        derived=(Column("height", "number", _OF_RECORD, Kind.HEIGHT, computed=True),),
     ),
     Method(
         command="transitions",

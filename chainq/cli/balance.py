@@ -66,7 +66,6 @@ def run(given: BalanceCommand) -> None:
                 recorded=lambda _: kept.save(),
             )
         )
-        found.clear()
         if given.network is not None:
             check_network(service, given.network)
         reporter.draw(rows_on_terminal=settings.spec.terminal)

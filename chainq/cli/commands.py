@@ -1,19 +1,26 @@
-"""The commands: one for each method of the catalogue, and the tools. Only the command that is called is built."""
+"""The commands: one for each method of the catalogue, and the tools. Only the command that is called is built.
+
+The completion scripts are Typer's own, and ask chainq at each Tab. Rejected: a table of all options in a script, which
+saves the start of chainq, a tenth of a second, but needs a completion of our own in each shell.
+"""
 
 import inspect
+import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 
 import typer
 
 from chainq._version import __version__
 from chainq.catalog.methods import METHODS, Method, Role
 from chainq.cli.help import PlainCommand, PlainGroup
-from chainq.cli.options import Declared, Group, MethodOptions
-from chainq.cli.tool_options import TOOLS, HelpOptions
+from chainq.cli.options import TOOLS, Group, MethodOptions
+from chainq.cli.tool_options import CompletionOptions, HelpOptions
 from chainq.defaults import DEFAULT_LAST
 
 if TYPE_CHECKING:
@@ -29,6 +36,10 @@ ARGUMENTS = {
 """The positional arguments: the fields of `MethodOptions` for parameters of a method."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 VERSION = f"chainq {__version__}"
+COMPLETE = "_CHAINQ_COMPLETE"
+"""The variable by which a completion script asks chainq, instead of running a command."""
+SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
+"""The shells, and the names of their scripts in `completions/`."""
 PROGRAM_EPILOG = """Try it without a server:
   chainq show 12345 --url demo:
   chainq records 0:500 --url demo: --jsonl
@@ -39,15 +50,15 @@ def parameters(options: type[Group], method: Method | None = None) -> list[inspe
     """Return what the groups of a class declare as parameters that Typer can read, of a method those that it has."""
     found = []
     others = {*ARGUMENTS.values()} - {ARGUMENTS.get(param.role) for param in method.params} if method else ()
-    for group in options.__mro__:
-        for name, declared in vars(group).items():
-            if isinstance(declared, Declared) and (method is None or (group.of(method) and name not in others)):  # type: ignore[attr-defined]  # of a Group
-                info = copy(declared.info)
-                info.help = (info.help or "").format(method=method) if method else info.help
-                kind: Any = group.__annotations__[name]
-                annotation: Any = Annotated[kind, info]
-                keyword, default = inspect.Parameter.KEYWORD_ONLY, declared.default
-                found.append(inspect.Parameter(name, keyword, default=default, annotation=annotation))
+    for group, name, declared in options.declared():
+        if method is None or (group.of(method) and name not in others):
+            info = copy(declared.info)
+            info.help = (info.help or "").format(method=method) if method else info.help
+            kind: Any = group.__annotations__[name]
+            annotation: Any = Annotated[kind, info]
+            found.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)
+            )
     return found
 
 
@@ -74,9 +85,7 @@ def build(
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
     built.params.sort(key=lambda param: param.param_type_name != "argument")  # help begins with them
-    built.common = {
-        name for group in options.__mro__ for name, one in vars(group).items() if getattr(one, "common", False)
-    }
+    built.common = {name for _, name, one in options.declared() if one.common}
     return built
 
 
@@ -97,7 +106,11 @@ def _tool(name: str) -> "Command":
     """Return the command that the module of its name runs."""
 
     def call(given: Any) -> None:
-        (_PLAIN.get(name) or import_module(f"chainq.cli.{name}").run)(given)
+        run = _PLAIN.get(name)
+        if run is None:
+            small = name in ("rpc", "profiles")
+            run = getattr(import_module(f"chainq.cli.{'tools' if small else name}"), name if small else "run")
+        run(given)
 
     options, method = TOOLS[name], None
     if name == "owned":  # the options of a method that it has
@@ -123,7 +136,33 @@ def _version(_: object) -> None:
     print(VERSION)  # noqa: T201  # as --version
 
 
-_PLAIN: dict[str, Callable[[Any], None]] = {"help": _help, "version": _version}
+def script(shell: str) -> str:
+    """Return the completion script of a shell."""
+    import typer.completion
+
+    make = vars(typer.completion)["get_completion_script"]
+    return f"{make(prog_name='chainq', complete_var=COMPLETE, shell=shell)}\n"
+
+
+def _completion(given: CompletionOptions) -> None:
+    from chainq.cli.output import write
+
+    write(script(given.shell))
+
+
+def complete() -> NoReturn:
+    """Print what may follow the words that a completion script names, and end the process."""
+    import typer.completion
+
+    vars(typer.completion)["completion_init"]()
+    with suppress(SystemExit):
+        typer.main.get_command(app).main([], prog_name="chainq", standalone_mode=False)
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(0)
+
+
+_PLAIN: dict[str, Callable[[Any], None]] = {"completion": _completion, "help": _help, "version": _version}
 """The commands that need no module of their own."""
 COMMANDS: dict[str, tuple[str, str, Callable[[], "Command"]]] = {
     **{method.command: (method.group, method.purpose, cache(partial(_method_command, method))) for method in METHODS},

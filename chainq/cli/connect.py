@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from chainq.cli.report import Reporter
 from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import RETRIES
-from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError
+from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.process.signals import end_at
@@ -73,31 +73,6 @@ def note_tip(error: NotFoundError, service: Service) -> None:
     if error.missing and all(name.isdecimal() for name in error.missing):
         with suppress(ChainqError):
             error.add_note(chain_end(service.blocks.tip_height()))
-
-
-def warn_of_belief(
-    believed: Mapping[str, object],
-    reporter: Reporter,
-    *,
-    limited: bool = False,
-    hint: str = "; --strict makes this an error",
-) -> None:
-    """Say once a run which rows rest on belief: of which command, and at which heights or where in its list.
-
-    `limited`: the run ended at its limit, and claims no rows beyond.
-    """
-    if believed:
-        from chainq.fetching.unproved import unproved
-
-        reporter.warn(Shortfall(f"{unproved(believed, limited=limited)}{hint}"))
-
-
-def warn_of_unhashed(unhashed: Mapping[str, int], reporter: Reporter) -> None:
-    """Say once a run what `--hashes` could not check."""
-    if unhashed:
-        from chainq.text.humanize import counts
-
-        reporter.warn(Shortfall(f'not checked: {counts(unhashed.items())} (docs/hashes.md, "What is not checked")'))
 
 
 def _named(given: "ServiceFlags") -> tuple[str, str | None]:

@@ -19,9 +19,9 @@ from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError, missing_package
-from chainq.fetching.hashed import TIERS as HASHED
+from chainq.fetching.links import TIERS as HASHED
+from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import reason
 from chainq.heights.bounds import parse_count
 from chainq.heights.height_set import HeightSet
 from chainq.lake.export import Export, ExportPlan, ExportQuery
@@ -79,8 +79,10 @@ def run(given: ExportCommand) -> None:
             )
         finally:
             reporter.end()
-            connect.warn_of_belief(export.believed, reporter)
-            connect.warn_of_unhashed(export.unhashed, reporter)
+            if export.believed:
+                reporter.warn(unproved(export.believed).text)
+            if export.unhashed:
+                reporter.warn(unchecked(export.unhashed).text)
         if totals is None:
             heights = service.height_range(query.bounds)
             why = "" if len(heights) else reason(service, query.bounds, heights)
@@ -207,7 +209,7 @@ class Progress:
             before = self._underway.get(advance.spec, Advance(advance.spec))
             self._underway[advance.spec] = advance
             self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
-            self._reporter.show([f"{self._written:,} of {counted(self._partitions, 'partition')}"])
+            self._reporter.show(f"{self._written:,} of {counted(self._partitions, 'partition')}")
 
     def wrote(self, done: Done) -> None:
         """Count a partition."""

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -102,12 +103,12 @@ def _limit(error: Exception) -> str:
     """Return which limit of Python or of this machine a run met, and what to do; empty for other errors."""
     if isinstance(error, RecursionError):
         return "the response is nested too deeply"
-    unmapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
-    if isinstance(error, MemoryError) or unmapped or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+    number, text = error.errno if isinstance(error, OSError) else 0, str(error)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or "failed to map segment" in text:
         return "out of memory; lower -j, -w or --max-memory"
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+    if number in (errno.EMFILE, errno.ENFILE):
         return "too many open files; lower -j or -w, or raise the limit (ulimit -n)"
-    if isinstance(error, BlockingIOError) or (isinstance(error, RuntimeError) and "start new thread" in str(error)):
+    if number == errno.EAGAIN or "start new thread" in text:
         return "no more processes or threads; lower -j or -w, or raise the limit (ulimit -u)"
     return ""
 
@@ -128,7 +129,9 @@ def _without_secrets(message: str, arguments: list[str]) -> str:
         in_header = not word.startswith("-") and (in_header or (before == "--header" and word.endswith(":")))
         if in_header or "://" in word:
             hidden = "***" if in_header else mask_url(word)
-            message = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", hidden.replace("\\", r"\\"), message)
+            path = Path(word)  # of a URL that stands for a file, messages name this, or its folder
+            for text in (word, str(path), str(path.parent))[: len(path.parts)]:
+                message = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", hidden.replace("\\", r"\\"), message)
     return message
 
 

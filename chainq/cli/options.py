@@ -5,12 +5,12 @@ Typer, and gives the command an instance with what was parsed. No `from __future
 the annotations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from typer import Argument, BadParameter, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
@@ -35,28 +35,19 @@ HEIGHTS_HELP = "Heights, ranges A:B, latest, or - for stdin, one per line."
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
     """Print the columns of the command and end, if one of them is `help`: before arguments are asked for."""
     if values and "help" in values and not context.resilient_parsing:
-        from chainq.cli.lists import list_columns
+        from chainq.cli.tools import list_columns
 
         list_columns(str(context.info_name))
         raise Exit
     return values
 
 
-class Declared:
-    """An option or argument as an attribute of a group: its default, where an instance has no parsed value.
+class Declared(NamedTuple):
+    """An option or argument of a group. `common`: whether `--help` shows it also of a command with many options."""
 
-    `common`: whether `--help` shows it also of a command with many options.
-    """
-
-    def __init__(self, info: OptionInfo | ArgumentInfo, default: Any, *, common: bool = True) -> None:
-        self.info, self.default, self.common = info, default, common
-
-    def __set_name__(self, group: type, name: str) -> None:
-        if isinstance(self.info, OptionInfo) and not self.info.param_decls:
-            self.info.param_decls = (_written(name),)
-
-    def __get__(self, *_: object) -> Any:
-        return self.default
+    info: OptionInfo | ArgumentInfo
+    default: Any
+    common: bool = True
 
 
 def option(
@@ -79,7 +70,7 @@ def option(
     if least is not None:
         more["parser"] = partial(_number, least, most)
     info = Option(..., *names.split(), metavar=metavar or None, rich_help_panel=heading, help=text, **more)
-    return Declared(info, default, common=common)
+    return Declared(info, default, common)
 
 
 def _number(least: float, most: float | None, text: Any) -> float:
@@ -110,30 +101,43 @@ def argument(metavar: str, text: str, default: Any = REQUIRED) -> Any:
     return Declared(Argument(metavar=metavar, help=text), default)
 
 
+TOOLS: dict[str, type["Group"]] = {}
+"""All commands but those of methods, in the order of `--help`."""
+
+
 class Group:
     """Options and arguments as annotated attributes; an instance has the values of a run.
 
-    `of`: whether the command of a method has them. `heading`: of its own options in the help. Of the class of a
-    command: `examples`, one per line, and `without`, the names of options that it does not have.
+    `of`: whether the command of a method has them. `heading`: of its own options in the help. Of the class of a tool:
+    `command`, its name, `examples`, one per line, and `without`, the names of options that it does not have.
     """
 
     examples = ""
     without: tuple[str, ...] = ()
     of: Callable[[Method], bool] = staticmethod(lambda _: True)
 
-    def __init_subclass__(cls, of: Callable[[Method], bool] = of, heading: str = "") -> None:
+    def __init_subclass__(cls, of: Callable[[Method], bool] = of, heading: str = "", command: str = "") -> None:
         cls.of = staticmethod(of)
-        for declared in vars(cls).values():
-            if isinstance(declared, Declared) and isinstance(declared.info, OptionInfo):
-                own = declared.info.rich_help_panel
-                declared.info.rich_help_panel = (heading if own is None else own) or None
+        for name, declared in vars(cls).items():
+            if isinstance(declared, Declared) and isinstance(info := declared.info, OptionInfo):
+                info.param_decls = info.param_decls or (_written(name),)
+                info.rich_help_panel = (heading if info.rich_help_panel is None else info.rich_help_panel) or None
+        if command:
+            TOOLS[command] = cls
 
     def __init__(self, **parsed: Any) -> None:
-        vars(self).update(parsed)
+        vars(self).update({name: one.default for _, name, one in self.declared()} | parsed)
+
+    @classmethod
+    def declared(cls) -> Iterator[tuple[type["Group"], str, Declared]]:
+        """Yield the options and arguments, each with the group that declares it and its name."""
+        for group in cls.__mro__:
+            if issubclass(group, Group):
+                yield from ((group, name, one) for name, one in vars(group).items() if isinstance(one, Declared))
 
     def stated(self, *fields: str) -> list[str]:
         """Return those of these options that have another value than their default, as they are written."""
-        return [_written(name) for name in fields if getattr(self, name) != getattr(type(self), name)]
+        return [_written(name) for name in fields if getattr(self, name) != getattr(type(self), name).default]
 
     def exclude(self, field: str, *others: str) -> None:
         """Raise UsageError if an option is given, and one of the others is too."""

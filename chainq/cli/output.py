@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from chainq.catalog.methods import (
     Column,
     Method,
-    Shape,
     height_of,
     is_charted,
 )
 from chainq.cli.report import Reporter
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
-from chainq.sinks.open import descriptor_of
-from chainq.text.sanitize import printable, quoted
+from chainq.sinks.open import descriptor_of, open_sink
+from chainq.text.sanitize import mask_url, printable, quoted
 from chainq.text.width import terminal_width, width_is_stated
 
 if TYPE_CHECKING:
@@ -109,13 +108,10 @@ def settings(
     make = registry.load(name)
     can, terminal = capabilities(make), on_terminal(file)
     _check(method, given, name, can, terminal=terminal, appended=appended, endless=endless, flatten=flatten)
-    height_only = name == "text" and method.shape is Shape.ROW and not requested  # of `latest`, for a shell variable
-    if height_only:
-        shown = tuple(column for column in shown if column.path == "height")
     spec = OutputSpec(
         method.command,
         shown,
-        selected=bool(requested) or height_only,
+        selected=bool(requested),
         height=height_of(method),
         header=not given.no_header,
         flatten=flatten and name == "jsonl",
@@ -165,7 +161,7 @@ def _check(
 def file_of(given: "OutputOptions") -> Path | None:
     """Return the file to write, None for standard output, which `-` and `/dev/stdout` name too.
 
-    Raises UsageError, also for a file that the command reads.
+    Raises UsageError, also for a file that the command reads, and OutputError.
     """
     name = given.output
     if name is None or name == "-":
@@ -173,8 +169,10 @@ def file_of(given: "OutputOptions") -> Path | None:
     if name == "":
         raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
     file = Path(name)
+    if "://" in name:
+        raise UsageError(f"invalid --output {mask_url(name)}: expected the name of a file")
     if name.endswith("/"):
-        raise UsageError(f"invalid --output {printable(name)}: the name of a folder, expected that of a file")
+        raise OutputError(f"cannot write {printable(name)}: is a directory")
     if descriptor_of(file) == 1:
         return None
     single = (getattr(given, name, None) for name in ("range", "cert"))
@@ -202,6 +200,12 @@ def format_name(given: "OutputOptions") -> str:
 def as_json(given: "ReportOptions | ShowCommand") -> bool:
     """Return whether a helper prints JSON, as an option or the environment says."""
     return given.json or os.environ.get("CHAINQ_FORMAT") == "json"
+
+
+def write(text: str) -> None:
+    """Write a text to standard output. Raises OutputError and PipeClosed."""
+    with open_sink(None) as sink:
+        sink.write(text.encode())
 
 
 def on_terminal(file: Path | None) -> bool:

@@ -12,11 +12,11 @@ from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
 from chainq.errors import UsageError
-from chainq.heights.bounds import parse_start
+from chainq.heights.bounds import parse_height
 from chainq.process.pool import cores
 from chainq.rows.fields import Alias
 from chainq.text.sanitize import printable
-from chainq.wallet.owned import OwnedService, Wallet, Wanted, block_of, heights_in_words
+from chainq.wallet.owned import OwnedService, Wallet, Wanted, heights_in_words
 from chainq.wallet.shown import Style, totals
 
 
@@ -46,7 +46,6 @@ def run(given: OwnedOptions) -> None:
         given.columns = [path for path in given.columns or () if path != "owner"]
     method = _method(wanted, given, several=len(found) > 1)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
-        found.clear()
         whole = given.limit is None and not given.follow and given.checkpoint is None
         sums = partial(_totals, wallet, wanted) if whole else tuple
         run_command.run(method, given, partial(OwnedService, wallet, given.network), identity, reporter, sums)
@@ -57,8 +56,7 @@ def run(given: OwnedOptions) -> None:
 
 def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
     """Return the lines below a table. A sum of part of the chain says so: it could pass for what a key owns."""
-    spent = wallet.spent if wanted.spent and wanted.unspent else None
-    lines = totals(wallet.amounts, spent)
+    lines = totals([*wallet.entries.values()], spends=wanted.spent and wanted.unspent)
     part = ["of " + heights_in_words(wallet.read)] if lines and wallet.read and wallet.read.start else []
     return [printable(line) for line in (*lines, *part)]
 
@@ -71,7 +69,8 @@ def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
             "columns spent_height and spent_transaction need --spent or --unspent",
             "for all records use --spent --unspent",
         )
-    as_of = block_of(None if given.as_of is None else parse_start(given.as_of), spends=given.spent or given.unspent)
+    given.require("as_of", "spent", "unspent")
+    as_of = None if given.as_of is None else parse_height(given.as_of)
     decrypt = given.decrypt or named.plaintext or (format_name == "table" and not given.columns)
     style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
     style = Style.TABLE if format_name == "table" else style

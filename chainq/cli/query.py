@@ -19,7 +19,6 @@ from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
 from chainq.heights.bounds import LATEST, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
-from chainq.heights.range import HeightRange
 from chainq.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
@@ -41,11 +40,17 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
     given.require("newest", "limit")
     arguments = {Role.PROGRAM: given.program, Role.FUNCTION: given.function, Role.ADDRESS: given.address}
     values = {role: _checked(role, word, check) for role, word in arguments.items() if method.param(role)}
+    whole = method.param(Role.ADDRESS) is not None
+    bounds = read_bounds(given, given.range, whole=whole) if method.ranged else None
+    lookups = _lookups(method, given, check)
+    match lookups:
+        case (Bounds() as bounds,):
+            lookups = None
     return Query(
         method,
         values,
-        _lookups(method, given, check),
-        read_bounds(given, given.range, whole=method.param(Role.ADDRESS) is not None) if method.ranged else None,
+        lookups,
+        bounds,
         reverse=given.reverse,
         newest=given.newest,
         limit=given.limit,
@@ -75,7 +80,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
 
     Raises UsageError for options that contradict `--checkpoint` or `--follow`, and for those that need one of them.
     """
-    if query.bounds is None:
+    if query.bounds is None or query.by_height:
         return None
     given.require("rewind", "checkpoint")
     given.require("max_age", "checkpoint", "follow")
@@ -122,14 +127,6 @@ def check_page_size(query: Query, dialect: Dialect) -> None:
     maximum = dialect.page_size_max(query.method)
     if query.check and maximum is not None and (query.page_size or 0) > maximum:
         raise UsageError(f"invalid --page-size {query.page_size}: {query.method.name} allows at most {maximum}")
-
-
-def check_one_page(method: Method, heights: HeightRange) -> None:
-    """Raise UsageError for a range that is too long for one request, which is all that `--page` sends."""
-    if method.max_heights is not None and len(heights) > method.max_heights:
-        raise UsageError(
-            f"--page sends one request, which can cover {method.max_heights} heights but not {len(heights)}"
-        )
 
 
 def _where(method: Method, given: "MethodOptions", check: bool) -> "Where | None":

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 
 from chainq.cli import log
@@ -30,7 +29,6 @@ class Reporter(Progress):
         self._lock = threading.RLock()
         self._bar: Bar | None = None
         self._totals = True  # are printed at the end
-        self.filtered = 0  # rows that a filter read
         self._hung = False  # a request; the user was warned
         self._limited = False  # a service refused requests with HTTP 429; the user was warned
         self._failed, self._warned = 0, 0  # attempts in a row, and at which of them the user was warned
@@ -56,11 +54,6 @@ class Reporter(Progress):
         if text and not self.quiet:
             self.line("chainq: " + text)
 
-    def remark(self, text: str) -> None:
-        """Print what only somebody who watches wants to know: on a terminal, or with `--verbose`."""
-        if self._verbose or os.isatty(2):
-            self.note(text)
-
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
@@ -74,9 +67,7 @@ class Reporter(Progress):
             share_arenas()
         with self._lock, suppress(*_GONE):
             if self._bar:
-                again, why = report.attempt > 1, printable(report.outcome)
-                what, held = printable(f"{report.method} {report.where}".rstrip()), report.rate_limited
-                self._bar.called(report.size, again=again, wait=report.wait, why=why, held=held, what=what)
+                self._bar.called(report.size, again=report.attempt > 1)
             self._failed += 1
             if report.outcome == "ok":
                 self._failed = self._warned = 0
@@ -122,11 +113,6 @@ class Reporter(Progress):
             self._bar, self._totals = Bar(None), not rows_on_terminal
 
     @property
-    def shown(self) -> bool:
-        """Return whether there is a bar, or will be one."""
-        return self._bar is not None
-
-    @property
     def _progress(self) -> Progress:
         return self._bar or UNSEEN
 
@@ -135,15 +121,13 @@ class Reporter(Progress):
         with suppress(*_GONE):
             self._progress.begin(total, unit)
 
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
-        """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
-        if passed is not None:
-            self.filtered += rows
+    def wrote(self, units: int, rows: int) -> None:
+        """Count units and rows that are written."""
         self._progress.wrote(units, rows)
 
-    def show(self, parts: Sequence[str]) -> None:
+    def show(self, text: str) -> None:
         """Show below the bar what is under way, until the next time."""
-        self._progress.show(parts)
+        self._progress.show(text)
 
     def waits(self, seconds: float, words: str) -> None:
         """Show that the run waits for so long, after words such as `next poll in`."""

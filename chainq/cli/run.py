@@ -6,33 +6,35 @@ What fails is raised, with a note on how to get the rest if that is known; `main
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from chainq.catalog.dialects import is_shared
-from chainq.catalog.methods import Method, Role
+from chainq.catalog.dialects import Dialect, Value, is_shared
+from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
-from chainq.cli.query import check_one_page, check_page_size, lookups, read_query, resume_settings
+from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import NotFoundError, UsageError
+from chainq.errors import NotFoundError, Shortfall, UsageError
+from chainq.fetching.blocks import check_age
 from chainq.fetching.lookups import with_height
+from chainq.fetching.reading import Reading, check_one_page
 from chainq.fetching.service import Service
-from chainq.fetching.tip import check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
-from chainq.query import STDIN, Batch, Lookup, Query, limited, matching
+from chainq.query import STDIN, Batch, Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import chain_end
-from chainq.text.sanitize import mask_url, quoted
+from chainq.text.sanitize import mask_url
+from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
@@ -57,11 +59,12 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
-    if query.lookups and STDIN in query.lookups:
+    if STDIN in (query.lookups or ()):
         check_open()
     resume = resume_settings(query, given)
-    max_age = None if query.bounds or given.max_age is None else parse_age(given.max_age, "max-age")
+    max_age = None if method.ranged or given.max_age is None else parse_age(given.max_age, "max-age")
     settings = _settings(method, given, resume, totals)
+    query = query._replace(located=any(column.computed for column in settings.spec.columns))
     reporter = reporter or connect.reporter(given)
     lake = given.lake or "" if method.stored else None
     options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
@@ -69,21 +72,22 @@ def run(
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
             check_page_size(query, service.dialect.known(method) or service.dialect.published)
-        job = Run(service, query, settings, reporter, identity)
+        identity = {**_identity(service, query, settings), **identity}
         if given.dry_run:
-            from chainq.cli import dry_run
-
-            dry_run.print_requests(service, query, resume, job.identity)
+            _print_requests(service, query, resume, identity)
             return
-        stack.callback(job.warn_at_end)
+        screenful = query.endless and settings.spec.terminal
+        reading = Reading(query._replace(limit=SCREENFUL) if screenful else query, service, lookups(query))
         stack.callback(reporter.end)
-        stack.callback(job.warn_unseen)
+        stack.callback(_say_doubts, reading, reporter)
         if resume is not None:
-            job.resume(resume)
+            _follow(reading, resume, identity, settings, reporter)
             return
         if max_age is not None:
             check_age(service.blocks.tip(), max_age)
-        job.write()
+        _Run(reading, settings, reporter).write()
+        if screenful and reading.limit == 0:
+            reporter.note(f"only the first {SCREENFUL} rows were read; --limit N reads more")
 
 
 def _settings(
@@ -101,71 +105,53 @@ def _settings(
     return found._replace(spec=found.spec._replace(totals=totals))
 
 
-class Run:
-    """A run of a query into its output. `identity`: what a checkpoint tells queries apart by, beside the options.
+def _say_doubts(reading: Reading, reporter: Reporter) -> None:
+    """Say what the rows that were written rest on; a reader that has gone is told of that alone."""
+    reader_gone = isinstance(sys.exception(), PipeClosed)
+    for note in reading.doubts():
+        if not reader_gone or isinstance(note.text, Shortfall):
+            reporter.warn(note.text)
 
-    `left`: the heights of a range that are not written yet. `read`: those from the first one up to the highest whose
-    rows came, which is where the chain ended once all have come. `limit`: rows that are left, None without a limit.
-    `last`: the heights of the batch written last. `begun`: some rows are written; `opened`: the output has its first
-    bytes, if it begins with any, such as a header.
-    """
 
-    def __init__(
-        self,
-        service: Service,
-        query: Query,
-        settings: OutputSettings,
-        reporter: Reporter,
-        identity: Mapping[str, object],
-    ) -> None:
-        self._screenful = query.endless and settings.spec.terminal
-        query = query._replace(limit=SCREENFUL) if self._screenful else query
-        self.service, self.query, self.settings, self.reporter = service, query, settings, reporter
-        self.identity = {**_identity(service, query, settings), **identity}
-        self.left: HeightRange | None = None
-        self.read = HeightRange(0, 0)
-        self.limit = query.limit
-        self.last: HeightRange | None = None
-        self.begun = self.opened = False
+def _follow(
+    reading: Reading,
+    resume: "ResumeSettings",
+    identity: Mapping[str, object],
+    settings: OutputSettings,
+    reporter: Reporter,
+) -> None:
+    """Write new rows, with `--follow` until interrupted."""
+    from chainq.resume import follow
 
-    def resume(self, resume: "ResumeSettings") -> None:
-        """Write new rows, with `--follow` until interrupted."""
-        from chainq.resume import follow
+    def begin(sink: Sink, continued: bool) -> Writer:
+        settings.warn_odd(reporter.warn)
+        return settings.begin(reporter, sink, continued)
 
-        def begin(sink: Sink, continued: bool) -> Writer:
-            self.settings.warn_odd(reporter.warn)
-            return self.settings.begin(reporter, sink, continued)
+    gc.enable()
+    reporter.draw(rows_on_terminal=settings.spec.terminal)
+    resume = resume._replace(header=settings.has_header)
+    follow.run(reading.service, reading.query, resume, identity, begin, reporter.warn, reporter)
 
-        reporter = self.reporter
-        gc.enable()
-        reporter.draw(rows_on_terminal=self.settings.spec.terminal)
-        resume = resume._replace(header=self.settings.has_header)
-        follow.run(self.service, self.query, resume, self.identity, begin, reporter.warn, reporter)
 
-    def warn_at_end(self) -> None:
-        """Warn of rows that rest on belief, and of hashes that were not checked."""
-        believed = {**self.service.believed, **self.service.believed_lists}
-        connect.warn_of_belief(believed, self.reporter, limited=self.limit == 0)
-        connect.warn_of_unhashed(self.service.unhashed, self.reporter)
+class _Run:
+    """The rows of a reading on their way into the output."""
 
-    def warn_unseen(self) -> None:
-        """Warn of the fields of a filter that no row had, unless nobody reads on or no row came."""
-        where = self.query.where
-        if where is not None and self.reporter.filtered and not isinstance(sys.exception(), PipeClosed):
-            for path in where.unseen:
-                self.reporter.warn(f"no row has the column {quoted(path)}")
+    def __init__(self, reading: Reading, settings: OutputSettings, reporter: Reporter) -> None:
+        self.reading, self.query, self.settings, self.reporter = reading, reading.query, settings, reporter
+        self.opened = False  # the output has its first bytes, if it begins with any, such as a header
 
     def write(self) -> None:
         """Write all rows. Raises ChainqError and PipeClosed."""
         self.settings.warn_odd(self.reporter.warn)
         with open_sink(self.settings.file) as sink:
             self._draw()
+            heights = self.reading.resolve()
             if self.query.bounds is not None:
-                self._begin_range(self.query.bounds)
+                self.reporter.begin(len(heights) if self.query.limit is None else None)
             try:
                 self._write(sink)
             except NotFoundError as error:
-                connect.note_tip(error, self.service)
+                connect.note_tip(error, self.reading.service)
                 raise
             except (PipeClosed, UsageError):  # these and the last leave nothing to resume
                 raise
@@ -188,156 +174,72 @@ class Run:
         elif query.bounds is None:
             self.reporter.begin(query.limit, "rows")
 
-    def _begin_range(self, bounds: Bounds) -> None:
-        heights = self.service.height_range(bounds, to_tip=self.query.reverse)
-        self._warn_empty(bounds, heights)
-        self.left, self.read = heights, HeightRange(heights.start, heights.start)
-        self.reporter.begin(len(heights) if self.limit is None else None)
-
     def _write(self, sink: Sink) -> None:
-        query, settings = self.query, self.settings
-        whole = self.left is not None and query.page is None
-        listed = len(query.lookups or ()) == 1 and isinstance((query.lookups or ())[0], Bounds)
-        read = (lambda: self.read.edges) if (whole or listed) and query.limit is None else settings.spec.read
-        heights = settings.spec.heights if listed or query.reverse or query.where is not None else read
+        query, settings, reading = self.query, self.settings, self.reading
+        read = heights = settings.spec.read
+        if query.bounds is not None and query.page is None and query.limit is None:
+            read = lambda: reading.read.edges  # noqa: E731
+            heights = heights if query.reverse or query.where is not None or query.by_height else read
         batches = self._rows()  # raises UsageError before the first byte
         writer = settings.begin(self.reporter, sink, single=query.single, heights=heights, read=read)
         sink.keep()
         self.opened = True
-        if settings.format == "table":
-            batches = _begun_together(batches)
-        found = self._copy(batches, writer, sink)
-        self._warn_uncalled(found=found)
-        if STDIN in (query.lookups or ()) and not self.begun and self.limit != 0:  # a filter before it may find nothing
+        self._copy(_begun_together(batches) if settings.format == "table" else batches, writer, sink)
+        if (
+            STDIN in (query.lookups or ()) and not reading.begun and query.limit != 0
+        ):  # a filter before it may find nothing
             self.reporter.note(f"standard input had no {query.looked_up}")
-        if whole and query.bounds is not None and (self.limit != 0 or (query.reverse and len(self.read))):
-            self._warn_unreached(query.bounds, self.read)
-        if whole and query.bounds == Bounds() and self.limit != 0 and query.limit is not None and self.read.start:
-            self.reporter.note(f"only the last {DEFAULT_LAST} blocks were read; --last N reads more")
-        if self._screenful and self.limit == 0:
-            self.reporter.note(f"only the first {SCREENFUL} rows were read; --limit N reads more")
+        for note in reading.notes():
+            (self.reporter.warn if note.warning else self.reporter.note)(note.text)
 
     def _rows(self) -> Iterator[Batch]:
-        """Yield the rows as they are written: those that pass the filter, with what chainq adds to them."""
-        query, spec = self.query, self.settings.spec
-        batches = limited(matching(self._batches(query), query.where), query.limit)
-        verbatim = self.settings.can.verbatim and not (spec.selected or spec.flatten)
-        shown = query.method.columns if self.settings.can.needs_heights else spec.columns
-        computed = any(column.computed for column in shown) and not verbatim
-        return map(with_height, batches) if computed else batches
+        """Return the rows as they are written, with what chainq adds to them."""
+        query, spec, can = self.query, self.settings.spec, self.settings.can
+        verbatim = can.verbatim and not (spec.selected or spec.flatten)
+        shown = query.method.columns if can.needs_heights else spec.columns
+        computed = query.by_height and any(column.computed for column in shown) and not verbatim
+        return map(with_height, self.reading.batches()) if computed else self.reading.batches()
 
-    def _batches(self, query: Query) -> Iterator[Batch]:
-        heights = self.left
-        if query.page is not None:
-            if heights is not None:
-                check_one_page(query.method, heights)
-            return self.service.fetch_one_page(query, heights)
-        if heights is not None:
-            return self.service.fetch_range(query, heights)
-        if query.lookups is not None:
-            return self.service.fetch_lookups(query.method, self._keys())
-        if query.method.sized:
-            return self.service.fetch_pages(query)
-        return self.service.blocks.fetch_latest(known=True)
-
-    def _keys(self) -> Iterator[Lookup | HeightRange | None]:
-        """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""
-        by_height = self.query.method.param(Role.HEIGHT) is not None
-        for lookup in lookups(self.query):
-            if isinstance(lookup, Bounds):
-                heights = self.service.height_range(lookup, to_tip=True)
-                self._warn_empty(lookup, heights)
-                self._warn_unreached(lookup, heights)
-                if self.query.lookups == (lookup,):
-                    self.read = heights
-                    self.reporter.begin(len(heights))
-                yield heights
-            else:
-                yield self.service.blocks.latest_height() if by_height and lookup == LATEST else lookup
-
-    def _copy(self, batches: Iterator[Batch], writer: Writer, sink: Sink) -> bool:
-        """Write batches until they end, and return whether there was a row; a signal waits for the end of a batch.
+    def _copy(self, batches: Iterator[Batch], writer: Writer, sink: Sink) -> None:
+        """Write batches until they end; a signal waits for the end of a batch.
 
         NotFoundError is raised after the last row that exists: with a row the output is finished, without one it is
         left to be abandoned, so that no file is replaced by nothing.
         """
-        found = False
         try:
             for batch in batches:
                 # Not before: all is loaded now, and a lookup or two, which end here, are spared a tenth of their time.
                 gc.enable()
                 with signals_deferred():
                     writer.write(batch.rows)
-                    found = found or batch.shown > 0
                     sink.keep()  # before they count: a row that comes twice is better than one not requested
-                    self._written(batch)
+                    self.reading.took(batch)
+                    self.reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown)
         except NotFoundError:
             with signals_deferred():
                 writer.close()
                 sink.keep()
-                if found:
+                if self.reading.shown:
                     sink.finish()
             raise
         with signals_deferred():
             writer.close()
-        return found
-
-    def _written(self, batch: Batch) -> None:
-        """Count the rows of a batch as written."""
-        self.begun, self.last = True, batch.heights
-        if self.limit is not None:
-            self.limit -= len(batch.rows)
-        if self.left is not None and batch.heights is not None:
-            (start, end), (first, after) = self.left.edges, batch.heights.edges
-            self.read = HeightRange(self.read.start, max(self.read.end, after))
-            self.left = HeightRange(start, first) if self.query.reverse else HeightRange(after, end)
-        passed = None if self.query.where is None else len(batch.rows)
-        self.reporter.wrote(1 if batch.heights is None else len(batch.heights), batch.shown, passed)
-
-    # What it says
 
     def _rest(self, *, again: bool) -> str:
         """Return how to get the rows that are left; empty if none is written, and the same command fails again."""
-        settings, left = self.settings, self.left
+        settings, reading = self.settings, self.reading
         if settings.file is not None:
             return settings.unchanged
-        if self.query.single or not (again or self.begun):
+        if self.query.single or not (again or reading.begun):
             return ""
         if not settings.can.endless:
             return f"the {settings.format} output is incomplete; run the command again"
-        if left is None:
-            return f"resume after height {self.last.start}" if self.last else ""
-        rest = f"resume with --start {left.start} --end {left.end}{' --reverse' * self.query.reverse}"
-        rest += "" if self.limit is None else f" --limit {self.limit}"
+        if reading.left is None:
+            return f"resume after height {reading.last.start}" if reading.last else ""
+        start, end = reading.left.edges
+        rest = f"resume with --start {start} --end {end}{' --reverse' * self.query.reverse}"
+        rest += "" if reading.limit is None else f" --limit {reading.limit}"
         return rest + " --no-header" * (settings.has_header and self.opened)  # which is written once
-
-    def _warn_empty(self, bounds: Bounds, heights: HeightRange) -> None:
-        """Say why a range has no heights."""
-        if len(heights):
-            return
-        from chainq.fetching.short_range import reason
-
-        if why := reason(self.service, bounds, heights):
-            self.reporter.warn(why)
-
-    def _warn_uncalled(self, *, found: bool) -> None:
-        """Say that nothing calls a program's function: a misspelt name looks the same to the service."""
-        query = self.query
-        program, function = map(query.arguments.get, (Role.PROGRAM, Role.FUNCTION))
-        if function and not (found or query.page or query.where or query.limit == 0):
-            self.service.believed_lists.pop(query.method.name, None)  # an empty list: one warning is enough
-            tip = self.service.blocks.tip_height()
-            hint = f"check the names with chainq show {program}" if tip >= 0 else chain_end(tip)
-            self.reporter.warn(f"no transactions call {program}/{function}: {hint}")
-
-    def _warn_unreached(self, bounds: Bounds, read: HeightRange) -> None:
-        """Say where the chain ends, if that is before `--end` or `--until`."""
-        if bounds.until is None and (bounds.end is None or bounds.end <= read.end):  # nor is the module loaded
-            return
-        from chainq.fetching.short_range import unreached
-
-        if why := unreached(self.service, bounds, read):
-            self.reporter.warn(why)
 
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
@@ -378,3 +280,105 @@ def _begun_together(batches: Iterator[Batch]) -> Iterator[Batch]:
     if failure is not None:
         raise failure
     yield from batches
+
+
+# --dry-run
+
+_Call = tuple[Method, Mapping[Role, Value]]
+_TIP: _Call = (BY_COMMAND["latest"], {})
+
+
+def _print_requests(
+    service: Service, query: Query, resume: "ResumeSettings | None", identity: Mapping[str, object]
+) -> None:
+    """Print the requests that the query would send, one per line. Ranges are divided as they are before any response.
+
+    What depends on a response is a word in its place, such as `tip-99`. An unknown dialect is shown as chain.
+    """
+    if resume is not None:
+        from chainq.resume import follow
+
+        query = follow.first_round(query, resume, identity)
+    if query.bounds is not None:
+        query = query._replace(bounds=service.bounded(query.bounds))
+    dialect = service.dialect.known(query.method) or service.dialect.published
+    by_key = query.lookups is not None or query.by_height
+    calls = _lookup_calls(service, query, dialect) if by_key else _range_calls(service, query)
+    with open_sink(None) as sink:
+        for number, (method, arguments) in enumerate(calls, 1):
+            name, params = dialect.call(method, {**query.arguments, **arguments})
+            sink.write(encode(name, params, number) + b"\n")
+
+
+def _lookup_calls(service: Service, query: Query, dialect: Dialect) -> Iterator[_Call]:
+    """Yield the request for each height or ID, and before the first that depends on the tip one for it.
+
+    Where the method takes the row id of a block, the block is requested first.
+    """
+    role = Role.HEIGHT if query.by_height else Role.ID
+    tip_requested = False
+    for lookup in lookups(query) if query.bounds is None else [query.bounds]:
+        if isinstance(lookup, Bounds):
+            start, end = _words(lookup)
+            words = [f"each height from {start} to below {end}"]
+            values: Iterable[Value] = range(*lookup.fixed) if lookup.fixed else words
+        else:
+            values = [] if lookup is None else ["tip" if lookup == LATEST and query.by_height else lookup]
+        if not tip_requested and (isinstance(lookup, Bounds) or values == ["tip"]):
+            yield _TIP
+            tip_requested = True
+        for value in values:
+            if isinstance(value, int) and not service.requested(query, HeightRange(value, value + 1)):
+                continue
+            sent = value
+            if query.method.shape is Shape.ROWS and dialect.transactions_by_row_id:
+                yield BY_COMMAND["block"], {role: value}
+                sent = f"row id of block {value}"
+            yield query.method, {role: sent}
+
+
+def _range_calls(service: Service, query: Query) -> Iterator[_Call]:
+    """Yield the requests of a range or a list; of a range that depends on the tip one, with words as its bounds."""
+    from chainq.planning.chunking import first_requests, page_sizes
+
+    method, bounds, paging = query.method, query.bounds, dict[Role, Value]()
+    if method.sized:
+        chosen = page_sizes(query)[0] if method.ranged and query.page is None else query.page_size or method.page_size
+        paging = {Role.PAGE: query.page or 0, Role.SIZE: chosen or 1}
+    if bounds is None:
+        yield method, paging
+    elif bounds.fixed:
+        heights = HeightRange(*bounds.fixed)
+        parts: Iterable[HeightRange] = [heights]
+        if query.page is not None:
+            check_one_page(method, heights)
+        else:
+            if query.where:  # of rows that pass, nobody knows where they are
+                query = query._replace(limit=None)
+            some = service.requested(query, heights)
+            parts = (request.heights for part in some for request in first_requests(query, part))
+        for part in parts:
+            yield method, {Role.START: part.start, Role.END: part.end, **paging}
+    else:
+        start, end = _words(bounds)
+        yield _TIP
+        yield method, {Role.START: start, Role.END: end, **paging}
+
+
+def _words(bounds: Bounds) -> tuple[Value, Value]:
+    """Return both bounds, as words if they depend on the tip or on block times."""
+    if bounds.last is not None or bounds == Bounds():
+        return _from_tip(1 - (DEFAULT_LAST if bounds.last is None else bounds.last)), _from_tip(1)
+    return _word(bounds.start, bounds.since, 0), _word(bounds.end, bounds.until, _from_tip(1))
+
+
+def _word(bound: int | None, time: float | None, default: Value) -> Value:
+    if time is not None:
+        return f"first block at {datetime.fromtimestamp(time, UTC).isoformat()}"
+    if bound is None:
+        return default
+    return bound if bound >= 0 else _from_tip(bound + 1)
+
+
+def _from_tip(offset: int) -> str:
+    return f"tip{offset:+d}" if offset else "tip"

@@ -4,7 +4,7 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec import Raw
@@ -19,11 +19,10 @@ from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
-from chainq.fetching.service import Service
-from chainq.fetching.short_range import unreached
+from chainq.fetching.reading import Reading
 from chainq.heights.bounds import Bounds
-from chainq.heights.range import HeightRange
-from chainq.lake.sql import Database, Result, statements, view_name
+from chainq.lake.scan import view_name
+from chainq.lake.sql import Database, Result, statements
 from chainq.lake.store import Store, open_store
 from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
@@ -54,8 +53,7 @@ def run(given: "SqlOptions") -> None:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
     settings = _settings((Column("height", "number"),), given)
-    file = settings.file
-    if query is None and file is not None:
+    if query is None and settings.file is not None:
         raise UsageError("-o needs a query")
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn)
@@ -64,18 +62,15 @@ def run(given: "SqlOptions") -> None:
         _print_views(store, given, reporter)
         return
     gc.enable()
-    with Database() as database:
-        if store is not None:
-            database.add_data_set(store, partial=given.partial)
-        with open_sink(file) as sink:
-            if store is None:
-                _fetch(database, query, bounds, given, reporter)
-            else:
-                database.tables(query)
-            result = database.run(query)
-            said = _warn(database, reporter)
-            _print(result, sink, given, reporter)
-            _warn(database, reporter, said)
+    database = Database()
+    if store is not None:
+        database.add_data_set(store, partial=given.partial)
+    with open_sink(settings.file) as sink:
+        if store is None:
+            _fetch(database, query, bounds, given, reporter)
+        _print(database.run(query), sink, given, reporter)
+        for text in database.lacking():
+            reporter.warn(Shortfall(text))
 
 
 def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -> None:
@@ -83,9 +78,9 @@ def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -
     if store is None:
         where = "" if stdin.is_terminal() else " on standard input"
         raise UsageError(f"no query{where}: expected one SELECT in quotes")
-    made, lacking = statements(store, partial=given.partial)
-    if lacking:
-        reporter.warn(lacking)
+    made, warnings = statements(store, partial=given.partial)
+    for text in warnings:
+        reporter.warn(text)
     with open_sink(None) as sink:
         sink.write(made.encode())
 
@@ -94,15 +89,6 @@ def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
     """Return the data set that the URL names, if any: without a range it is queried whole, unlike a service."""
     url = "" if bounds != Bounds() else completed(connect.service_options(given)).url
     return [url] if is_data_set(url) else []
-
-
-def _warn(database: Database, reporter: Reporter, said: Sequence[str] = ()) -> list[str]:
-    """Warn of heights and values that the query lacks, apart from what was `said`; return what the warnings say."""
-    lacking = database.lacking()
-    for text in lacking:
-        if text not in said:
-            reporter.warn(Shortfall(text))
-    return lacking
 
 
 def _check_words(words: list[str], query: str | None, url: str) -> None:
@@ -147,7 +133,7 @@ def _looks_like_query(text: str) -> bool:
 
 def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
     """Fetch the tables that a query names into memory, all of the same heights of the service. Raises ChainqError."""
-    options = connect.service_options(given)
+    options = connect.service_options(given, strict=given.strict)
     commands = database.tables(query)
     if not commands:
         raise UsageError(f"the query names no table: expected {', '.join(map(view_name, COMMANDS))}")
@@ -156,30 +142,28 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
         heights = service.height_range(bounds)
         calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
         what = f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
-        reporter.remark(f"fetching {', '.join(map(view_name, commands))} of {what}")
+        reporter.trace(f"fetching {', '.join(map(view_name, commands))} of {what}")
         if bounds == Bounds() and heights.start:
             reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")
         reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
-        ends: list[int] = []
+        readings = [Reading(Query(BY_COMMAND[command], bounds=bounds), service) for command in commands]
         try:
-            for command in commands:
-                rows = _rows(service, Query(BY_COMMAND[command], bounds=bounds), heights, reporter, ends)
-                database.add_rows(command, rows, reporter.warn)
-            if ends and (why := unreached(service, bounds, HeightRange(heights.start, max(ends)))):
-                reporter.warn(why)
+            for command, reading in zip(commands, readings, strict=True):
+                database.add_rows(command, _rows(reading, reporter), reporter.warn)
+            for note in readings[-1].notes():
+                reporter.warn(note.text)
         finally:
             reporter.end()
-            connect.warn_of_belief(service.believed, reporter, hint="")
+            for note in readings[-1].doubts():
+                reporter.warn(note.text)
 
 
-def _rows(
-    service: Service, query: Query, heights: HeightRange, reporter: Reporter, ends: list[int]
-) -> Iterator[list[Raw]]:
-    """Yield the rows of a range, and add to `ends` up to which height, excluded, they are complete."""
-    for batch in service.fetch_range(query, heights):
+def _rows(reading: Reading, reporter: Reporter) -> Iterator[list[Raw]]:
+    """Yield the rows of a range."""
+    reading.resolve()
+    for batch in reading.batches():
+        reading.took(batch)
         yield batch.rows
-        if batch.heights is not None:
-            ends.append(batch.heights.end)
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
 
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from chainq import tuning
-from chainq.cli.output import as_json
+from chainq.cli.output import as_json, write
 from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import recorded
 from chainq.resume.kept_file import in_use, is_checkpoint
-from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
 
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from chainq.lake.store import Store
 
 
-SHOWN = 10
-"""Gaps that a line names."""
+SHOWN = 10  # gaps that a line names
+NONE_YET = "no run went well yet"
 
 
 class Status(NamedTuple):
@@ -41,18 +40,18 @@ class Status(NamedTuple):
     target: str
     command: str
     next: int
-    tip: int | None
-    tip_time: int | None
-    lag: int | None
-    success: float | None
-    age: float | None
-    rows: int
-    bytes: int | None
-    failure: float | None
-    error: str
-    lasting: bool
-    missing: tuple[tuple[int, int], ...]
-    running: bool | None
+    tip: int | None = None
+    tip_time: int | None = None
+    lag: int | None = None
+    success: float | None = None
+    age: float | None = None
+    rows: int = 0
+    bytes: int | None = None
+    failure: float | None = None
+    error: str = ""
+    lasting: bool = False
+    missing: tuple[tuple[int, int], ...] = ()
+    running: bool | None = None
 
 
 def run(given: "StatusCommand") -> None:
@@ -72,13 +71,11 @@ def run(given: "StatusCommand") -> None:
     if as_json(given):
         alone = len(given.targets) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
         tables = [status._asdict() for status in found]
-        lines = [msgspec.json.encode(tables[0] if alone and tables else tables).decode()] if found else []
+        lines = [msgspec.json.encode(tables[0] if alone else tables).decode()] if found else []
     else:
         lines = list(dict.fromkeys(line for status in found for line in _lines(status)))
     if not given.quiet:
-        with open_sink(None) as sink:
-            sink.write("".join(f"{line}\n" for line in lines).encode())
-            sink.keep()
+        write("".join(f"{line}\n" for line in lines))
     if not errors:
         errors = [fault for status in found if (fault := _fault(status, limit)) is not None]
     if errors:
@@ -89,46 +86,45 @@ def run(given: "StatusCommand") -> None:
 def statuses(target: str, now: float) -> list[Status]:
     """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
     path = Path(target)
-    if not path.is_file():
-        from chainq.lake.store import open_store
+    if path.is_file():
+        return [_of_checkpoint(path, printable(target), now)]
+    from chainq.lake.store import open_store
 
-        store = open_store(target)
-        found = list(_of_data_set(store, now))
-        if not found:
-            raise UsageError(f"no checkpoint and no data set at {store.label}")
+    store = open_store(target)
+    if found := list(_of_data_set(store, now)):
         return found
+    raise UsageError(f"no checkpoint and no data set at {store.label}")
+
+
+def _of_checkpoint(path: Path, name: str, now: float) -> Status:
     if not is_checkpoint(path):
-        raise UsageError(f"{printable(target)} is not a checkpoint")
+        raise UsageError(f"{name} is not a checkpoint")
     known = recorded(path)
     last, state = known.positions[-1], known.state
+    command = printable(str(known.query.get("command", "")))
+    status = Status(
+        name,
+        command,
+        last.next,
+        tip_time=state.tip_time,
+        rows=last.rows,
+        bytes=last.length if known.output else None,
+        failure=state.failure or None,
+        error=printable(state.error),
+        lasting=state.lasting,
+        running=in_use(path),
+    )
+    if not state.success:
+        return status
     tip = max(state.tip, last.next - 1)  # --follow records positions more often than the tip
-    succeeded = state.success > 0
-    return [
-        Status(
-            target=printable(target),
-            command=printable(str(known.query.get("command", ""))),
-            next=last.next,
-            tip=tip if succeeded else None,
-            tip_time=state.tip_time,
-            lag=tip + 1 - last.next if succeeded else None,
-            success=state.success or None,
-            age=now - state.success if succeeded else None,
-            rows=last.rows,
-            bytes=last.length if known.output else None,
-            failure=state.failure or None,
-            error=printable(state.error),
-            lasting=state.lasting,
-            missing=(),
-            running=in_use(path),
-        )
-    ]
+    return status._replace(tip=tip, lag=tip + 1 - last.next, success=state.success, age=now - state.success)
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     """Yield the status of each table, up to its first gap; tables of full blocks come first.
 
-    The last success is when the newest file was written. A table that the first export has not begun to write has no
-    rows, so that monitoring sees it.
+    The last success is when the newest file was written: no file says how a run ended. A table that the first export
+    has not begun to write has no rows, so that monitoring sees it.
     """
     from chainq.catalog.tables import CHAIN, COMMANDS
     from chainq.lake.data_set import find, gaps
@@ -136,59 +132,54 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     contents = find(store)
     if contents is None:
         return
-    start = contents.data_set.start
+    start, first = contents.data_set.start, contents.data_set.tables  # those of one export, which end together
+    last = max((entries[-1].spec.end for table, entries in contents.tables.items() if table in first), default=start)
     whole = contents.span or HeightRange(start, start)
-    tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=-1)
+    tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=None)
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
         entries = contents.tables.get(command, [])
         heights = contents.heights(command) if entries else whole
+        heights = HeightRange(heights.start, max(heights.end, last if command in first else 0))
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         success = max((entry.modified for entry in entries), default=None)
         below = [entry for entry in entries if entry.spec.end <= end]
         yield Status(
-            target=store.label,
-            command=command,
-            next=end,
-            tip=None if tip < 0 else tip,
-            tip_time=None,
-            lag=None if tip < 0 else max(0, tip + 1 - end),
+            store.label,
+            command,
+            end,
+            tip=tip,
+            lag=None if tip is None else max(0, tip + 1 - end),
             success=success,
             age=None if success is None else now - success,
             rows=sum(entry.rows for entry in below),
             bytes=sum(entry.size for entry in below),
-            failure=None,
-            error="",
-            lasting=False,
             missing=missing,
-            running=None,
         )
 
 
 def _lines(status: Status) -> Iterator[str]:
     """Yield a line that says all of a status, and one for the last error, unless a later run succeeded."""
+    reached = f"up to block {status.next - 1}" if status.next else "without blocks"
+    first = status.running and not status.failure  # the first run is in progress
+    newest = "newest file written" if status.running is None else "last success"
     parts = [
-        f"{status.target}: {status.command} {f'up to block {status.next - 1}' if status.next else 'without blocks'}"
+        f"{status.target}: {status.command} {reached}",
+        "" if status.tip is None else f"{counted(status.lag or 0, 'block')} below tip {status.tip}",
+        f"{newest} {duration(max(0.0, status.age))} ago" if status.age is not None else "" if first else NONE_YET,
+        "a run is in progress" if status.running else "",
+        counted(status.rows, "row"),
+        "" if status.bytes is None else in_bytes(status.bytes),
+        _missing(status),
     ]
-    if status.tip is not None:
-        parts.append(f"{counted(status.lag or 0, 'block')} below tip {status.tip}")
-    if status.age is not None:
-        parts.append(f"last success {duration(max(0.0, status.age))} ago")
-    elif not status.running or status.failure:  # else the first run is in progress
-        parts.append("no run went well yet")
-    if status.running:
-        parts.append("a run is in progress")
-    parts.append(counted(status.rows, "row"))
-    if status.bytes is not None:
-        parts.append(in_bytes(status.bytes))
-    if status.missing:
-        parts.append(_missing(status))
-    yield ", ".join(parts)
+    yield ", ".join(filter(None, parts))
     if status.failure is not None and status.failure >= (status.success or 0):
         yield f"{status.target}: last error, {utc(status.failure)}: {status.error}"
 
 
 def _missing(status: Status) -> str:
+    if not status.missing:
+        return ""
     from chainq.lake.data_set import listed
 
     return f"missing {listed([HeightRange(*edges) for edges in status.missing], SHOWN)}"
@@ -204,12 +195,13 @@ def _late(status: Status, limit: float) -> StaleError | None:
     name, age = f"{status.target}: {status.command}", status.age
     if age is None and not status.missing:
         first = status.running and not status.failure
-        return StaleError(f"{name}: {'its first run is in progress' if first else 'no run went well yet'}")
+        return StaleError(f"{name}: {'its first run is in progress' if first else NONE_YET}")
     if age is not None and age < -tuning.AHEAD:
         return StaleError(f"{name}: the last success is {duration(-age)} in the future")
     if age is not None and age > limit:
         longer = f"longer than --max-age {format_age(limit)}"
-        return StaleError(f"{name}: the last success was {duration(age)} ago, {longer}")
+        what = "newest file was written" if status.running is None else "last success was"
+        return StaleError(f"{name}: the {what} {duration(age)} ago, {longer}")
     if status.lasting:
         return StaleError(f"{name}: the last run failed for good: {status.error}")
     return None

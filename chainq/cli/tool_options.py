@@ -41,10 +41,10 @@ class WalletOptions(KeyOptions, heading=WALLET):
     decrypt: bool = switch("Add and check the record, its plaintext and sender.", common=True)
     unspent: bool = switch("Only unspent records; reads full blocks up to the tip.", common=True)
     spent: bool = switch("Only spent records and what spends them.", common=True)
-    as_of: str | None = option("H", "Count spends up to block H; also the default --end.  [default: the tip]")
+    as_of: str | None = option("H", "Count spends up to block H, not below the range.  [default: the tip]")
 
 
-class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions):
+class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, command="owned"):
     """Ownership rows that your view keys own.
 
     Reads every ownership row of the range (method: records/isOwner) and compares it here: keys never leave this
@@ -83,6 +83,7 @@ class BalanceCommand(
     options.ServiceFlags,
     options.LakeOptions,
     heading=RANGE,
+    command="balance",
 ):
     """Private balance of your view keys.
 
@@ -101,7 +102,7 @@ class BalanceCommand(
     end: str | None = option("H", "End height, exclusive; not with --checkpoint.", common=True)
 
 
-class ShowCommand(options.ServiceFlags, heading=OUTPUT):
+class ShowCommand(options.ServiceFlags, heading=OUTPUT, command="show"):
     """Show a block, transaction, address or program.
 
     Each on one screen: a block with its transactions and records, a transaction as a tree, the newest transactions
@@ -129,7 +130,9 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT):
     no_trunc: bool = switch(options.NO_TRUNC_HELP)
 
 
-class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOptions, heading=EXPORT):
+class ExportCommand(
+    options.RangeOptions, options.ServiceFlags, options.StrictOptions, heading=EXPORT, command="export"
+):
     """Write Parquet partitions into a folder or a bucket.
 
     Writes the rows of range commands, a file per partition. `chain` reads full blocks once and writes blocks,
@@ -162,7 +165,7 @@ class ExportCommand(options.RangeOptions, options.ServiceFlags, options.StrictOp
     dry_run: bool = switch("List the partitions to write, write none.")
 
 
-class DoctorCommand(options.ReportOptions, options.ServiceFlags):
+class DoctorCommand(options.ReportOptions, options.ServiceFlags, command="doctor"):
     """Examine a server: dialect, methods, pagination, limits.
 
     Sends fewer than 40 requests, one at a time.
@@ -171,7 +174,7 @@ class DoctorCommand(options.ReportOptions, options.ServiceFlags):
     examples = "chainq doctor --url http://127.0.0.1:8545"
 
 
-class StatusCommand(options.ReportOptions):
+class StatusCommand(options.ReportOptions, command="status"):
     """Show how far a checkpoint or an export has come.
 
     Also how their last runs ended. Reads files only and sends no request, so it suits monitoring.
@@ -207,7 +210,9 @@ class VerifiedOptions(Group, heading=RANGE):
     anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.", common=True)
 
 
-class VerifyCommand(options.RangeOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags):
+class VerifyCommand(
+    options.RangeOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags, command="verify"
+):
     """Find missing, duplicate, altered and misplaced rows.
 
     RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
@@ -241,7 +246,14 @@ class PartialOptions(Group):
     partial: bool = switch("Query an export although heights are missing.", common=True)
 
 
-class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, options.ServiceFlags):
+class SqlOptions(
+    options.RangeOptions,
+    PartialOptions,
+    options.OutputOptions,
+    options.ServiceFlags,
+    options.StrictOptions,
+    command="sql",
+):
     """Query an export, or the last blocks, with SQL.
 
     The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions; an export also has
@@ -261,7 +273,7 @@ class SqlOptions(options.RangeOptions, PartialOptions, options.OutputOptions, op
     )
 
 
-class RpcOptions(options.ServiceFlags, options.RequestOptions):
+class RpcOptions(options.ServiceFlags, options.RequestOptions, command="rpc"):
     """Call any method and print its result.
 
     The result is one line of JSON, indented on a terminal. Name and parameters are sent as given, in every dialect.
@@ -273,15 +285,7 @@ class RpcOptions(options.ServiceFlags, options.RequestOptions):
     params: str | None = argument("[PARAMS]", "JSON object or array, or - to read it from stdin.", None)
 
 
-class CompletionOptions(Group):
-    """Print the completion script of a shell."""
-
-    examples = "source <(chainq completion bash)"
-
-    shell: Literal["bash", "zsh", "fish"] = argument("SHELL", "bash, zsh or fish.")
-
-
-class ProfilesCommand(options.ReportOptions):
+class ProfilesCommand(options.ReportOptions, command="profiles"):
     """List the profiles in config.toml.
 
     Without their secrets. chainq doctor prints the lines of one.
@@ -290,7 +294,7 @@ class ProfilesCommand(options.ReportOptions):
     examples = "chainq profiles --json"
 
 
-class ServeOptions(Group):
+class ServeOptions(Group, command="serve"):
     """Serve the sample chain over HTTP, with optional faults.
 
     With --lake it serves an export. Listens on a loopback address, prints its URL and runs until interrupted.
@@ -302,10 +306,8 @@ class ServeOptions(Group):
     host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
     dialect: Literal["chain", "aleo"] = option("NAME", "chain or aleo.", "chain")
     tip: int | None = option("H", "Tip height; -1: an empty chain.", least=-1, common=True)
-    grow: float = option("SECONDS", "Seconds between new blocks; 0: no new blocks.", 0.0, least=0.0)
     now: bool = switch("The newest block is seconds old, and new ones come as their times are reached.", common=True)
     seed: int = option("N", "Seed for the chain.", 0)
-    dense_height: str | None = option("H:N", "Number of records at height H.")
     sealed: int | None = option(
         "N", "A chain of N blocks with true hashes; making 50 takes about a second.", least=1, most=1e5, common=True
     )
@@ -317,7 +319,15 @@ class ServeOptions(Group):
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
 
 
-class HelpOptions(Group):
+class CompletionOptions(Group, command="completion"):
+    """Print the completion script of a shell."""
+
+    examples = "source <(chainq completion bash)"
+
+    shell: Literal["bash", "zsh", "fish"] = argument("SHELL", "bash, zsh or fish.")
+
+
+class HelpOptions(Group, command="help"):
     """Show the help of a command."""
 
     examples = "chainq help records"
@@ -325,26 +335,7 @@ class HelpOptions(Group):
     command: str | None = argument("[COMMAND]", "The command. Default: chainq itself.", None)
 
 
-class VersionOptions(Group):
+class VersionOptions(Group, command="version"):
     """Print the version."""
 
     examples = "chainq version"
-
-
-TOOLS: dict[str, type[Group]] = {
-    "owned": OwnedOptions,
-    "balance": BalanceCommand,
-    "show": ShowCommand,
-    "export": ExportCommand,
-    "sql": SqlOptions,
-    "rpc": RpcOptions,
-    "doctor": DoctorCommand,
-    "verify": VerifyCommand,
-    "status": StatusCommand,
-    "profiles": ProfilesCommand,
-    "serve": ServeOptions,
-    "completion": CompletionOptions,
-    "help": HelpOptions,
-    "version": VersionOptions,
-}
-"""All commands but those of methods, in the order of `--help`."""

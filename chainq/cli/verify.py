@@ -17,8 +17,8 @@ from chainq.cli.verdict import Verdict
 from chainq.config import values as config_values
 from chainq.config.server import completed, is_profile
 from chainq.errors import IncompleteError, Shortfall, UsageError, needed
+from chainq.fetching.reading import reason
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import reason
 from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores

@@ -20,8 +20,6 @@ that the service sent: integers as int (of up to 4,300 digits), numbers with a f
 digit is lost; strings stay strings, unless the client is `typed`. Rows can be read once, as they are not kept. All at
 once: `to_arrow`, `to_pandas`, `to_polars` of `Rows`.
 
-`row_types` has a TypedDict for the rows of each method.
-
 Every error of chainq is a `chainq.ChainqError`: UsageError for an invalid argument, IncompleteError if completeness
 cannot be proved. That nothing calls a function is not an error: the name may be mistyped, so the logger `chainq`
 (`logging.getLogger("chainq")`) gets a warning. So it does at the end of rows whose completeness is not proved
@@ -30,8 +28,7 @@ warnings on stderr. Nothing else outside of the client changes: no settings of t
 handlers.
 """
 
-from chainq.client import row_types as row_types
 from chainq.client.client import Client
-from chainq.client.rows import ProvedRows, Row, Rows
+from chainq.client.rows import Balance, ProvedRows, Row, Rows, TokenBalance
 
-__all__ = ["Client", "ProvedRows", "Row", "Rows"]
+__all__ = ["Balance", "Client", "ProvedRows", "Row", "Rows", "TokenBalance"]

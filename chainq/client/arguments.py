@@ -3,10 +3,10 @@
 import operator
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from chainq.catalog import identifiers
 from chainq.catalog.kinds import TextKind, check_kind
@@ -21,6 +21,7 @@ from chainq.rows.where import Where
 if TYPE_CHECKING:
     from chainq.wallet.keys import ViewKey
 
+T = TypeVar("T")
 Time = date | timedelta | float | str  # a datetime is a date
 Height = int | str  # 12345, or as the commands take it: "12K"; of ranges -100, and of these and one block "latest"
 Location = str | os.PathLike[str]  # a URL or a folder
@@ -68,13 +69,12 @@ def range_query(
     filtered = method.filtered and not command
     known = RangeOptions if not filtered else CallOptions if method.program else WhereOptions
     check_names(caller, options, known.__annotations__)
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     bounds = Bounds(
-        start=None if start is None else parse_start(written(start)),
-        end=None if end is None else parse_end(written(end)),
-        last=parse_count(written(given["last"])) if "last" in given else None,
-        since=_seconds("since", given["since"]) if "since" in given else None,
-        until=_seconds("until", given["until"]) if "until" in given else None,
+        parsed(parse_start, start),
+        parsed(parse_end, end),
+        parsed(parse_count, options.get("last")),
+        _seconds("since", options.get("since")),
+        _seconds("until", options.get("until")),
         whole=method.param(Role.ADDRESS) is not None,
     )
     bounds.check()
@@ -82,9 +82,9 @@ def range_query(
         method,
         sent,
         bounds=bounds,
-        reverse=bool(given.get("reverse")),
+        reverse=bool(options.get("reverse")),
         limit=most(options.get("limit")),
-        where=condition(method, cast("CallOptions", given)),
+        where=condition(method, cast("CallOptions", options)),
     )
 
 
@@ -94,25 +94,23 @@ def check_names(caller: str, options: Iterable[str], known: Iterable[str]) -> No
         raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
 
 
-def condition(method: Method, given: CallOptions) -> Where | None:
+def condition(method: Method, options: CallOptions) -> Where | None:
     """Return the condition of the filter options, None without any. Raises UsageError, also for an empty list."""
-    texts = {name: _texts(given.get(name)) for name in CallOptions.__annotations__.keys() & given.keys()}
-    if not any(name in texts for name in ("where", "program", "function")):
+    where, programs, functions = (_texts(options.get(name)) for name in ("where", "program", "function"))
+    if not (where or programs or functions):
         return None
-    return Where(
-        method,
-        texts.get("where", []),
-        [identifiers.program(one) for one in texts.get("program", [])],
-        [identifiers.function(one) for one in texts.get("function", [])],
-    )
+    return Where(method, where, list(map(identifiers.program, programs)), list(map(identifiers.function, functions)))
 
 
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return [value]
+def _texts(value: object) -> list[str]:
     if isinstance(value, Sequence) and not value:
         raise UsageError("a filter is an empty list, so no row can pass it", "None is no filter")
-    return list(value) if isinstance(value, Sequence) else []
+    return [value] if isinstance(value, str) else list(cast("Sequence[str]", value or ()))
+
+
+def parsed(parse: Callable[[str], T], value: Height | None) -> T | None:
+    """Return what `parse` makes of a height or a number, of whatever type it is. Raises UsageError."""
+    return None if value is None else parse(written(value))
 
 
 def written(value: object) -> str:
@@ -147,9 +145,11 @@ def integer(name: str, value: int, low: int, high: int) -> int:
     return number
 
 
-def _seconds(name: str, value: Time) -> float:
+def _seconds(name: str, value: Time | None) -> float | None:
     """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are, a date
     its midnight, and a timedelta an age."""
+    if value is None:
+        return None
     if isinstance(value, str):
         return parse_time(value, time.time(), name)
     if isinstance(value, timedelta):
@@ -162,17 +162,12 @@ def _seconds(name: str, value: Time) -> float:
     return float(value)
 
 
-def processes(workers: int | None) -> int:
-    """Return how many processes compare rows. Raises UsageError."""
+def keys_and_workers(view_key: Texts, workers: int | None) -> "tuple[list[ViewKey], int]":
+    """Return valid view keys, and how many processes compare rows. Raises UsageError, which repeats no key."""
     from chainq.process.pool import cores
+    from chainq.wallet import keys
     from chainq.wallet.scan import MOST_WORKERS
 
-    return cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)
-
-
-def view_keys(given: str | Sequence[str]) -> "list[ViewKey]":
-    """Return valid view keys. Raises UsageError, which repeats none."""
-    from chainq.wallet import keys
-
-    texts = [given] if isinstance(given, str) else given
-    return keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+    texts = [view_key] if isinstance(view_key, str) else view_key
+    found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+    return found, cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)

@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import Any, Unpack, overload
 
 import msgspec
 from msgspec import Raw
@@ -12,35 +11,21 @@ from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.client import arguments
 from chainq.client.arguments import CallOptions, Height, Location, RangeOptions, Texts, WhereOptions
-from chainq.client.progress import Progress
-from chainq.client.reading import heights_of, read, retried, while_open
-from chainq.client.row_types import (
-    AddressTransactionsRow,
-    BlockRow,
-    BlocksRow,
-    FullBlocksRow,
-    LatestRow,
-    OwnershipRow,
-    ProgramTransactionsRow,
-    RecordsRow,
-    TransactionRow,
-    TransactionsRow,
-    TransitionsRow,
-)
-from chainq.client.rows import ProvedRows, Row, Rows, decode, decoder, proved, to_datetime
+from chainq.client.progress import Shown, while_open
+from chainq.client.rows import Balance, ProvedRows, Row, Rows, TokenBalance, decode, decoder, to_datetime
 from chainq.config import values
 from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
-from chainq.errors import UsageError
+from chainq.errors import IncompleteError, UsageError
+from chainq.fetching.lookups import with_height
+from chainq.fetching.reading import Reading, Select
 from chainq.fetching.service import Service
-from chainq.heights.bounds import HIGHEST, parse_height, parse_start
+from chainq.heights.bounds import HIGHEST, parse_height
 from chainq.process import Closing
-from chainq.query import Batch, Query, limited, matching
+from chainq.process.progress import Progress
+from chainq.query import Batch, Query
 from chainq.text.sanitize import mask_url
 from chainq.transport.base import ServiceOptions
-
-if TYPE_CHECKING:
-    from chainq.client.balances import Balance
 
 MOST_REQUESTS = 64  # at a time
 
@@ -106,8 +91,8 @@ class Client(Closing):
         if not complete.url:
             raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
         self._unowned: set[str] = set()  # addresses that were said to own nothing
-        self._typed, self._progress = typed, Progress(drawn=progress)
-        self._service = Service(complete, report=partial(retried, self._progress.count))
+        self._typed, self._shown = typed, Shown(drawn=progress)
+        self._service = Service(complete, report=self._shown.called)
         if complete.cert:  # is read before the first request
             self._service.connection.opened()
 
@@ -115,15 +100,31 @@ class Client(Closing):
         closed = ", closed" if self._service.connection.closed else ""
         return f"<Client of {mask_url(self._service.url)}{closed}>"
 
-    def _rows(self, query: Query) -> Rows[Any]:
-        return Rows(query.method, self._batches(query), typed=self._typed)
+    def _rows(self, query: Query) -> Rows:
+        return Rows(query.method, self._batches(self._reading(query)), typed=self._typed)
 
-    def _batches(self, query: Query, *, whole_batches: bool = False) -> Iterator[Batch]:
-        heights = heights_of(self._service, query)
-        rows = read(self._service, query, heights, whole_batches=whole_batches)
-        return self._progress.follow(rows, len(heights))
+    def _reading(self, query: Query) -> Reading:
+        """Return the reading of a query, whose range is resolved. Raises ChainqError."""
+        reading = Reading(query, self._service)
+        with while_open():
+            reading.resolve()
+        return reading
 
-    def _blocks(self, query: Query, *, hashes: bool) -> Rows[Any]:
+    def _batches(self, reading: Reading, *, whole: bool = False) -> Iterator[Batch]:
+        with self._shown.bar(len(reading.heights) if reading.query.bounds else None) as bar:
+            yield from self._taken(reading, bar, whole=whole)
+
+    def _taken(self, reading: Reading, bar: Progress, select: Select = iter, *, whole: bool = False) -> Iterator[Batch]:
+        """Yield the batches of a reading; log what there is to say at their end."""
+        of_heights = reading.query.by_height and reading.query.bounds is not None
+        for batch in reading.batches(select, whole=whole):
+            reading.took(batch)
+            yield with_height(batch) if of_heights else batch
+            bar.wrote(len(batch.heights or ()), batch.shown)
+        for note in (*reading.notes(), *reading.doubts(reading.query.method.name)):
+            self._shown.warn(note.text, warning=note.warning)
+
+    def _blocks(self, query: Query, *, hashes: bool) -> Rows:
         if hashes:
             from chainq.hashes.sdk import check_installed
             from chainq.process.pool import cores
@@ -131,10 +132,6 @@ class Client(Closing):
             check_installed("hashes", "hashes")
             query = query._replace(hash_workers=cores())
         return self._rows(query)
-
-    def _lookup(self, command: str, lookup: int | str) -> Rows[Any]:
-        method = BY_COMMAND[command]
-        return Rows(method, self._service.fetch_lookups(method, [lookup]), typed=self._typed)
 
     def _height(self, given: Height) -> int:
         height = arguments.lookup(given)
@@ -145,7 +142,7 @@ class Client(Closing):
         """Log a warning about addresses that own nothing: once, as programs may read new blocks every minute."""
         if not self._unowned.issuperset(addresses):
             self._unowned.update(addresses)
-            self._progress.warn(text)
+            self._shown.warn(text)
 
     def close(self) -> None:
         """Cancel the requests under way and close the connections. What needs a request later raises UsageError, as do
@@ -172,7 +169,7 @@ class Client(Closing):
         verify: bool = True,
         hashes: bool = False,
         **options: Unpack[WhereOptions],
-    ) -> Rows[BlocksRow]:
+    ) -> Rows:
         """Yield the block summaries of a height range, highest first with `reverse`.
 
         With `verify` every height must be present once, and every block linked to the one before. With `hashes` block
@@ -185,25 +182,23 @@ class Client(Closing):
         """
         return self._blocks(arguments.range_query("blocks", start, end, options)._replace(verify=verify), hashes=hashes)
 
-    def block(self, height: Height) -> BlockRow:
+    def block(self, height: Height) -> Row:
         """Return the summary of one block, of the tip for "latest", which is requested anew. Raises NotFoundError.
 
         >>> with Client("demo:") as client:
         ...     client.block(12345)["height"]
         '12345'
         """
-        row: BlockRow = next(self._lookup("block", self._height(height)))
-        return row
+        return next(self._rows(Query(BY_COMMAND["block"], lookups=(self._height(height),))))
 
-    def latest(self) -> LatestRow:
+    def latest(self) -> Row:
         """Return the summary of the tip, requested anew each time. Raises NotFoundError for a chain without blocks.
 
         >>> with Client("demo:") as client:
         ...     client.latest()["height"]
         '3000000'
         """
-        rows: Rows[LatestRow] = Rows(BY_COMMAND["latest"], self._service.blocks.fetch_latest(), typed=self._typed)
-        return next(rows)
+        return next(Rows(BY_COMMAND["latest"], self._service.blocks.fetch_latest(), typed=self._typed))
 
     def full_blocks(
         self,
@@ -213,7 +208,7 @@ class Client(Closing):
         verify: bool = True,
         hashes: bool = False,
         **options: Unpack[CallOptions],
-    ) -> Rows[FullBlocksRow]:
+    ) -> Rows:
         """Yield the full blocks of a height range; `reverse`, `verify` and `hashes` as in `blocks`.
 
         >>> with Client("demo:") as client:
@@ -224,19 +219,17 @@ class Client(Closing):
         return self._blocks(query, hashes=hashes)
 
     @overload
-    def transactions(self, height: Height, *, where: Texts | None = None) -> list[TransactionsRow]: ...
+    def transactions(self, height: Height, *, where: Texts | None = None) -> list[Row]: ...
 
     @overload
-    def transactions(
-        self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]
-    ) -> Rows[TransactionsRow]: ...
+    def transactions(self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]) -> Rows: ...
 
     @overload
     def transactions(
         self, *, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
-    ) -> Rows[TransactionsRow]: ...
+    ) -> Rows: ...
 
-    def transactions(self, *heights: Any, **options: Any) -> list[TransactionsRow] | Rows[TransactionsRow]:
+    def transactions(self, *heights: Any, **options: Any) -> list[Row] | Rows:
         """Return the transaction summaries of one block as a list, by index, or yield those of a height range.
 
         One height alone is one block: `transactions(672)`, or "latest"; NotFoundError if it does not exist. Of a range
@@ -254,17 +247,17 @@ class Client(Closing):
         arguments.check_names("transactions", options, ("height", "where"))
         return self._transactions_of(*heights, **options)
 
-    def _transactions_of(self, height: Height, where: Texts | None = None) -> list[TransactionsRow]:
-        condition = arguments.condition(BY_COMMAND["transactions"], {} if where is None else {"where": where})
-        rows = self._service.fetch_lookups(BY_COMMAND["transactions"], [self._height(height)])
-        return list(Rows(BY_COMMAND["transactions"], matching(rows, condition), typed=self._typed))
+    def _transactions_of(self, height: Height, where: Texts | None = None) -> list[Row]:
+        method = BY_COMMAND["transactions"]
+        condition = arguments.condition(method, {} if where is None else {"where": where})
+        return list(self._rows(Query(method, lookups=(self._height(height),), where=condition)))
 
     def _range_of_transactions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
-    ) -> Rows[TransactionsRow]:
+    ) -> Rows:
         return self._rows(arguments.range_query("transactions", start, end, options))
 
-    def transaction(self, transaction_id: str) -> TransactionRow:
+    def transaction(self, transaction_id: str) -> Row:
         """Return one transaction with all its details. Raises NotFoundError, and UsageError for a wrong checksum.
 
         >>> with Client("demo:") as client:
@@ -272,12 +265,12 @@ class Client(Closing):
         ...     client.transaction(summary["transaction_id"])["transaction"]["type"]
         'execute'
         """
-        row: TransactionRow = next(self._lookup("transaction", identifiers.transaction_id(transaction_id)))
-        return row
+        lookups = (identifiers.transaction_id(transaction_id),)
+        return next(self._rows(Query(BY_COMMAND["transaction"], lookups=lookups)))
 
     def program_transactions(
         self, program: str, function: str, *, limit: int | None = None, newest: bool = False
-    ) -> Rows[ProgramTransactionsRow]:
+    ) -> Rows:
         """Yield the transactions that call a function of a program, one for each transition that does.
 
         `newest`: the last `limit` of them, the newest first. `limit` works as for a range.
@@ -291,12 +284,9 @@ class Client(Closing):
         sent = {Role.PROGRAM: identifiers.program(program), Role.FUNCTION: identifiers.function(function)}
         if newest and limit is None:
             raise UsageError("newest needs limit", "a list is read from its end only as far as limit rows")
-        query = Query(method, sent, newest=newest, limit=arguments.most(limit))
-        return Rows(method, read(self._service, query, None), typed=self._typed)
+        return self._rows(Query(method, sent, newest=newest, limit=arguments.most(limit)))
 
-    def records(
-        self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
-    ) -> Rows[RecordsRow]:
+    def records(self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]) -> Rows:
         """Yield the records of a height range, by height and row id; the highest heights first with `reverse`.
 
         >>> with Client("demo:") as client:
@@ -325,11 +315,15 @@ class Client(Closing):
             raise UsageError(f"no batches of {command!r}: expected a command with a height range, such as 'records'")
         decode_row = decoder(BY_COMMAND[command], typed=self._typed)
         query = arguments.range_query("batches", start, end, options, command=command)
-        return (proved(batch, decode_row) for batch in self._batches(query, whole_batches=True))
+        return (
+            ProvedRows(list(map(decode_row, batch.rows)), batch.heights.edges, batch.proof)
+            for batch in self._batches(self._reading(query), whole=True)
+            if batch.heights is not None and batch.proof is not None  # as each of a range has
+        )
 
     def ownership(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
-    ) -> Rows[OwnershipRow]:
+    ) -> Rows:
         """Yield the ownership rows of a height range; they have no height of their own.
 
         >>> with Client("demo:") as client:
@@ -351,14 +345,14 @@ class Client(Closing):
         as_of: Height | None = None,
         workers: int | None = None,
         **options: Unpack[RangeOptions],
-    ) -> Rows[Row]:
+    ) -> Rows:
         """Yield the ownership rows of a height range that a view key owns, or one of several; `owner` is its address.
 
         The rows have no `height`: `records` adds the members of the record row, which has one, and `decrypt` its
         `plaintext`, `plaintext_json`, `record_name`, `sender`, `amount` and `token_id` too. `amount` is an int, in the
         smallest unit, or None. `spent` and `unspent` yield only records that are, as of the block `as_of`, by default
-        the tip, with `spent_height` and `spent_transaction`; a range without an end ends there, too. Both read every
-        full block from the first owned record to there before the first row, which can take hours.
+        the tip, with `spent_height` and `spent_transaction`. Both read every full block from the first owned record to
+        there before the first row, which can take hours.
         `workers`: processes that compare rows; by default one for each core. Needs aleo-sdk (the extra
         `wallet`, docs/install.md); the keys stay in these processes. Raises UsageError for an invalid key, and
         IncompleteError after the last row if rows are malformed or records are not genuine.
@@ -369,38 +363,32 @@ class Client(Closing):
         [(116, 2000000)]
         """
         from chainq.catalog.owned import owned_method
-        from chainq.wallet.owned import Wallet, Wanted, block_of
+        from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.shown import Style
 
-        found, count = arguments.view_keys(view_key), arguments.processes(workers)
+        found, count = arguments.keys_and_workers(view_key, workers)
         query = arguments.range_query("owned", start, end, options, command="ownership")
-        height = None if as_of is None else parse_start(arguments.written(as_of))
-        block = block_of(height, spends=spent or unspent)
+        block = arguments.parsed(parse_height, as_of)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
-        query = query._replace(bounds=query.bounds and wanted.bounded(query.bounds))
         with while_open():
             self._service.need(*wanted.commands)
-        heights = heights_of(self._service, query)
-        with while_open():
-            wanted.check(heights, self._service)
-        # The limit is one of owned rows, and not of those that are compared.
-        compared = read(self._service, query._replace(limit=None), heights)
+        reading = self._reading(query)
 
         def batches() -> Iterator[Batch]:
-            with Wallet(found, wanted, count, self._progress.now) as wallet:
-                owned = wallet.owned(compared, self._service, self._progress.warn)
-                yield from limited(owned, query.limit)
+            with self._shown.bar(len(reading.heights)) as bar, Wallet(found, wanted, count, bar) as wallet:
+                service = self._service
+                owned = wallet.owned(service, query, reading.heights, self._shown.warn, service.fetch_range)
+                yield from self._taken(reading, bar, lambda _: owned)
                 if unowned := wallet.none_owned:
                     self._warn_unowned(unowned, wallet.unowned)
                 wallet.check()
 
         method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
-        rows = self._progress.follow(batches(), len(heights))
-        return Rows(method, rows, typed=self._typed)
+        return Rows(method, batches(), typed=self._typed)
 
     def balance(
         self, view_key: str | Sequence[str], start: Height = 0, end: Height | None = None, *, workers: int | None = None
-    ) -> "Balance":
+    ) -> Balance:
         """Return what view keys own and have not spent, by program and token, as of the tip or the block before `end`.
 
         `start`: a height before the first record. Reads all full blocks from the first record to there. Other arguments
@@ -412,23 +400,35 @@ class Client(Closing):
             >>> balance.height, [(one.program_id, one.records, one.unspent) for one in balance.totals]
             (149, [('credits.aleo', 1, 0)])
         """
-        from chainq.client.balances import find_balance
-        from chainq.wallet.balance import check_heights
+        from chainq.wallet.balance import Bookkeeper, check_heights
+        from chainq.wallet.book import Book
         from chainq.wallet.records import MISTYPED
 
-        found, count = arguments.view_keys(view_key), arguments.processes(workers)
-        first, last = (None if one is None else parse_height(arguments.written(one)) for one in (start, end))
-        check_heights(first or 0, last)
-        with while_open():
-            balance = find_balance(self._service, found, first or 0, last, count, self._progress)
-        for address in sorted({key.address for key in found} - {total.owner for total in balance.totals}):
-            hint = "" if balance.totals else f"; {MISTYPED}"
-            self._warn_unowned(f"no records of {address}{hint}", [address])
-        return balance._replace(timestamp=to_datetime(balance.timestamp)) if self._typed else balance
+        found, count = arguments.keys_and_workers(view_key, workers)
+        found.sort(key=lambda key: key.address)
+        first, last = arguments.parsed(parse_height, start) or 0, arguments.parsed(parse_height, end)
+        check_heights(first, last)
+        book, blocks, warn = Book(first), self._service.blocks, self._shown.warn
+        with (
+            while_open(),
+            self._shown.bar(None) as bar,
+            Bookkeeper(found, self._service, count, warn=warn, progress=bar) as keeper,
+        ):
+            keeper.bring_up(book, blocks.tip(refresh=True), blocks.hash_of, last)
+            keeper.check()
+        mark = book.as_of
+        if mark is None:
+            raise IncompleteError(f"no block from height {first} on", "the balance is as of a block")
+        totals = [
+            TokenBalance(found[one.owner].address, one.program, one.token or None, *one[3:]) for one in book.totals()
+        ]
+        for address in sorted({key.address for key in found} - {total.owner for total in totals}):
+            self._warn_unowned(f"no records of {address}{'' if totals else f'; {MISTYPED}'}", [address])
+        return Balance(mark.height, mark.hash, to_datetime(mark.time) if self._typed else mark.time, totals)
 
     def transitions(
         self, start: Height | None = None, end: Height | None = None, **options: Unpack[CallOptions]
-    ) -> Rows[TransitionsRow]:
+    ) -> Rows:
         """Yield the transitions without record inputs of a height range, by height and ID.
 
         >>> with Client("demo:") as client:
@@ -439,7 +439,7 @@ class Client(Closing):
 
     def address_transactions(
         self, address: str, start: Height | None = None, end: Height | None = None, **options: Unpack[RangeOptions]
-    ) -> Rows[AddressTransactionsRow]:
+    ) -> Rows:
         """Yield the IDs of the public transactions of an address in a height range, as often as the service has them.
 
         >>> address = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"

@@ -1,54 +1,58 @@
-"""The progress bar of a client, on stderr or in a notebook's output; rich draws it."""
+"""What a client shows of its work: a bar, on stderr or in a notebook's output, and lines of the logger `chainq`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from chainq.client.reading import warn
-from chainq.process import progress as process
-from chainq.query import Batch
-from chainq.text.sanitize import printable
-from chainq.transport.base import Report
+from chainq.errors import UsageError
+from chainq.process import progress
+from chainq.transport.base import Report, Stopped
 
 
-class Progress:
-    """Draws a bar, if it is `drawn` at all, while a range is read that takes longer than a second."""
+class Shown:
+    """The bar, if it is `drawn` at all, while a range is read that takes longer than a second; and the log."""
 
     def __init__(self, *, drawn: bool) -> None:
         self._drawn = drawn
-        self._bar: process.Bar | None = None  # any thread may use it, also after its end
+        self._bar: progress.Bar | None = None  # any thread may use it, also after its end
 
-    def count(self, report: Report) -> None:
-        """Count one attempt of a request; called from any thread."""
+    def called(self, report: Report) -> None:
+        """Count one attempt of a request, and log it if it failed and the call goes on; called from any thread."""
+        if report.wait is not None or report.hung:
+            ends = "" if report.wait is None else f"; retrying in {report.wait:.1f} s"
+            log(f"{report.named}: {report.outcome}{ends}", warning=False)
         if bar := self._bar:
-            again, why = report.attempt > 1, printable(report.outcome)
-            bar.called(report.size, again=again, wait=report.wait, why=why, held=report.rate_limited)
-
-    def follow(self, batches: Iterator[Batch], heights: int) -> Iterator[Batch]:
-        """Yield the batches of a range of that many heights and show how far they have come."""
-        with self.shown(heights) as bar:
-            for batch in batches:
-                yield batch
-                bar.wrote(len(batch.heights) if batch.heights else 0, len(batch.rows))
+            bar.called(report.size, again=report.attempt > 1)
 
     @contextmanager
-    def shown(self, heights: int | None) -> Iterator[process.Progress]:
+    def bar(self, heights: int | None) -> Iterator[progress.Progress]:
         """Return what shows the progress of a call that reads so many heights, until its end."""
         if not self._drawn:
-            yield process.UNSEEN
+            yield progress.UNSEEN
             return
-        self._bar = bar = process.Bar(heights, shared=True)
+        self._bar = bar = progress.Bar(heights, shared=True)
         try:
             yield bar
         finally:
             self._bar = None
             bar.close()
 
-    def warn(self, text: str) -> None:
-        """Log a warning, with no bar on the line on which it may be printed."""
+    def warn(self, text: str, *, warning: bool = True) -> None:
+        """Log what a user should know, with no bar on the line on which it may be printed."""
         with self._bar.aside(whole=True) if self._bar else nullcontext():
-            warn(text)
+            log(text, warning=warning)
 
-    @property
-    def now(self) -> process.Progress:
-        """Return what shows the progress of the call that goes on."""
-        return self._bar or process.UNSEEN
+
+def log(text: str, *, warning: bool = True) -> None:
+    """Log a line, as a warning or as information."""
+    import logging  # takes time to load
+
+    logging.getLogger("chainq").log(logging.WARNING if warning else logging.INFO, "%s", text)
+
+
+@contextmanager
+def while_open() -> Iterator[None]:
+    """Raise UsageError for what needs a request of a closed client."""
+    try:
+        yield
+    except Stopped:
+        raise UsageError("the client is closed") from None

@@ -7,22 +7,21 @@ from decimal import Decimal
 from importlib import import_module
 from inspect import GEN_CLOSED, getgeneratorstate
 from itertools import islice
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Kind, Method
 from chainq.client.arguments import integer
-from chainq.client.reading import warn, while_open
-from chainq.errors import IncompleteError, ResponseError, UsageError, needed
+from chainq.client.progress import log, while_open
+from chainq.errors import ResponseError, UsageError, needed
 from chainq.heights.bounds import HIGHEST
 from chainq.planning.exchange import Proof
 from chainq.query import Batch
 from chainq.text.sanitize import excerpt
 
 Row = dict[str, Any]
-R = TypeVar("R")  # the type of a row, of those in `row_types`
 _AT_ONCE = 10_000  # rows that wait to become Arrow
 _READ_AGAIN = "call the method again, or keep the rows in a list; for parts, read one iterator"
 _DECODER = msgspec.json.Decoder(float_hook=Decimal)
@@ -36,7 +35,35 @@ class ProvedRows(NamedTuple):
     proof: Proof
 
 
-class Rows(Iterator[R], Generic[R]):
+class TokenBalance(NamedTuple):
+    """What an address has of a program, and of a token of it; amounts in the smallest unit, such as microcredits.
+
+    `owner`: the address. `token_id`: None for a program without tokens. `received`, `unspent`: None if records have
+    no amount.
+    """
+
+    owner: str
+    program_id: str
+    token_id: str | None
+    records: int
+    received: int | None
+    unspent_records: int
+    unspent: int | None
+
+
+class Balance(NamedTuple):
+    """The private balance as of a block: its height, its hash, and its time.
+
+    `timestamp`: seconds since 1970, a datetime in UTC with `Client(typed=True)`; None if it is not readable.
+    """
+
+    height: int
+    block_hash: str
+    timestamp: int | datetime | None
+    totals: list[TokenBalance]
+
+
+class Rows(Iterator[Row]):
     """The rows of one method, an iterator that requests ahead while it is read; what was read is not kept.
 
     `chunks` cuts it into parts of a limited size; `to_arrow`, `to_pandas` and `to_polars` take all that is left, or all
@@ -45,20 +72,22 @@ class Rows(Iterator[R], Generic[R]):
     UsageError. Take parts with `islice` from one iterator, `it = iter(rows)`. Not to be shared between threads.
     """
 
-    def __init__(self, method: Method, batches: Iterable[Batch], *, typed: bool = False) -> None:
+    def __init__(
+        self, method: Method, batches: Iterable[Batch], *, typed: bool = False, noted: set[str] | None = None
+    ) -> None:
         self._method, self._typed = method, typed
-        self._notes: set[str] = set()  # that were logged; each is, once
+        self._noted = set() if noted is None else noted  # what was logged: each once
         self._raws = _raws(batches)
-        self.decode: Callable[[Raw], R] = cast("Any", decoder(method, typed=typed))
+        self.decode = decoder(method, typed=typed)
 
     def __repr__(self) -> str:
         return f"<Rows of {self._method.command}>"
 
-    def __iter__(self) -> Iterator[R]:
+    def __iter__(self) -> Iterator[Row]:
         """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
         return map(self.decode, self._unread())
 
-    def __next__(self) -> R:
+    def __next__(self) -> Row:
         return self.decode(next(self._raws))
 
     def _unread(self) -> Iterator[Raw]:
@@ -67,7 +96,7 @@ class Rows(Iterator[R], Generic[R]):
             raise UsageError("these rows have been read, to their end or to an error", _READ_AGAIN)
         return self._raws
 
-    def chunks(self, rows: int) -> Iterator["Rows[R]"]:
+    def chunks(self, rows: int) -> Iterator["Rows"]:
         """Yield the rows in parts of `rows`, the last one of what is left; each part is in memory, as it was sent.
 
         >>> from chainq import Client
@@ -78,12 +107,7 @@ class Rows(Iterator[R], Generic[R]):
         rows = integer("number of rows", rows, 1, HIGHEST)
         raws = self._unread()
         while part := list(islice(raws, rows)):
-            yield self._chunk(part)
-
-    def _chunk(self, part: list[Raw]) -> "Rows[R]":
-        chunk = Rows[R](self._method, [Batch(part)], typed=self._typed)
-        chunk._notes = self._notes
-        return chunk
+            yield Rows(self._method, [Batch(part)], typed=self._typed, noted=self._noted)
 
     def to_arrow(self) -> Any:
         """Return the rows that are left as a `pyarrow.Table` of the columns that Parquet files have.
@@ -134,9 +158,9 @@ class Rows(Iterator[R], Generic[R]):
         return polars.from_arrow(self.to_arrow())
 
     def _note(self, text: str) -> None:
-        if text not in self._notes:
-            self._notes.add(text)
-            warn(f"{self._method.command}: {text}")
+        if text not in self._noted:
+            self._noted.add(text)
+            log(f"{self._method.command}: {text}")
 
 
 def _imported(package: str, extra: str) -> Any:
@@ -150,13 +174,6 @@ def _raws(batches: Iterable[Batch]) -> Generator[Raw]:
     with while_open():
         for batch in batches:
             yield from batch.rows
-
-
-def proved(batch: Batch, decode: Callable[[Raw], Row]) -> ProvedRows:
-    """Return a batch of a height range with its rows decoded."""
-    if batch.heights is None or batch.proof is None:
-        raise IncompleteError("a batch came without a proof", "this is a bug in chainq")
-    return ProvedRows(list(map(decode, batch.rows)), batch.heights.edges, batch.proof)
 
 
 def decoder(method: Method, *, typed: bool) -> Callable[[Raw], Row]:
@@ -182,14 +199,14 @@ def decoder(method: Method, *, typed: bool) -> Callable[[Raw], Row]:
     return decode_typed
 
 
-def _to_int(value: object) -> object:
+def _to_int(value: Any) -> Any:
     """Return a string of digits as an int; anything else as it is."""
     if isinstance(value, str) and value.removeprefix("-").isdecimal() and value.isascii() and len(value) <= 4000:
         return int(value)
     return value
 
 
-def to_datetime(value: object) -> object:
+def to_datetime(value: Any) -> Any:
     """Return whole seconds since 1970 as a datetime in UTC; anything else, or what lies beyond year 9999, as it is."""
     seconds = _to_int(value)
     if not isinstance(seconds, int) or isinstance(seconds, bool):

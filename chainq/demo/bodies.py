@@ -4,11 +4,9 @@ Every ID, ciphertext and time in them equals the one in the rows of `chain.py`. 
 """
 
 from chainq.demo import ids
-from chainq.demo.callers import ADDRESSES, address_of
 from chainq.demo.chain import BEACON_ERA, NETWORK, Chain, Row, outer_type
 from chainq.demo.ids import WORD
-from chainq.demo.layout import Call, TransactionPlan
-from chainq.demo.programs import Function
+from chainq.demo.layout import ADDRESSES, Call, Function, TransactionPlan, address_of
 
 SCM_ERA = 700
 """From this height on transitions carry a field that the interface does not list: `scm`."""

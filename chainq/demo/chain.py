@@ -9,13 +9,11 @@ from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from chainq.demo import curve, ids, planted
-from chainq.demo.callers import ADDRESSES
+from chainq.demo import ids, planted
 from chainq.demo.ids import WORD, mix
-from chainq.demo.layout import Slot, TransactionPlan
-from chainq.demo.pattern import sample_layout
+from chainq.demo.layout import ADDRESSES, Layout, Slot, TransactionPlan
+from chainq.demo.pattern import sample_layout, source
 from chainq.demo.planted import Input, spends
-from chainq.demo.programs import source
 
 Row = dict[str, Any]
 """One row of a result, keys in the order of docs/reference.md. Integers are exact, also those above 64 bits."""
@@ -82,16 +80,16 @@ class Chain:
         self,
         seed: int = 0,
         tip: int = DEFAULT_TIP,
-        dense: tuple[int, int] | None = None,
         owned: Sequence[planted.Planted] = planted.PUBLISHED,
         genesis: int = GENESIS_TIME,
+        layout: Layout | None = None,
     ) -> None:
-        """Takes a seed (any integer), the tip height (-1 or more), a height with the number of records there, the
-        records to plant for the owner of a view key, and the time of block 0 in seconds since 1970."""
-        self.seed, self.tip, self.dense, self.owned, self.genesis = seed, tip, dense, owned, genesis
+        """Takes a seed (any integer), the tip height (-1 or more), the records to plant for the owner of a view key,
+        the time of block 0 in seconds since 1970, and the layout, by default that of the sample chain."""
+        self.seed, self.tip, self.owned, self.genesis = seed, tip, owned, genesis
         self._sides = [keys_of(seed)]
         self._again: int | None = None
-        self.layout = sample_layout(dense)
+        self.layout = layout or sample_layout()
         self.records = self.layout.records
         self.transactions = self.layout.transactions
         self.open_calls = self.layout.open_calls
@@ -303,7 +301,7 @@ class Chain:
         The nonces are real points and `owner_x` are field elements, but no known view key owns them, except the planted
         records. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
-        key, nonces, rows = self.keys(height).record, curve.nonces(), []
+        key, nonces, rows = self.keys(height).record, planted.nonces(), []
         for number, slot in self._outputs(height, positions):
             word, owned = mix(number, key), self.planted.get(number)
             nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]

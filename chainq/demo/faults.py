@@ -1,53 +1,398 @@
-"""Faults: the faults of one server, and what it remembers of its calls."""
+"""The faults of single calls, the faults of one server, and what it remembers."""
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
-from functools import partial
+from itertools import accumulate, groupby, islice, takewhile
 from threading import Lock
 from typing import Any
 
-from chainq.demo import plants, reply_faults, request_faults, row_faults  # noqa: F401  # they fill the registry
-from chainq.demo.exchange import Ask, Item
-from chainq.demo.ids import WORD, mix
-from chainq.demo.registry import FAULTS, PAGE, REQUEST, ROWS, Change, Value, shown
+import orjson
+
+from chainq.demo.ids import mix, scattered
+from chainq.demo.registry import (
+    BLOCKS,
+    BODY,
+    FAULTS,
+    HTML,
+    HTTP,
+    LISTS,
+    PAGE,
+    RANGED,
+    RANGES,
+    REQUEST,
+    ROWS,
+    Answer,
+    Change,
+    Fault,
+    Items,
+    Reply,
+    fault,
+    page,
+)
+from chainq.demo.results import Ask, Item, RpcError, field
+
+POOL_EMPTY = "Knex: Timeout acquiring a connection. The pool is probably full."
+"""The message of a deployed server that has no connection left. It comes after 31 s there, at once here."""
+
+TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
+"""The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
+
+DATABASE_DOWN = 'select * from "block" order by "height" - terminating connection due to administrator command'
+"""The message of a deployed server whose database restarts."""
+
+STALE_BLOCKS = 10
+"""How far behind a stale tip is."""
+
+Value = int | float
+
+# --- JSON-RPC and HTTP
 
 
-def _whole(text: str, least: int = 0) -> int:
-    if not re.fullmatch("[0-9]{1,9}", text) or int(text) < least:
-        raise ValueError
-    return int(text)
+@fault(BODY, "N")
+def database_down(answer: Answer, calls: int, ask: Ask) -> Answer:
+    """JSON-RPC error 57P01 for the first N calls."""
+    down = orjson.dumps({"code": "57P01", "message": DATABASE_DOWN})
+    return answer._replace(key="error", value=down) if ask.number < calls else answer
 
 
-def _real(text: str, most: float) -> float:
-    if not 0 <= float(text) <= most:
-        raise ValueError
-    return float(text)
+@fault(BODY)
+def null_lists(answer: Answer, _: int, __: Ask) -> Answer:
+    """null for an empty list."""
+    return answer._replace(value=b"null") if answer.value == b"[]" else answer
 
 
-def _calls(text: str) -> range:
-    first, _, last = text.rpartition(":")
-    return range(_whole(first or "0"), _whole(last))
+@fault(BODY, "SHARE")
+def wrong_id_rate(answer: Answer, share: float, ask: Ask) -> Answer:
+    """Share of responses with a wrong id."""
+    return answer._replace(id=f"{answer.id}0") if ask.hit(share, 2) else answer
 
 
-def _nothing(text: str) -> int:
-    if text:
-        raise ValueError
-    return 1
+@fault(HTTP, "SHARE")
+def fail_rate(reply: Reply, share: float, ask: Ask) -> Reply:
+    """Share of 503 responses."""
+    return page(503, "503 Service Temporarily Unavailable") if ask.hit(share, 0) else reply
 
 
-ARGUMENTS: dict[str, tuple[Callable[[str], Value], str]] = {
-    "N": (partial(_whole, least=1), "a number of 1 or more"),
-    "HEIGHT": (_whole, "a number of 0 or more"),
-    "CALLS": (_whole, "a number of 0 or more"),
-    "SEED": (_whole, "a number of 0 or more"),
-    "[N]": (lambda text: _whole(text or "0"), "a number"),
-    "SHARE": (partial(_real, most=1), "a number from 0 to 1"),
-    "SECONDS": (partial(_real, most=1e9), "seconds, 0 or more"),
-    "A:B": (_calls, "a number of calls, or the calls A:B"),
-    "": (_nothing, "no value"),
+@fault(HTTP, "N")
+def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
+    """HTTP 429 after N calls of a method, without JSON."""
+    now = ask.memory.clock()
+    method = str(ask.args.get("method"))
+    with ask.memory.lock:
+        since, calls = ask.memory.windows.get(method, (now, 0))
+        if now - since >= ask.faults.get("rate-window", 60.0):
+            since, calls = now, 0
+        ask.memory.windows[method] = since, calls + 1
+    wait = ask.faults.get("retry-after", None)
+    headers = {} if wait is None else {"Retry-After": str(wait)}
+    return reply if calls < most else Reply(429, HTML, b"Too many requests, please try again later", headers)
+
+
+@fault(HTTP, "SHARE")
+def truncate_rate(reply: Reply, share: float, ask: Ask) -> Reply:
+    """Share of bodies that end early, although Content-Length says otherwise."""
+    return reply._replace(cut=reply.status == 200 and ask.hit(share, 1))
+
+
+@fault(HTTP)
+def gzip(reply: Reply, _: int, __: Ask) -> Reply:
+    """Compress responses for clients that accept it."""
+    return reply._replace(gzip=True)
+
+
+@fault(HTTP, "SECONDS")
+def latency(reply: Reply, seconds: float, _: Ask) -> Reply:
+    """Seconds before each response."""
+    return reply._replace(latency=seconds)
+
+
+# --- another tip, or another chain
+
+
+@fault(REQUEST, "SHARE", of=("latest",))
+def stale_tip_rate(ask: Ask, share: float) -> Ask:
+    """Share of latest/block calls with an old tip."""
+    return ask._replace(tip=max(min(ask.tip, 0), ask.tip - STALE_BLOCKS)) if ask.hit(share, 5) else ask
+
+
+@fault(REQUEST, "CALLS", of=LISTS)
+def late_records(ask: Ask, calls: int) -> Ask:
+    """Calls until the records and transitions of a new block appear."""
+    # Blocks below the tip of the first call are complete.
+    with ask.memory.lock:
+        tips = ask.memory.tips
+        if not tips or ask.tip > tips[-1][0]:
+            tips.append((ask.tip, ask.number))
+        while len(tips) > 1 and ask.number - tips[1][1] >= calls:
+            tips.pop(0)
+        height, seen = tips[0]
+    return ask._replace(tip=height if ask.number - seen >= calls else height - 1)
+
+
+@fault(REQUEST, "N")
+def lag_blocks(ask: Ask, blocks: int) -> Ask:
+    """Hide the last N blocks from all methods but latest/block."""
+    behind = ask.handler != "latest" and ask.hit(ask.faults.get("lag-rate", 1.0), 8)
+    return ask._replace(tip=max(-1, ask.tip - blocks)) if behind else ask
+
+
+@fault(REQUEST, "HEIGHT")
+def reorg_at(ask: Ask, height: int) -> Ask:
+    """Replace the blocks from this height on."""
+    if ask.number < ask.faults.get("reorg-after", 10):
+        return ask
+    with ask.memory.lock:
+        ask.memory.fork = ask.memory.fork or ask.book.forked(height)
+    return ask._replace(book=ask.memory.fork)
+
+
+# --- another range
+
+
+@fault(REQUEST, "N", of=RANGES)
+def empty_above(ask: Ask, heights: int) -> Ask:
+    """Empty results for ranges of more than N heights."""
+    return ask._replace(limit=0) if ask.end - ask.start > heights else ask
+
+
+@fault(REQUEST, "N", of=RANGES)
+def clamp_heights(ask: Ask, heights: int) -> Ask:
+    """Silently serve only the first N heights of a range."""
+    return ask._replace(end=min(ask.end, ask.start + heights))
+
+
+@fault(REQUEST, of=RANGES)
+def exclusive_start(ask: Ask, _: int) -> Ask:
+    """Leave out the first height of a range."""
+    return ask._replace(start=ask.start + 1)
+
+
+@fault(REQUEST, of=RANGES)
+def inclusive_end(ask: Ask, _: int) -> Ask:
+    """Include the end height of a range."""
+    return ask._replace(end=ask.end + 1)
+
+
+@fault(REQUEST, of=RANGED)
+def shift_up(ask: Ask, _: int) -> Ask:
+    """The range of a list one height higher; blocks stay right, so that they can show what the list lacks."""
+    return ask._replace(start=ask.start + 1, end=ask.end + 1)
+
+
+@fault(REQUEST, "SHARE", of=(*RANGES, "program_transactions"))
+def empty_rate(ask: Ask, share: float) -> Ask:
+    """Share of empty results."""
+    return ask._replace(limit=0) if ask.hit(share, 3) else ask
+
+
+# --- another page
+
+
+@fault(REQUEST, "N", of=LISTS)
+def ignore_page_size(ask: Ask, rows: int) -> Ask:
+    """Ignore the page size: pages have N rows."""
+    return ask._replace(size=rows, step=rows, limit=rows if ask.limit else 0)
+
+
+@fault(REQUEST, "N", of=LISTS)
+def row_cap(ask: Ask, rows: int) -> Ask:
+    """Silently cap responses at N rows."""
+    double = "cap-varies" in ask.faults and ask.hit(0.5, 4)
+    given = min(ask.size, rows * (1 + double))
+    return ask._replace(step=given, limit=min(ask.limit, given))
+
+
+@fault(REQUEST, of=LISTS)
+def offset_by_asked(ask: Ask, _: int) -> Ask:
+    """Page n starts at n times the size asked, although row-cap gives fewer rows."""
+    return ask._replace(step=ask.size)
+
+
+@fault(REQUEST, of=LISTS)
+def no_pages(ask: Ask, _: int) -> Ask:
+    """Empty results for every page but page 0."""
+    return ask._replace(limit=0) if ask.page else ask
+
+
+@fault(REQUEST, of=LISTS)
+def repeat_pages(ask: Ask, _: int) -> Ask:
+    """Ignore the page number."""
+    return ask._replace(turn=0)
+
+
+@fault(REQUEST, "N", of=LISTS)
+def result_window(ask: Ask, rows: int) -> Ask:
+    """No pages beyond the first N rows of a range."""
+    return ask._replace(limit=max(0, min(ask.limit, rows - ask.offset)))
+
+
+@fault(REQUEST, of=LISTS)
+def page_0_skipped(ask: Ask, _: int) -> Ask:
+    """Page 0 has the rows of page 1."""
+    return ask if ask.page else ask._replace(turn=1)
+
+
+@fault(REQUEST, of=LISTS)
+def late_pages(ask: Ask, _: int) -> Ask:
+    """Every page but page 0 begins one row late."""
+    return ask._replace(late=1) if ask.page else ask
+
+
+# --- the rows of a range, before they are divided into pages
+
+
+@fault(ROWS, "HEIGHT", of=BLOCKS)
+def missing_height(rows: Items, height: int, _: Ask) -> Items:
+    """Leave out a block."""
+    return [item for item in rows if item.height != height]
+
+
+@fault(ROWS, of=RANGED)
+def text_order(rows: Items, _: int, __: Ask) -> Items:
+    """Heights are sorted as text: 10 before 9."""
+    return sorted(rows, key=lambda item: str(item.height))
+
+
+@fault(ROWS, of=LISTS)
+def newest_first(rows: Items, _: int, __: Ask) -> Items:
+    """Heights are sorted in descending order."""
+    return rows[::-1]
+
+
+@fault(ROWS, "N", of=RANGED)
+def stored_again(rows: Items, height: int, _: Ask) -> Items:
+    """Block N was stored again: a higher row id, so its rows come last."""
+    return sorted(rows, key=lambda item: item.height == height)
+
+
+@fault(ROWS, of=RANGED)
+def first_block(rows: Items, _: int, __: Ask) -> Items:
+    """Only the rows of the first height that has any."""
+    return [item for item in rows if item.height == rows[0].height]
+
+
+@fault(ROWS, "N", of=RANGED)
+def height_cap(rows: Items, most: int, ask: Ask) -> Items:
+    """Only N rows of a height, if the range has several heights."""
+    capped = [item for _, own in groupby(rows, lambda item: item.height) for item in islice(own, most)]
+    return capped if ask.end - ask.start > 1 else rows
+
+
+@fault(ROWS, "N", of=RANGED)
+def range_empty(rows: Items, most: int, _: Ask) -> Items:
+    """Nothing, if the range has more than N rows."""
+    return [] if len(rows) > most else rows
+
+
+@fault(ROWS, of=RANGED)
+def two_texts(rows: Items, _: int, __: Ask) -> Items:
+    """Transitions of token_registry.aleo are listed for each of two texts of that program."""
+    other = (b"program token_registry.aleo;\\n", b"program token_registry.aleo;\\n\\n")
+    return [one for item in rows for one in dict.fromkeys((item, item._replace(row=item.row.replace(*other))))]
+
+
+@fault(ROWS, of=LISTS)
+def distinct(rows: Items, _: int, __: Ask) -> Items:
+    """A transaction (of ownership rows: a transition) is listed once."""
+    kept: dict[object, Item] = {}
+    for item in rows:
+        kept.setdefault(field(item.row, "transaction_id") or field(item.row, "transition_id") or item.row, item)
+    return list(kept.values())
+
+
+@fault(ROWS, "N", of=("ownership",))
+def ownership_behind(rows: Items, blocks: int, ask: Ask) -> Items:
+    """No ownership rows of the last N blocks."""
+    return [item for item in rows if item.height <= ask.tip - blocks]
+
+
+@fault(ROWS, "N", of=("program_transactions",))
+def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
+    """Error 0 for a page of a function's transactions that has more than 2 rows of a block with more than N."""
+    sizes = Counter(item.height for item in rows)
+    if sum(sizes[item.height] > most for item in ask.cut(rows)) > 2:
+        raise RpcError(0, POOL_EMPTY)
+    return rows
+
+
+# --- the rows of a page
+
+
+@fault(PAGE, "N", of=LISTS)
+def shards(_: Items, count: int, ask: Ask) -> Items:
+    """Heights are on N shards, each of which gives its part of the page size."""
+    rows = ask.book.rows(ask.whole())
+    part = ask._replace(turn=0, late=ask.offset // count, limit=min(ask.limit, max(1, ask.limit // count)))
+    given = [item for shard in range(count) for item in part.cut([row for row in rows if row.height % count == shard])]
+    return sorted(given, key=lambda item: item.height)
+
+
+@fault(PAGE, of=LISTS)
+def short_pages(page: Items, _: int, ask: Ask) -> Items:
+    """A full page lacks its last row."""
+    return page[:-1] if len(page) >= ask.limit else page
+
+
+@fault(PAGE, "N", of=LISTS)
+def page_gaps(page: Items, every: int, ask: Ask) -> Items:
+    """A full page lacks every N-th row."""
+    return [item for place, item in enumerate(page, 1) if len(page) < ask.limit or place % every]
+
+
+@fault(PAGE, "N", of=LISTS)
+def long_row_hides(page: Items, most: int, _: Ask) -> Items:
+    """Neither a row of more than N bytes in a page nor those after it."""
+    return [*takewhile(lambda item: len(item.row) <= most, page)]
+
+
+@fault(PAGE, "N")
+def heavy_rows(page: Items, most: int, _: Ask) -> Items:
+    """Query timeout for responses of more than N rows."""
+    if len(page) > most:
+        raise RpcError(0, TOO_HEAVY)
+    return page
+
+
+@fault(PAGE, "SHARE")
+def duplicate_rate(page: Items, share: float, ask: Ask) -> Items:
+    """Share of rows that are sent twice."""
+    return [item for at, one in enumerate(page) for item in [one] * (1 + ask.hit(share, 6, ask.number << 24 | at))]
+
+
+@fault(PAGE)
+def shuffle_heights(page: Items, _: int, ask: Ask) -> Items:
+    """Return rows in random order of height."""
+    return [*scattered(page, ask.faults.word(7, ask.number))]
+
+
+@fault(PAGE, "N")
+def byte_cap(page: Items, most: int, _: Ask) -> Items:
+    """Silently cap responses at N bytes of rows; never the first one."""
+    ends = accumulate(len(item.row) + 1 for item in page)
+    return page[: max(1, sum(end < most for end in ends))]
+
+
+FAULTS |= {
+    "rate-window": Fault("Length of the window of rate-limit. Default: 60.", "SECONDS", HTTP),
+    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "CALLS", HTTP),
+    "lag-rate": Fault("Share of the calls that lag-blocks hits. Default: all.", "SHARE", REQUEST),
+    "reorg-after": Fault("Calls before reorg-at takes effect. Default: 10.", "CALLS", REQUEST),
+    "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", REQUEST),
+    "seed": Fault("Decides which calls and rows the other faults hit.", "SEED", REQUEST),
 }
-"""What the value of a fault can be: a function that reads it, or raises ValueError, and words."""
+
+# --- the faults of one server
+
+ARGUMENTS: dict[str, tuple[str, Callable[[str], Value]]] = {
+    "": ("", bool),
+    "N": ("[1-9][0-9]{0,8}", int),
+    **dict.fromkeys(("HEIGHT", "CALLS", "SEED"), ("[0-9]{1,9}", int)),
+    "SHARE": (r"0|1|0?\.[0-9]+", float),
+    "SECONDS": (r"[0-9]{1,9}|[0-9]{0,9}\.[0-9]+", float),
+}
+"""What the value of a fault can be, and how it is read."""
 
 
 def _parsed(text: str) -> tuple[str, Value]:
@@ -55,11 +400,20 @@ def _parsed(text: str) -> tuple[str, Value]:
     name, _, given = text.partition(":")
     if name not in FAULTS:
         raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(FAULTS)}")
-    read, words = ARGUMENTS[FAULTS[name].argument]
-    try:
-        return name, read(given)
-    except ValueError:
-        raise ValueError(f"{name} takes {words}, as in {shown(name)}") from None
+    pattern, read = ARGUMENTS[FAULTS[name].argument]
+    if not re.fullmatch(pattern, given):
+        raise ValueError(f"expected {_shown(name)}, not {text!r}")
+    return name, read(given)
+
+
+def _shown(name: str) -> str:
+    """Return a fault as `--fault` takes it, such as `row-cap:N`."""
+    return f"{name}:{FAULTS[name].argument}".rstrip(":")
+
+
+def listed_faults() -> list[tuple[str, str]]:
+    """Return all faults as `--fault` takes them, each with its help."""
+    return [(_shown(name), one.help) for name, one in FAULTS.items()]
 
 
 class Faults:
@@ -68,10 +422,8 @@ class Faults:
     def __init__(self, *texts: str) -> None:
         """Takes faults as `NAME` or `NAME:VALUE`. Raises ValueError."""
         self.texts = texts
-        given = [_parsed(text) for text in texts]
-        order = {name: place for place, name in enumerate(FAULTS)}
-        self.given = sorted(given, key=lambda one: order[one[0]])
-        self._values = dict(given)
+        self._given = sorted(map(_parsed, texts), key=lambda one: [*FAULTS].index(one[0]))  # one may be there twice
+        self._values = dict(self._given)
         self._key = mix(int(self.get("seed", 0)), 0xFA17)
 
     def __repr__(self) -> str:
@@ -88,14 +440,14 @@ class Faults:
         """Return the functions of a stage for the calls of a handler, each with its value."""
         return [
             (one.function, value)
-            for one, value in ((FAULTS[name], value) for name, value in self.given)
+            for one, value in ((FAULTS[name], value) for name, value in self._given)
             if one.function and one.stage == stage and handler in (one.of or (handler,))
         ]
 
     def applied(self, stage: str, what: Any, ask: Ask) -> Any:
         """Return what the faults of a stage make of something. Raises RpcError."""
         for function, value in self.stage(stage, ask.handler):
-            what = function(what, ask, value)
+            what = function(what, value, ask)
         return what
 
     def asked(self, ask: Ask) -> Ask:
@@ -104,23 +456,18 @@ class Faults:
             ask = function(ask, value)
         return ask
 
-    def rows(self, ask: Ask) -> list[Item]:
+    def rows(self, ask: Ask) -> Items:
         """Return the rows of a call that went through `asked`. Raises RpcError."""
         if self.stage(ROWS, ask.handler):
-            whole = self.applied(ROWS, ask.book.rows(ask.whole()), ask)
-            page = whole[ask.offset : ask.offset + ask.limit]
+            page = ask.cut(self.applied(ROWS, ask.book.rows(ask.whole()), ask))
         else:
             page = ask.book.rows(ask)
-        found: list[Item] = self.applied(PAGE, page, ask)
+        found: Items = self.applied(PAGE, page, ask)
         return found
 
     def word(self, kind: int, number: int) -> int:
         """Return a pseudo-random word (64 bits) for a number; `kind` sets the faults of one server apart."""
         return mix(number << 8 | kind, self._key)
-
-    def hit(self, share: float, kind: int, number: int) -> bool:
-        """Return whether a fault hits this share of the numbers."""
-        return share > 0 and self.word(kind, number) < share * (WORD + 1)
 
 
 class Memory:
@@ -130,7 +477,6 @@ class Memory:
         """Takes the clock of the rate limit, in seconds."""
         self.clock, self.lock = clock, Lock()
         self.tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
-        self.cached: dict[tuple[str, int], list[Item]] = {}  # by handler and height, before a reorg
         self.windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
         self.fork: Any = None  # the book after the reorg
 

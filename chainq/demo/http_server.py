@@ -7,14 +7,14 @@ import gzip
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
-from chainq.demo.exchange import Reply
-from chainq.demo.service import NOT_FOUND, Service
+from chainq.demo.registry import Reply, page
+from chainq.demo.service import Service
 
 Log = Callable[[int, bytes], None]
 
@@ -52,9 +52,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         body = self.rfile.read(int(length) if length.isdecimal() else 0)
-        with self.server.service.under_way():
-            reply = self.server.service.respond(body)
-            time.sleep(reply.latency)
+        reply = self.server.service.respond(body)
+        time.sleep(reply.latency)
         if reply.gzip and "gzip" in self.headers.get("Accept-Encoding", "").lower():
             packed = gzip.compress(reply.body, 1)
             reply = reply._replace(body=packed, headers={**reply.headers, "Content-Encoding": "gzip"})
@@ -63,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(reply, close=reply.cut)
 
     def do_GET(self) -> None:
-        self._send(NOT_FOUND, close=True)  # closed, because an unread body may follow
+        self._send(page(404, "Cannot GET /"), close=True)  # closed, because an unread body may follow
 
     def _send(self, reply: Reply, *, close: bool) -> None:
         self.close_connection = self.close_connection or close
@@ -76,19 +75,11 @@ class _Handler(BaseHTTPRequestHandler):
         }
         lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        for part in dripped("\r\n".join([*lines, "", ""]).encode() + reply.sent, reply.drip):
-            self.wfile.write(part)
+        body = reply.body[: len(reply.body) // 2] if reply.cut else reply.body
+        self.wfile.write("\r\n".join([*lines, "", ""]).encode() + body)
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:
         """Write nothing: stderr belongs to the program that runs the server."""
-
-
-def dripped(data: bytes, seconds: float) -> Iterator[bytes]:
-    """Yield the data byte by byte with that many seconds before each, or all at once for 0."""
-    size = 1 if seconds else len(data)
-    for at in range(0, len(data), size):
-        time.sleep(seconds)
-        yield data[at : at + size]
 
 
 def serve(service: Service, host: str, port: int, ready: Callable[[int], None], log: Log | None = None) -> None:

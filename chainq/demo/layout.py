@@ -12,7 +12,24 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from chainq.demo.programs import Function
+
+class Function:
+    """One function: program ID, name, and the kinds of its inputs and outputs in order.
+
+    `records`: the indices of outputs that are records. `addresses`: how many public inputs are addresses. `spends`:
+    whether an input is a record, so that `transitionsWithoutRecordInputs` omits the transition.
+
+    A kind is `record`, `external_record`, `private`, `future`, or a public type (`address`, `field`, `u32`, `u64`,
+    `u128`).
+    """
+
+    __slots__ = ("addresses", "inputs", "name", "outputs", "program", "records", "spends")
+
+    def __init__(self, program: str, name: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
+        self.program, self.name, self.inputs, self.outputs = program, name, inputs, outputs
+        self.records = tuple(i for i, kind in enumerate(outputs) if kind == "record")
+        self.addresses = inputs.count("address")
+        self.spends = "record" in inputs or "external_record" in inputs
 
 
 class Call(NamedTuple):
@@ -164,3 +181,63 @@ def calls_of(block: BlockPlan, function: str) -> tuple[tuple[int, int], ...]:
     """Return the transaction index and the transition number of each call of `program/function` in a block."""
     wanted = tuple(function.rpartition("/")[::2])
     return tuple((i, n) for i, n, called in block.calls() if (called.program, called.name) == wanted)
+
+
+# --- which address is in the public inputs of which call
+
+ADDRESSES = 100
+"""How many addresses occur on the chain."""
+
+_STEP = 7  # per period; coprime to ADDRESSES, so that every call gets every address
+_BACK = pow(_STEP, -1, ADDRESSES)
+
+
+def address_of(layout: Layout, height: int, index: int, number: int, call: Call) -> int:
+    """Return the number of the address in the public inputs of call `number` of transaction `index` at `height`."""
+    if call.address >= 0:
+        return call.address
+    stretch, offset = layout.locate(height)
+    cycle, rest = divmod(offset, len(stretch.pattern))
+    return (cycle * _STEP + _first(rest, index, number)) % ADDRESSES
+
+
+def occurrences(layout: Layout, address: int, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield height and transaction index for each public input with the address, in order, from `start` up to `end`
+    (excluded). A transaction with the address in several inputs repeats its pair."""
+    stretches = layout.stretches
+    for at, stretch in enumerate(stretches):
+        low = max(start, stretch.start)
+        high = min(end, stretches[at + 1].start) if at + 1 < len(stretches) else end
+        if low < high:
+            yield from _within(stretch, _turns(layout, address, at), low, high)
+
+
+def _first(rest: int, index: int, number: int) -> int:
+    return rest * 31 + index * 11 + number * 3
+
+
+@lru_cache(maxsize=1024)
+def _turns(layout: Layout, address: int, at: int) -> dict[int, list[tuple[int, int]]]:
+    # cycle modulo ADDRESSES -> offset in the period and transaction index, in that order, once per public input
+    turns: dict[int, list[tuple[int, int]]] = {cycle: [] for cycle in range(ADDRESSES)}
+    for rest, block in enumerate(layout.stretches[at].pattern):
+        for index, plan in enumerate(block.transactions):
+            for number, call in enumerate(plan.transitions):
+                found = [(rest, index)] * call.function.addresses
+                if call.address < 0:
+                    turns[(address - _first(rest, index, number)) * _BACK % ADDRESSES] += found
+                elif call.address == address:
+                    for cycle in turns.values():
+                        cycle += found
+    return turns
+
+
+def _within(
+    stretch: Stretch, turns: dict[int, list[tuple[int, int]]], low: int, high: int
+) -> Iterator[tuple[int, int]]:
+    period = len(stretch.pattern)
+    for cycle in range((low - stretch.start) // period, (high - 1 - stretch.start) // period + 1):
+        base = stretch.start + cycle * period
+        for rest, index in turns[cycle % ADDRESSES]:
+            if low <= base + rest < high:
+                yield base + rest, index

@@ -7,8 +7,89 @@ large sources, deployments, rejected transactions.
 from functools import lru_cache
 
 from chainq.demo.ids import mix
-from chainq.demo.layout import BlockPlan, Call, Layout, Stretch, TransactionPlan
-from chainq.demo.programs import PROGRAMS
+from chainq.demo.layout import BlockPlan, Call, Function, Layout, Stretch, TransactionPlan
+
+
+def _functions(program: str, *lines: str) -> dict[str, Function]:
+    made = {}
+    for line in lines:
+        name, inputs, outputs = (part.split() for part in line.split("|"))
+        made[name[0]] = Function(program, name[0], tuple(inputs), tuple(outputs))
+    return made
+
+
+PROGRAMS: dict[str, dict[str, Function]] = {
+    "credits.aleo": _functions(
+        "credits.aleo",
+        "mint | address u64 | record",
+        "transfer_public | address u64 | future",
+        "transfer_private | record private private | record record",
+        "transfer_public_to_private | private u64 | record future",
+        "transfer_private_to_public | record address u64 | record future",
+        "split | record private | record record",
+        "join | record record | record",
+        "fee_public | u64 u64 field | future",
+        "fee_private | record u64 u64 field | record",
+    ),
+    "token_registry.aleo": _functions(
+        "token_registry.aleo",
+        "mint_public | field address u128 u32 | future",
+        "transfer_public | field address u128 | future",
+        "transfer_from_public | field address address u128 | future",
+        "transfer_private | record private u128 | record record",
+        "transfer_public_to_private | field private u128 | record future",
+    ),
+    "wrapped_credits.aleo": _functions(
+        "wrapped_credits.aleo",
+        "deposit_credits_private | external_record u64 | external_record record future",
+        "withdraw_credits_private | record u64 | external_record record future",
+    ),
+    "hello_hello.aleo": _functions("hello_hello.aleo", "hello | u32 private | private"),
+    "tile_gallery.aleo": _functions(
+        "tile_gallery.aleo", "claim | field private | record", "show | address field | future"
+    ),
+    "wide_library.aleo": _functions("wide_library.aleo", "run | u64 field | private"),
+}
+"""Program ID -> function name -> Function."""
+
+_LONG = {"wide_library.aleo": 100_000}
+
+
+def _line(what: str, register: int, kind: str) -> str:
+    if kind == "private":
+        return f"    {what} r{register} as u64.private;\n"
+    if kind == "future":
+        return f"    {what} r{register} as future;\n"
+    if kind in ("record", "external_record"):
+        return f"    {what} r{register} as note.{kind};\n"
+    return f"    {what} r{register} as {kind}.public;\n"
+
+
+@lru_cache
+def source(program: str) -> str:
+    """Return the source text of a program, with line breaks: a few hundred bytes to 1.5 KB (`wide_library.aleo`: over
+    100 KB)."""
+    parts = [f"program {program};\n\nmapping account:\n    key as address.public;\n    value as u64.public;\n"]
+    if program in PROGRAMS and any(f.records for f in PROGRAMS[program].values()):
+        parts.append("\nrecord note:\n    owner as address.private;\n    amount as u64.private;\n")
+    for function in PROGRAMS.get(program, {}).values():
+        lines = [_line("input", i, kind) for i, kind in enumerate(function.inputs)]
+        after = len(function.inputs)
+        lines += [_line("output", after + i, kind) for i, kind in enumerate(function.outputs)]
+        parts.append(f"\nfunction {function.name}:\n" + "".join(lines))
+    size = sum(map(len, parts))
+    number = 0
+    while size < _LONG.get(program, 0):
+        parts.append(
+            f"\nclosure step_{number}:\n    input r0 as u64;\n    input r1 as u64;\n    add.w r0 {number}u64 into r2;\n"
+            "    xor r1 r2 into r3;\n    output r3 as u64;\n"
+        )
+        size += len(parts[-1])
+        number += 1
+    return "".join(parts)
+
+
+# --- which of them are called at which heights
 
 PERIOD = 160
 """Heights after which the ordinary pattern repeats."""
@@ -88,7 +169,7 @@ def _hello(offset: int) -> BlockPlan:
     return BlockPlan(([_HELLO] * 12, [several] * (10 if offset == 21 else 2), [_ORDINARY[2], _HELLO], [])[offset % 4])
 
 
-def _dense(records: int) -> BlockPlan:
+def dense(records: int) -> BlockPlan:
     """Return a block with that number of records."""
     whole, rest = divmod(records, _SPLITS.records)
     plans = [_SPLITS] * whole
@@ -105,7 +186,7 @@ def _stretches() -> tuple[Stretch, ...]:
     return (
         Stretch(0, (BlockPlan([_plan("mint", "")] * 4),)),
         Stretch(1, ordinary),
-        Stretch(HUGE, (_dense(25_000),)),
+        Stretch(HUGE, (dense(25_000),)),
         Stretch(HUGE + 1, ordinary),
         Stretch(HELLO.start, tuple(map(_hello, range(len(HELLO))))),
         Stretch(HELLO.stop, ordinary),
@@ -113,24 +194,12 @@ def _stretches() -> tuple[Stretch, ...]:
         Stretch(WIDE + 1, ordinary),
         Stretch(EMPTY.start, quiet),
         Stretch(EMPTY.stop, ordinary),
-        Stretch(FAR_HUGE, (_dense(12_000),)),
+        Stretch(FAR_HUGE, (dense(12_000),)),
         Stretch(FAR_HUGE + 1, ordinary),
     )
 
 
-def _with_dense(layout: Layout, height: int, records: int) -> Layout:
-    """Return the layout with that number of records at `height`; other heights keep their transactions."""
-    stretch, offset = layout.locate(height)
-    turn = (offset + 1) % len(stretch.pattern)
-    after = Stretch(height + 1, stretch.pattern[turn:] + stretch.pattern[:turn])
-    others = [other for other in layout.stretches if other is not stretch]
-    parts = (stretch, after, *others, Stretch(height, (_dense(records),)))  # the later of two with one start counts
-    starts = {part.start: part for part in parts}
-    return Layout([starts[start] for start in sorted(starts)])
-
-
-@lru_cache(maxsize=16)
-def sample_layout(dense: tuple[int, int] | None = None) -> Layout:
-    """Return the layout of the sample chain; `dense`: a height and the number of its records."""
-    layout = Layout(_stretches())
-    return _with_dense(layout, *dense) if dense else layout
+@lru_cache
+def sample_layout() -> Layout:
+    """Return the layout of the sample chain."""
+    return Layout(_stretches())

@@ -1,25 +1,127 @@
-"""Results: the honest rows of every method of a chain, sliced and ordered.
+"""Results: the honest rows of every method of a chain, sliced and ordered; and what goes through the server with them.
 
 For a range that extends past the tip, there are the rows that exist (docs/protocol.md, "Methods"). Values come from the
-chain; names, limits and envelopes (`wire.py`, `service.py`) and faults (`faults.py`) do not belong here.
+chain; names, limits and envelopes (`service.py`) and faults (`faults.py`) do not belong here. Rows are bytes, so that
+the model servers of the tests can have the same faults.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import orjson
 
 from chainq.demo.bodies import Bodies
-from chainq.demo.callers import occurrences
 from chainq.demo.chain import Chain, Row
-from chainq.demo.exchange import Ask, Book, Item, encoded
 from chainq.demo.ids import WORD, mix, scattered
-from chainq.demo.layout import Tally, calls_of
+from chainq.demo.layout import Tally, calls_of, occurrences
+
+if TYPE_CHECKING:
+    from chainq.demo.faults import Faults, Memory
 
 _T = TypeVar("_T")
 _Rows = Callable[[int, Sequence[int]], list[Row]]
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+NO_END = 1 << 40
+"""A height or a number of rows beyond all others."""
+
+
+class RpcError(Exception):
+    """The call gets a JSON-RPC error: `code` and `message` of its error object."""
+
+    def __init__(self, code: int | str, message: str) -> None:
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class Item(NamedTuple):
+    """A row (its JSON text), the height of its block, and its position among the block's rows of that list."""
+
+    height: int
+    position: int
+    row: bytes
+
+
+class Book(ABC):
+    """A chain whose rows can be read."""
+
+    @abstractmethod
+    def rows(self, ask: "Ask") -> list[Item]:
+        """Return the rows `offset` to `offset + limit` of a range, as far as the tip."""
+
+    def forked(self, _: int) -> "Book":
+        """Return the rows after a reorg from that height on."""
+        return self
+
+
+class Ask(NamedTuple):
+    """One call, as far as faults have changed it.
+
+    `handler`: the list or method, as in service.Method. `start`, `end`: its heights. `args`: its other arguments, by
+    the names of service.Param. `page`: the number of the page that it asks for; `turn`: of the page that it gets.
+    `size`: the rows that it asks for; `step`: from one page to the next; `limit`: the most that it gets. `late`: rows
+    that are skipped before them. `tip`: the tip height. `number`: the number of the call.
+    """
+
+    handler: str
+    start: int
+    end: int
+    tip: int
+    number: int
+    book: Book
+    faults: "Faults"
+    memory: "Memory"
+    args: Mapping[str, Any] = _EMPTY
+    page: int = 0
+    turn: int = 0
+    size: int = NO_END
+    step: int = 0
+    limit: int = NO_END
+    late: int = 0
+
+    @property
+    def heights(self) -> range:
+        """The heights of the range that exist."""
+        return range(self.start, min(self.end, self.tip + 1))
+
+    @property
+    def offset(self) -> int:
+        """The number of the first row within the range."""
+        return self.turn * self.step + self.late
+
+    def whole(self) -> "Ask":
+        """Return the same range without pages."""
+        return self._replace(turn=0, late=0, limit=NO_END)
+
+    def hit(self, share: float, kind: int, number: int | None = None) -> bool:
+        """Return whether a fault hits this share of calls or rows; `kind` sets the faults of one server apart."""
+        return share > 0 and self.faults.word(kind, self.number if number is None else number) < share * (WORD + 1)
+
+    def cut(self, rows: list[Item]) -> list[Item]:
+        """Return the rows of the page, out of those of the whole range."""
+        return rows[self.offset : self.offset + self.limit]
+
+
+def _found(row: bytes, name: str) -> re.Match[bytes] | None:
+    return re.search(rb'"%s":("(?:[^"\\]|\\.)*"|[^,}\]]+)' % name.encode(), row)
+
+
+def field(row: bytes, name: str) -> Any:
+    """Return the text, number or null of the first field with that name; None without one."""
+    found = _found(row, name)
+    return orjson.loads(found[1]) if found else None
+
+
+def edited(row: bytes, name: str, change: Callable[[Any], Any]) -> bytes:
+    """Return the row with another value of that field; all other bytes stay. Unchanged without such a field."""
+    found = _found(row, name)
+    value = found and orjson.dumps(change(orjson.loads(found[1])))
+    return row[: found.start(1)] + value + row[found.end(1) :] if found and value else row
 
 
 class Results(Book):
@@ -34,22 +136,27 @@ class Results(Book):
         """Return the rows after a reorg from that height on."""
         return Results(self._chain.forked(height), self._shuffle)
 
-    def one(self, ask: Ask) -> Row | None:
-        """Return the only row of a method without lists; None if there is none (docs/protocol.md, "Methods")."""
-        if ask.handler == "latest":
-            return self._chain.block(ask.tip) if ask.tip >= 0 else None
-        found = self._chain.find_transaction(ask.args["id"])
-        return self._bodies.transaction(*found) if found and found[0] <= ask.tip else None
-
     def rows(self, ask: Ask) -> list[Item]:
-        """Return the rows `offset` to `offset + limit` of a range: blocks unordered, other rows by height."""
+        """Return the rows `offset` to `offset + limit` of a range: blocks unordered, other rows by height.
+
+        A method without lists has one row, or none (docs/protocol.md, "Methods").
+        """
+        if ask.handler == "latest":
+            return [self._item(ask.tip, self._chain.block(ask.tip))] if ask.tip >= 0 else []
+        if ask.handler == "transaction":
+            found = self._chain.find_transaction(ask.args["id"])
+            return [self._item(found[0], self._bodies.transaction(*found))] if found and found[0] <= ask.tip else []
         if ask.handler == "address_transactions":
             return self._of_address(ask)
         if ask.handler not in ("block", "blocks", "full_blocks"):
             return self._slice(*self._list(ask), ask)
         make = self._full_block if ask.handler == "full_blocks" else self._chain.block
         heights = self._disorder(ask.heights, 0, ask.number)[ask.offset :][: ask.limit]
-        return [Item(height, 0, encoded(make(height))) for height in heights]
+        return [self._item(height, make(height)) for height in heights]
+
+    @staticmethod
+    def _item(height: int, row: Row, position: int = 0) -> Item:
+        return Item(height, position, orjson.dumps(row))
 
     def _full_block(self, height: int) -> Row:
         row = self._bodies.block(height)
@@ -60,16 +167,18 @@ class Results(Book):
 
     def _of_address(self, ask: Ask) -> list[Item]:
         """Return references to the transactions with an address in a public input: one row per input."""
-        address = self._chain.address_numbers.get(ask.args["address"])
-        if address is None or not ask.heights:
+        chain = self._chain
+        address = chain.address_numbers.get(ask.args["address"])
+        if address is None:
             return []
         found: list[tuple[int, int]] = []
-        inputs = occurrences(self._chain.layout, address, ask.heights.start, ask.heights.stop)
+        inputs = occurrences(chain.layout, address, ask.heights.start, ask.heights.stop)
         for height, group in groupby(inputs, itemgetter(0)):
             found += self._disorder(list(group), height, ask.number)
-        found = found[ask.offset : ask.offset + ask.limit]
-        rows = ({"transaction_id": self._chain.transaction_id(*at)} for at in found)
-        return [Item(at[0], 0, encoded(self._chain.sealed(row))) for at, row in zip(found, rows, strict=True)]
+        return [
+            self._item(at[0], chain.sealed({"transaction_id": chain.transaction_id(*at)}))
+            for at in found[ask.offset : ask.offset + ask.limit]
+        ]
 
     def _list(self, ask: Ask) -> tuple[Tally, _Rows]:
         """Return the tally of the rows of a list, and a function that makes a height's rows at some positions."""
@@ -87,23 +196,21 @@ class Results(Book):
     def _calls(self, function: str, height: int, positions: Sequence[int]) -> list[Row]:
         """Return the transactions of a block that call a function: one row per call, so a transaction can repeat."""
         calls = calls_of(self._chain.layout.plan(height), function)
-        indexes = [calls[position][0] for position in positions]
-        made = {index: self._bodies.transaction(height, index) for index in {*indexes}}
-        return [made[index] for index in indexes]
+        made = {index: self._bodies.transaction(height, index) for index in {calls[at][0] for at in positions}}
+        return [made[calls[position][0]] for position in positions]
 
     def _slice(self, tally: Tally, rows: _Rows, ask: Ask) -> list[Item]:
         if not ask.heights:
             return []
-        first, last = tally.before(ask.heights.start), tally.before(ask.heights.stop)
-        rank = first + ask.offset
-        stop = min(rank + ask.limit, last)
+        rank = tally.before(ask.heights.start) + ask.offset
+        stop = min(rank + ask.limit, tally.before(ask.heights.stop))
         sliced: list[Item] = []
         while rank < stop and (found := tally.locate(rank)):
             height, position = found
             taken = min(tally.count(height) - position, stop - rank)
             order = self._disorder(range(tally.count(height)), height, ask.number)[position : position + taken]
             made = zip(order, rows(height, order), strict=True)
-            sliced += [Item(height, place, encoded(self._chain.sealed(row))) for place, row in made]
+            sliced += [self._item(height, self._chain.sealed(row), place) for place, row in made]
             rank += taken
         return sliced
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from chainq.demo import ids
 from chainq.demo.bodies import Bodies
-from chainq.demo.callers import ADDRESSES
 from chainq.demo.chain import Chain, Row
+from chainq.demo.layout import ADDRESSES
 from chainq.hashes import formulas
 from chainq.hashes.state import StateTree
 from chainq.hashes.trees import bech32m, hashes, id_text
@@ -26,12 +26,12 @@ class SealedChain(Chain):
     outlier = -1
     dynamic_from = 0
 
-    def __init__(self, seed: int, blocks: int, dense: tuple[int, int] | None = None) -> None:
-        """Takes the seed of the chain, the number of its blocks (1 or more), and a height with its number of records.
+    def __init__(self, seed: int, blocks: int) -> None:
+        """Takes the seed of the chain, and the number of its blocks (1 or more).
 
         Raises UsageError without aleo-sdk. A block takes some milliseconds.
         """
-        super().__init__(seed, blocks - 1, dense)
+        super().__init__(seed, blocks - 1)
         self._true: dict[str, str] = {}  # made-up text -> true text
         bodies, state = Bodies(self), StateTree()
         for height in range(blocks):

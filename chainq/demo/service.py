@@ -1,32 +1,111 @@
-"""Service: one JSON-RPC body in, one Reply out. Envelope, argument checks, errors.
+"""Service: one JSON-RPC body in, one Reply out. Methods, envelope, argument checks, errors.
 
-It uses neither sockets nor httpx: `transport.py` and `http_server.py` move the bytes. Methods and their parameters are
-in `wire.py`, their rows in `results.py`, faults in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and
-errors".
+It uses neither sockets nor httpx: `DemoTransport` and `http_server.py` move the bytes. Rows are in `results.py`, faults
+in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
+
+The methods are data: their names in each dialect, their parameters, and their limits. The `chain` dialect follows
+docs/protocol.md, "Methods", row by row; `aleo` follows its table in "Dialects". A third dialect would be a third table.
+The client does not share these tables, so that an error cannot be on both sides.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import count
-from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import JSON, NO_END, Answer, Ask, Reply, RpcError, encoded, page
 from chainq.demo.faults import NO_FAULTS, Faults, Memory
-from chainq.demo.registry import BODY, HTTP
-from chainq.demo.results import Results
-from chainq.demo.samples import SAMPLES, sample_result
-from chainq.demo.wire import DIALECTS, Method, Param
+from chainq.demo.registry import BODY, HTTP, JSON, Answer, Reply, page
+from chainq.demo.results import NO_END, Ask, Results, RpcError
+from chainq.transport.base import ExchangeError, Request, Response, check_size
 
 MOST_BYTES = 150 * 1024
 """Request bodies above this are refused with HTTP 413 (docs/protocol.md, "Envelope and errors")."""
 
-NOT_FOUND = page(404, "Cannot GET /")
-"""The response to anything that is not a POST."""
+
+class Param(NamedTuple):
+    """One parameter.
+
+    `name`: its name in `results.py`. `sent`: the names under which a caller may send it. `text`: whether it is a text;
+    else it is a whole number from 0 on. `default`: None if it must be sent. `most`: the greatest value allowed.
+    """
+
+    name: str
+    sent: tuple[str, ...]
+    text: bool = False
+    default: int | None = None
+    most: int | None = None
+
+
+class Method(NamedTuple):
+    """One method: its handler in `results.Results`, its parameters, and the most heights in a call's range (None: no
+    limit). `positional`: parameters are an array, and named ones cause an error with code 0."""
+
+    handler: str
+    params: tuple[Param, ...] = ()
+    span: int | None = None
+    positional: bool = False
+
+
+_RANGE = (Param("start", ("start",)), Param("end", ("end",)))
+
+
+# If the published interface states no default, the default of records/all applies. It states no limit for
+# getChainBlocks either, so the limit of deployed servers applies: 1,000 blocks.
+def _listed(handler: str, sent: str, default: int = 10_000) -> Method:
+    """Return a method of rows of a range in pages."""
+    return Method(handler, (*_RANGE, Param("page", ("page",), default=0), Param("size", (sent,), default=default)))
+
+
+def _of_address(sent: str, default: int = 10_000) -> Method:
+    paged = _listed("address_transactions", sent, default)
+    return paged._replace(params=(Param("address", ("address",), text=True), *paged.params), span=50_000)
+
+
+def _of_program(most: int) -> Method:
+    function = (Param("program", ("programId",), text=True), Param("function", ("functionName",), text=True))
+    paged = (Param("page", ("page",)), Param("size", ("maxTransactions",), most=most))
+    return Method("program_transactions", function + paged)
+
+
+_BOTH = {
+    "block": Method("block", (Param("block", ("block",)),)),
+    "latest/block": Method("latest"),
+    "records/all": _listed("records", "recordsPerRequest"),
+    "transitionsWithoutRecordInputs": _listed("transitions", "transitionsPerRequest"),
+}
+_FULL_BLOCKS = Method("full_blocks", _RANGE, span=1_000)
+_TRANSACTIONS = Method("transactions", (Param("block", ("blockId",)),))
+_TRANSACTION = Method("transaction", (Param("id", ("id",), text=True),))
+
+DIALECTS: dict[str, dict[str, Method]] = {
+    "chain": {
+        **_BOTH,
+        "getBlocks": Method(
+            "blocks", (Param("start", ("start", "startHeight")), Param("end", ("end", "endHeight"))), span=1_000
+        ),
+        "getChainBlocks": _FULL_BLOCKS,
+        "transactions": _TRANSACTIONS,
+        "chainTransaction": _TRANSACTION,
+        "chainTransactionsForProgram": _of_program(999),
+        "records/isOwner": _listed("ownership", "recordsPerRequest"),
+        "getPublicTransactionsForAddress": _of_address("transitionsPerRequest"),
+    },
+    "aleo": {
+        **_BOTH,
+        "blocks": Method("blocks", (Param("start", ("startHeight",)), Param("end", ("endHeight",))), span=1_000),
+        "getBlocks": Method("blocks", _RANGE, span=1_000, positional=True),
+        "getAleoBlocks": _FULL_BLOCKS,
+        "transactions": _TRANSACTIONS._replace(handler="transactions_of_row"),
+        "aleoTransaction": _TRANSACTION,
+        "aleoTransactionsForProgram": _of_program(1_000),
+        "records/isOwner": _listed("ownership", "recordsPerRequest", 100_000),
+        "getPublicTransactionsForAddress": _of_address("transactionsPerRequest", 100_000),
+    },
+}
+"""Dialect -> method name on the wire -> Method."""
 
 
 class Service:
@@ -42,15 +121,13 @@ class Service:
         tip: Callable[[], int] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Takes the chain, its faults, the dialect (a key of wire.DIALECTS; KeyError otherwise), and whether rows are
+        """Takes the chain, its faults, the dialect (a key of DIALECTS; KeyError otherwise), and whether rows are
         unordered as on deployed servers. `tip` returns the tip height at each call, for a growing chain; the default is
         `chain.tip`. `clock` (seconds) is read for the rate limit only."""
         self._methods = DIALECTS[dialect]
         self._shuffle, self._clock = shuffle, clock
         self._tip = tip or (lambda: self.chain.tip)
         self._numbers = count()
-        self._lock = Lock()
-        self._under_way = 0
         self.change(chain, faults)
 
     def change(self, chain: Chain, faults: Faults = NO_FAULTS) -> None:
@@ -59,22 +136,6 @@ class Service:
         self.chain = chain if again is None else chain.stored_again(again)
         self.faults, self._memory = faults, Memory(self._clock)
         self._book = Results(self.chain, self._shuffle)
-
-    def _ask(self, handler: str, number: int, *, tip: int = -1, start: int = 0, end: int = NO_END, **more: Any) -> Ask:
-        return Ask(handler, start, end, tip, number, self._book, self.faults, self._memory, **more)
-
-    # --- HTTP
-
-    @contextmanager
-    def under_way(self) -> Iterator[None]:
-        """Count a call as in progress: the transports keep this open until they send its response."""
-        with self._lock:
-            self._under_way += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._under_way -= 1
 
     def respond(self, body: bytes) -> Reply:
         """Return the response to the body of one POST. Never raises: errors are in the response."""
@@ -86,71 +147,99 @@ class Service:
         except orjson.JSONDecodeError as error:
             return page(400, f"SyntaxError: {error.msg}")
         request = content if isinstance(content, dict) else {}
-        reply: Reply = self.faults.applied(HTTP, Reply(200, JSON, b""), self._ask("", number, args=request))
-        return reply._replace(body=self._answer(request, number)) if reply.status == 200 else reply
+        ask = Ask("", 0, NO_END, -1, number, self._book, self.faults, self._memory, args=request)
+        reply: Reply = self.faults.applied(HTTP, Reply(200, JSON, b""), ask)
+        return reply._replace(body=self._answer(request, ask)) if reply.status == 200 else reply
 
-    # --- JSON-RPC
-
-    def _answer(self, request: dict[str, Any], number: int) -> bytes:
+    def _answer(self, request: dict[str, Any], ask: Ask) -> bytes:
         name = request.get("method")
         try:
             if request.get("jsonrpc") != "2.0" or not isinstance(name, str):
                 raise RpcError(-32600, "Invalid Request")
-            key, value = "result", self._result(name, request.get("params"), number)
+            key, value = "result", self._result(name, request.get("params"), ask.number)
         except RpcError as refused:
-            key, value = "error", encoded({"code": refused.code, "message": refused.message})
-        answer: Answer = self.faults.applied(BODY, Answer(request.get("id"), key, value), self._ask("", number))
-        return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (encoded(answer.id), answer.key.encode(), answer.value)
+            key, value = "error", orjson.dumps({"code": refused.code, "message": refused.message})
+        answer: Answer = self.faults.applied(BODY, Answer(request.get("id"), key, value), ask)
+        return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (orjson.dumps(answer.id), answer.key.encode(), answer.value)
 
     def _result(self, name: str, params: Any, number: int) -> bytes:
         method = self._methods.get(name)
         if method is None:
-            if name not in SAMPLES:
-                raise RpcError(-32601, "Method not found")
-            return encoded(sample_result(SAMPLES[name], params if isinstance(params, dict) else {}))
-        ask = self.faults.asked(self._heard(method, self._arguments(method, params), number))
+            raise RpcError(-32601, "Method not found")
+        ask = self.faults.asked(self._heard(method, _arguments(method, params), number))
+        rows = [item.row for item in self.faults.rows(ask)]
         if method.handler in ("latest", "transaction"):
-            return encoded(ask.book.one(ask))
-        return b"[" + b",".join(item.row for item in self.faults.rows(ask)) + b"]"
+            return rows[0] if rows else b"null"
+        return b"[" + b",".join(rows) + b"]"
 
     def _heard(self, method: Method, args: dict[str, Any], number: int) -> Ask:
         """Return a call with its range: that of a block and its transactions is one height."""
-        handler, more = method.handler, dict[str, Any]()
+        handler, start, end, limit = method.handler, args.get("start", 0), args.get("end", NO_END), NO_END
         if handler == "transactions_of_row":
             found = self.chain.height_of_row(args["block"])
             handler, args = "transactions", {"block": NO_END if found is None else found}
         if "block" in args:
-            more = {"start": args["block"], "end": args["block"] + 1, "limit": 1 if handler == "block" else NO_END}
-        elif "start" in args:
-            more = {"start": args["start"], "end": args["end"]}
+            start, end, limit = args["block"], args["block"] + 1, 1 if handler == "block" else NO_END
+        ask = Ask(handler, start, end, self._tip(), number, self._book, self.faults, self._memory, args, limit=limit)
         if "page" in args:
             size, page = args["size"], args["page"]
-            more |= {"page": page, "turn": page, "size": size, "step": size, "limit": size}
-            unread = next(param.unread for param in method.params if param.name == "size")
-            args = {**args, "unread": unread}
-        return self._ask(handler, number, tip=self._tip(), calls=self._under_way, args=args, **more)
+            ask = ask._replace(page=page, turn=page, size=size, step=size, limit=size)
+        return ask
 
-    def _arguments(self, method: Method, params: Any) -> dict[str, Any]:
-        if not method.params:
-            return {}
-        if method.positional:
-            if not isinstance(params, list):
-                raise RpcError(0, "params is not iterable")
-            params = dict(zip((param.sent[0] for param in method.params), params, strict=False))
-        if not isinstance(params, dict):
-            raise RpcError(-32602, "Invalid params")
-        args: dict[str, Any] = {param.name: self._argument(param, params) for param in method.params}
-        if "start" in args:
-            span = args["end"] - args["start"]
-            if span < 0 or (method.span is not None and span > method.span):
-                raise RpcError(-32602, "Invalid params")
-        return args
 
-    def _argument(self, param: Param, params: dict[str, Any]) -> int | str:
-        value = next((params[name] for name in param.sent if params.get(name) is not None), param.default)
-        if param.kind == "text":
-            if isinstance(value, str):
-                return value
-        elif type(value) is int and value >= 0 and (param.most is None or value <= param.most):
-            return value
+def _arguments(method: Method, params: Any) -> dict[str, Any]:
+    """Return the arguments of a call by the names of its parameters. Raises RpcError."""
+    if not method.params:
+        return {}
+    if method.positional:
+        if not isinstance(params, list):
+            raise RpcError(0, "params is not iterable")
+        params = dict(zip((param.sent[0] for param in method.params), params, strict=False))
+    if not isinstance(params, dict):
         raise RpcError(-32602, "Invalid params")
+    args: dict[str, Any] = {param.name: _argument(param, params) for param in method.params}
+    span = args.get("end", 0) - args.get("start", 0)
+    if span < 0 or (method.span is not None and span > method.span):
+        raise RpcError(-32602, "Invalid params")
+    return args
+
+
+def _argument(param: Param, params: dict[str, Any]) -> int | str:
+    value = next((params[name] for name in param.sent if params.get(name) is not None), param.default)
+    if param.text:
+        if isinstance(value, str):
+            return value
+    elif type(value) is int and value >= 0 and (param.most is None or value <= param.most):
+        return value
+    raise RpcError(-32602, "Invalid params")
+
+
+class DemoTransport:
+    """Passes requests to a Service, as `transport.base.Transport` does to a server. Threads share it."""
+
+    def __init__(self, service: Service) -> None:
+        """Takes the service that responds."""
+        self._service = service
+
+    def call(self, request: Request) -> Response:
+        """Return the service's response.
+
+        Raises ExchangeError if a fault truncates its body, or if the fault `latency` delays it beyond the deadline,
+        TooHeavyError if it is larger than the request allows.
+        """
+        response = self._service.respond(request.body)
+        if response.latency:
+            left = request.deadline - time.monotonic()
+            time.sleep(max(0.0, min(response.latency, left)))
+            if response.latency > left:
+                raise ExchangeError("ReadTimeout")
+        if response.cut:
+            raise ExchangeError("RemoteProtocolError", "the connection was closed in the middle of the body")
+        check_size(len(response.body), request.most)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        if response.gzip:  # the headers are those of the body as sent
+            headers["content-encoding"] = "gzip"
+        return Response(response.status, response.body, {"content-type": response.content_type, **headers})
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""

@@ -1,16 +1,17 @@
 """What a service says about its blocks: the tip, and their hashes and times, each requested once where it can be."""
 
+import time
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, LackingError, NotFoundError, ResponseError, ServiceError
+from chainq.errors import IncompleteError, LackingError, NotFoundError, ResponseError, ServiceError, StaleError
 from chainq.fetching import lookups
 from chainq.fetching.calls import Calls
-from chainq.fetching.tip import Tip, highest_block
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.query import Batch
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _NO_BLOCK = "the chain has no blocks yet"
+CHECK_CLOCK = "check the clock of this machine"
+
+
+class Tip(NamedTuple):
+    """The tip: its height (-1 for a chain without blocks), hashes (empty if not sent), time in seconds."""
+
+    height: int
+    hash: str
+    previous_hash: str
+    time: int | None
 
 
 class Blocks:
@@ -206,3 +217,40 @@ class Blocks:
 def hash_text(value: Raw | None) -> str:
     """Return a block hash as text that any file can hold, empty if there is none: it is only compared."""
     return printable(fields.text_of(value))
+
+
+def check_age(tip: Tip, max_age: float) -> None:
+    """Raise StaleError for a tip that is older than `max_age` in seconds, or whose time does not tell that: it has
+    none, or one in the future."""
+    from chainq.heights.block_time import format_age
+    from chainq.text.humanize import duration
+
+    limit = f"--max-age {format_age(max_age)}"
+    if tip.time is None:
+        said = f"block {tip.height} has no readable time" if tip.height >= 0 else "the chain has no blocks"
+        raise StaleError(f"{said}, so its age cannot be compared with {limit}")
+    age = time.time() - tip.time
+    if age < -tuning.AHEAD:
+        ahead = f"block {tip.height} is {duration(-age)} in the future, so {limit} cannot be checked"
+        raise StaleError(ahead, CHECK_CLOCK)
+    if age > max_age:
+        raise StaleError(
+            f"block {tip.height} is {duration(age)} old, older than {limit}",
+            "the chain or the service may have stopped",
+        )
+
+
+def highest_block(known: int, most: int, exists: Callable[[int], bool]) -> int:
+    """Return the height of the highest block from `known`, which exists, up to `most`.
+
+    `exists` looks up a block: once if `known` is the highest, else in steps that double and then halve.
+    """
+    step = 1
+    while known + step <= most and exists(known + step):
+        known += step
+        step *= 2
+    while step > 1:
+        step //= 2
+        if known + step <= most and exists(known + step):
+            known += step
+    return known

@@ -1,9 +1,9 @@
-"""Drives a page plan: sends its requests, requests the next pages ahead from threads, and yields its results."""
+"""Runs a page plan: sends its requests, requests the next pages ahead from threads, and yields its results."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
@@ -13,18 +13,18 @@ from chainq.errors import (
     GatewayError,
     IncompleteError,
     NotFoundError,
-    OverdueError,
     ResponseError,
     ServiceError,
 )
-from chainq.fetching.calls import Calls, MethodCall, Say
 from chainq.planning.exchange import DIVISIBLE
-from chainq.planning.page_plan import NewestPlan, PagePlan
-from chainq.planning.page_requests import BlockRequest, PageRequest, PageResult
+from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
 from chainq.rows.block import looked_up
 from chainq.transport.jsonrpc import decode_listed, decode_rows
+
+if TYPE_CHECKING:
+    from chainq.fetching.service import Service
 
 Send = Callable[[int, int], list[Raw]]
 _FAILED = (
@@ -36,61 +36,52 @@ _FAILED = (
 )  # of requests that may be left out
 
 
-def fetch_pages(
-    calls: Calls, call: MethodCall, query: Query, believed: Say, first_at: Callable[[float], int]
-) -> Iterator[Batch]:
+def fetch_pages(service: "Service", query: Query) -> Iterator[Batch]:
     """Yield every row of a method that has pages but no heights, exactly once, in batches of complete blocks.
 
-    `believed` is called at the end with a text that names the rows that rest on belief; with `strict` these raise an
-    error. `first_at` finds a block by its time. Raises ChainqError.
+    Raises ChainqError.
     """
-    method, decode = query.method, _Decode()
+    calls, method, decode = service.calls, query.method, _Decode()
+    call = calls.of(method)
 
     def send(number: int, size: int) -> list[Raw]:
         arguments = {**query.arguments, Role.PAGE: number, Role.SIZE: size}
         return call(arguments, decode, f"page {number} (page size {size})", divisible=size > 1)
 
-    largest, window, strict = call.dialect.page_size_max(method), calls.options.concurrency + 2, calls.options.strict
-    plan = (
-        NewestPlan(query, largest=largest, strict=strict)
-        if query.newest
-        else PagePlan(query, largest=largest, window=window, strict=strict)
+    window = calls.options.concurrency + 2
+    pages = _ReadAhead(send, window)
+    plan = PagePlan(
+        query,
+        pages.get,
+        partial(_transactions_at, service),
+        largest=call.dialect.page_size_max(method),
+        window=window,
+        strict=calls.options.strict,
     )
-    steps, pages = plan.steps(), _ReadAhead(send, window)
-    found: Any = None  # what the plan gets for the step before
     try:
-        while True:
-            try:
-                step = steps.throw(found) if isinstance(found, ChainqError) else steps.send(found)
-            except StopIteration:
-                break
-            finally:
-                calls.tell(method, plan.facts.notes)
-            if isinstance(step, PageResult):
-                calls.trace(f"{method.name}: {len(step.rows)} rows, proof: {step.proof}")
-                found = None
-                yield Batch(step.rows, None, step.proof)
-            elif isinstance(step, BlockRequest):
-                found = _transactions_at(calls, first_at, step.time)
-            else:
-                found = pages.get(step)
+        for result in plan.results():
+            calls.tell(method, plan.notes)
+            calls.trace(f"{method.name}: {len(result.rows)} rows, proof: {result.proof}")
+            yield Batch(result.rows, None, result.proof)
     except ChainqError as error:
         if not error.message.startswith(call.name):  # planning has pages, not methods
             error.message = f"{call.name} " + error.message  # which may be a phrase
         raise
     finally:
+        calls.tell(method, plan.notes)
         if plan.believed is not None:
             first, last = plan.believed.start, plan.believed.stop - 1
-            believed(f"rows {first} to {last} of the list" if plan.believed else "list without rows")
+            rows = f"rows {first} to {last} of the list" if plan.believed else "list without rows"
+            service.believed_lists[method.name] = rows
         pages.close()
 
 
-def _transactions_at(calls: Calls, first_at: Callable[[float], int], time: int) -> tuple[int, list[Raw]]:
+def _transactions_at(service: "Service", time: int) -> tuple[int, list[Raw]]:
     """Return the height of the first block from a time on, and its transactions; none if they do not come."""
     height = -1
     with suppress(*_FAILED):
-        height = first_at(time)
-        call = calls.of(BY_COMMAND["full-blocks"])
+        height = service.blocks.first_at(time)
+        call = service.calls.of(BY_COMMAND["full-blocks"])
         blocks = call({Role.START: height, Role.END: height + 1}, decode_rows, f"height {height}", divisible=True)
         return height, [one for block in blocks for one in looked_up(block)]
     return height, []
@@ -116,10 +107,10 @@ class _ReadAhead:
         self._send = send
         self._pool: Pool[tuple[int, int]] = Pool(size)
         self._sent: set[tuple[int, int]] = set()
-        self._kept: dict[tuple[int, int], object] = {}
+        self._kept: dict[tuple[int, int], Any] = {}
 
-    def get(self, request: PageRequest) -> Any:
-        """Return the rows of a page, or the failure of its request. Raises errors after which no request can help."""
+    def get(self, request: PageRequest) -> list[Raw]:
+        """Return the rows of a page. Raises the failure of its request."""
         wanted = [(number, request.size) for number in range(request.number, request.number + request.ahead + 1)]
         self._kept = {page: outcome for page, outcome in self._kept.items() if page in wanted}
         for page in wanted:
@@ -135,9 +126,10 @@ class _ReadAhead:
         found = self._kept.pop(first)
         while isinstance(found, DIVISIBLE) and self._sent:  # smaller pages beside these would fail for their sake
             self._sent.discard(self._pool.wait()[0])
-        if isinstance(found, BaseException) and (isinstance(found, OverdueError) or not isinstance(found, ChainqError)):
+        if isinstance(found, BaseException):
             raise found
-        return found
+        rows: list[Raw] = found
+        return rows
 
     def close(self) -> None:
         """Let the threads end."""

@@ -13,8 +13,7 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import UsageError
 from chainq.fetching import lookups
 from chainq.fetching.blocks import Blocks
-from chainq.fetching.calls import ROWS, Asked, Calls
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.fetching.calls import ROWS, Asked, Calls, ServiceDialect
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange
 from chainq.process import Closing
@@ -26,7 +25,6 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 
 if TYPE_CHECKING:
     from chainq.fetching.lake import Lake
-    from chainq.fetching.witness import Witness
     from chainq.heights.height_set import HeightSet
     from chainq.lake.reader import Reader
     from chainq.planning.exchange import Known
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
 
 def _sample() -> Transport:
     from chainq.demo.chain import Chain
+    from chainq.demo.service import DemoTransport
     from chainq.demo.service import Service as DemoService
-    from chainq.demo.transport import DemoTransport
 
     return DemoTransport(DemoService(Chain()))
 
@@ -55,7 +53,8 @@ class Service(Closing):
 
     `dialect`: how its methods are called. `blocks`: its tip, and the hashes and times of its blocks.
     `believed`: heights whose rows rest on belief, by method name; `believed_lists`: the same for lists, as text.
-    `unhashed`: counts of what the hash checks of a query could not cover.
+    `unhashed`: counts of what the hash checks of a query could not cover. `learned`: from ranges, for
+    the next ones of the same method, by its name.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class Service(Closing):
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
-        self._learned: dict[str, Known] = {}  # by method name, for its next range
+        self.learned: dict[str, Known] = {}
         self._lake: Lake | None = None
         if options.lake:
             from chainq.fetching import lake
@@ -156,7 +155,7 @@ class Service(Closing):
         else:
             batches = self._ask_range(query, heights, asked)
         if query.hash_workers:
-            from chainq.fetching.hashed import hashed
+            from chainq.fetching.links import hashed
 
             batches = hashed(batches, query, self.unhashed, self.calls.trace)
         return batches
@@ -180,7 +179,7 @@ class Service(Closing):
 
         Raises IncompleteError if it lacks the table, or heights, so that this is not known.
         """
-        from chainq.lake.lookups import row_of
+        from chainq.lake.reader import row_of
 
         return None if self._stored is None else row_of(self._stored.reader, table, column, text)
 
@@ -194,53 +193,27 @@ class Service(Closing):
         """Yield the rows of a range from a data set."""
         from chainq.fetching.stored_ranges import fetch_stored
 
-        return fetch_stored(self.calls, reader, partial(self._believe, query.method), query, heights)
+        return fetch_stored(self.calls, reader, partial(self.believe, query.method), query, heights)
 
     def _ask_range(self, query: Query, heights: HeightRange, asked: Asked) -> Iterator[Batch]:
         """Yield the rows of a range as requests prove them."""
         from chainq.fetching.ranges import fetch_range
 
-        if not len(heights):
-            return iter(())  # nor is the dialect detected
-        tip, name = self.blocks.known_tip, query.method.name
-
-        def learned(known: "Known") -> None:
-            self._learned[name] = known
-            asked.learned(known)
-
-        return fetch_range(
-            self.calls,
-            self.calls.of(query.method),
-            query,
-            heights,
-            asked._replace(known=asked.known or self._learned.get(name), learned=learned),
-            tip=tip if tip is not None and tip >= heights.end - 1 else None,
-            tip_height=lambda: self.blocks.tip_for(heights.end),
-            believed=partial(self._believe, query.method),
-            witness=self._witness(query.method),
-        )
-
-    def _witness(self, method: Method) -> "Witness | None":
-        """Return a `Witness` that requests the due rows of this method from others, or None if none has them."""
-        if not method.identity:
-            return None
-        from chainq.fetching.witness import Witness
-
-        return Witness(self.calls, method)
+        return fetch_range(self, query, heights, asked) if len(heights) else iter(())  # nor is the dialect detected
 
     def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""
         if self._stored is not None:
-            from chainq.lake.lookups import program_transactions
+            from chainq.lake.reader import program_transactions
 
             names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
             return program_transactions(self._stored.reader, *names, newest=query.newest, start=start)
         from chainq.fetching.pages import fetch_pages
 
-        believed = partial(self.believed_lists.__setitem__, query.method.name)
-        return fetch_pages(self.calls, self.calls.of(query.method), query, believed, self.blocks.first_at)
+        return fetch_pages(self, query)
 
-    def _believe(self, method: Method, heights: HeightRange) -> None:
+    def believe(self, method: Method, heights: HeightRange) -> None:
+        """Record that the rows of some heights rest on belief."""
         from chainq.heights.height_set import HeightSet
 
         self.believed.setdefault(method.name, HeightSet()).add(heights)

@@ -26,7 +26,7 @@ def fetch_stored(
     `believed` is called with the heights of a batch that rests on belief; with `strict` it raises an error. Raises
     IncompleteError before the first row if the data set lacks heights.
     """
-    from chainq.lake.lookups import address_transactions
+    from chainq.lake.reader import address_transactions
 
     method, address = query.method, query.arguments.get(Role.ADDRESS)
     reader.check("inputs" if address else method.command, heights)

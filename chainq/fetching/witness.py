@@ -1,4 +1,4 @@
-"""Requests the due rows from other methods of the service: full blocks, and for `ownership` the records."""
+"""Requests from the full blocks of a service which rows of another method are due."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ResponseError, ServiceError
 from chainq.fetching.calls import Calls
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, Key, RowsRequest
+from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, Key
 from chainq.rows.block import Block, read_block
 from chainq.rows.fields import Picker, integer_of
 from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
-_BLOCKS, _SUMMARIES, _RECORDS = (BY_COMMAND[command] for command in ("full-blocks", "blocks", "records"))
+_BLOCKS, _SUMMARIES = BY_COMMAND["full-blocks"], BY_COMMAND["blocks"]
 _pick_row_id = Picker(("height", "id"))
 
 
@@ -22,7 +22,7 @@ class Witness:
     """The due rows of one method, read from other methods. Threads share it."""
 
     def __init__(self, calls: Calls, method: Method) -> None:
-        self._calls, self._method, self._records = calls, method, calls.of(_RECORDS)
+        self._calls, self._method = calls, method
 
     def due(self, heights: HeightRange) -> Due:
         """Return the due rows, from the first height to the last one before a block that does not arrive.
@@ -76,15 +76,3 @@ class Witness:
     def _blocks(self, method: Method, heights: HeightRange) -> list[Raw]:
         arguments = {Role.START: heights.start, Role.END: heights.end}
         return self._calls.of(method)(arguments, decode_array, str(heights), divisible=True)
-
-    def records(self, request: RowsRequest) -> list[Raw]:
-        """Return a page of the records of some heights. Raises what requests raise."""
-        heights = request.heights
-        arguments = {
-            Role.START: heights.start,
-            Role.END: heights.end,
-            Role.PAGE: request.page,
-            Role.SIZE: request.page_size or 1,
-        }
-        where = f"{heights}, page {request.page}" if request.page else str(heights)
-        return self._records(arguments, decode_array, where, divisible=True)

@@ -117,23 +117,6 @@ class Bounds(NamedTuple):
         if self.since is not None and self.until is not None and self.since > self.until:
             raise UsageError("--since is later than --until")
 
-    def through(self, height: int) -> "Bounds":
-        """Return the bounds; if they have no end, they end with a height, negative from the tip, and the last blocks
-        are those up to it.
-
-        Not if they start above it.
-        """
-        count = DEFAULT_LAST if self == Bounds() else self.last
-        if count is not None:
-            if height == -1:
-                return self
-            start = height + 1 - count
-            return self._replace(start=max(0, start) if height >= 0 else start, end=height + 1 or None, last=None)
-        start = self.start or 0
-        above = start > height and (start < 0) == (height < 0)
-        ended = self.end is not None or self.until is not None
-        return self if ended or above else self._replace(end=height + 1 or None)
-
     @property
     def fixed(self) -> tuple[int, int] | None:
         """Return the heights (start included, end excluded) if they are known without the tip height, else None."""

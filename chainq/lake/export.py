@@ -14,8 +14,8 @@ from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, UnreachableError, UsageError
+from chainq.fetching.reading import unreached
 from chainq.fetching.service import Service
-from chainq.fetching.short_range import unreached
 from chainq.heights.bounds import Bounds
 from chainq.heights.height_set import HeightSet
 from chainq.heights.range import HeightRange

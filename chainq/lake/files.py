@@ -9,18 +9,19 @@ only if that is too much are its texts counted. What is taken on trust are the s
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal
+from io import SEEK_END
+from typing import Any, Literal, cast
 
 import msgspec
 
 from chainq.catalog.tables import TABLES
+from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.parquet_footer import footer_size, is_damaged
 from chainq.heights.range import HeightRange
-from chainq.lake.names import HIGHEST, UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
+from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
 from chainq.text.humanize import in_bytes
@@ -72,134 +73,127 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
         return (heights, self.tip, self.rows, digest(self.previous_hash), digest(self.last_hash))
 
 
-@contextmanager
-def opened(store: Store, entry: Entry) -> Iterator[tuple[Any, Receipt]]:
-    """Yield the Parquet file of a partition and the receipt in it. Raises IncompleteError if it is damaged, also for
-    what Arrow finds while it is read."""
-    import pyarrow
-    from pyarrow import parquet
+class StoredFile:
+    """The file of a partition, open. `parquet`: the file as Arrow has it; `receipt`: what it says of itself.
 
-    source = store.source(entry.name, entry.size)
-    with checked(store, entry.name), ExitStack() as stack:
-        footer = _footer(source)
-        if is_damaged(footer):
-            raise damaged(store.label, entry.name, "its footer was changed after it was written")
-        found = parquet.read_metadata(pyarrow.BufferReader(b"PAR1" + footer))
-        file = parquet.ParquetFile(source, metadata=found, page_checksum_verification=True)
-        stack.enter_context(file)
-        if file.metadata.num_rows != entry.rows:
-            raise damaged(store.label, entry.name, f"{file.metadata.num_rows} rows, its name says {entry.rows}")
-        if not file.schema_arrow.equals(_schema(entry.spec.command)):  # of the footer itself it would keep the footer
-            raise damaged(store.label, entry.name, f"its columns are not those of {entry.spec.command}")
-        receipt = msgspec.json.decode((file.metadata.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
-        if receipt.facts != entry[:5]:
-            raise damaged(store.label, entry.name, "its receipt does not say what its name says")
-        yield file, receipt
+    Raises IncompleteError if it is damaged, as every method does.
+    """
 
+    def __init__(self, store: Store, entry: Entry) -> None:
+        import pyarrow
+        from pyarrow import parquet
 
-def _footer(source: Any) -> bytes:
-    """Return the footer of a Parquet file, by its path or as an open file."""
-    if isinstance(source, str):
-        with Path(source).open("rb") as file:
-            return _footer(file)
-    size = source.seek(0, 2)
-    source.seek(max(0, size - _TAIL))
-    tail: bytes = source.read(_TAIL)
-    if (length := footer_size(tail)) > len(tail):
-        source.seek(max(0, size - min(length, _FOOTER)))
-        tail = source.read(min(length, _FOOTER))
-    return tail[-length:]
+        self.entry, self._store = entry, store
+        with self.checked():
+            source = store.source(entry.name, entry.size)
+            self._source: Any = pyarrow.OSFile(source) if isinstance(source, str) else source
+            footer = self._footer()
+            if is_damaged(footer):
+                raise self.damaged("its footer was changed after it was written")
+            found = parquet.read_metadata(pyarrow.BufferReader(b"PAR1" + footer))
+            self.parquet = parquet.ParquetFile(self._source, metadata=found, page_checksum_verification=True)
+            if found.num_rows != entry.rows:
+                raise self.damaged(f"{found.num_rows} rows, its name says {entry.rows}")
+            if not self.parquet.schema_arrow.equals(schema_of(entry.spec.command)):  # that of `found` would keep it
+                raise self.damaged(f"its columns are not those of {entry.spec.command}")
+            self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
+            if self.receipt.facts != entry[:5]:
+                raise self.damaged("its receipt does not say what its name says")
 
+    def damaged(self, why: str, hint: str = "") -> IncompleteError:
+        """Return the error of this file."""
+        return damaged(self._store.label, self.entry.name, why, hint)
 
-def read_group(store: Store, entry: Entry, file: Any, group: int, columns: Sequence[str]) -> Any:
-    """Return columns of a row group of an open file as a table. Raises IncompleteError if they take more memory than
-    `store.memory`."""
-    check_decoded(store, entry, file, group, columns)
-    return file.read_row_group(group, columns=[*columns])
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Convert the errors of a damaged file to IncompleteError."""
+        import pyarrow
 
+        try:
+            yield
+        except FileNotFoundError:
+            raise self.damaged("it is gone", "if an export has replaced it, run the command again") from None
+        except (pyarrow.ArrowException, OSError, KeyError, ValueError, *UNFIT) as error:
+            raise self.damaged(excerpt(" ".join(str(error).split()), 200)) from None
 
-def heights_of(file: Any, group: int, column: str) -> HeightRange | None:
-    """Return from which height up to which one a column of a row group is, by the statistics in the footer; None if
-    they do not say it."""
-    found = file.metadata.row_group(group)
-    columns = map(found.column, range(found.num_columns))
-    known = next((one.statistics for one in columns if one.path_in_schema == column), None)
-    if known is None or not known.has_min_max or known.null_count or not 0 <= known.min <= known.max <= HIGHEST:
-        return None
-    return HeightRange(known.min, known.max + 1)
+    def groups(self) -> Iterator[tuple[int, HeightRange]]:
+        """Yield the row groups that have rows, each with its heights by the statistics in the footer; rows without
+        heights have those of the partition."""
+        name = TABLES[self.entry.spec.command].height
+        for number in range(self.parquet.num_row_groups):
+            group = self.parquet.metadata.row_group(number)
+            if group.num_rows:
+                yield number, self.entry.spec.heights if name is None else self._heights(group, name)
 
+    def _heights(self, group: Any, name: str) -> HeightRange:
+        columns = map(group.column, range(group.num_columns))
+        known = next(column.statistics for column in columns if column.path_in_schema == name)
+        whole = known is not None and known.has_min_max and not known.null_count
+        lowest, highest = self.within([known.min, known.max] if whole else [None, None], self.entry.spec.heights)
+        return HeightRange(lowest, highest + 1)
 
-def heights_in(store: Store, entry: Entry, table: Any, column: str) -> list[int]:
-    """Return the heights of rows of a partition. Raises IncompleteError if one is null or outside of the partition."""
-    found: list[int] = table.column(column).to_pylist()
-    for height in found:
-        if height is None or not entry.spec.start <= height < entry.spec.end:
-            raise damaged(store.label, entry.name, f"a row of height {height}")
-    return found
+    def within(self, found: list[int | None], heights: HeightRange) -> list[int]:
+        """Return the heights of rows, which must be some of these."""
+        for height in found:
+            if height is None or height not in heights:
+                raise self.damaged(f"a row of height {height}")
+        return cast("list[int]", found)
+
+    def read(self, group: int, columns: Sequence[str]) -> Any:
+        """Return columns of a row group as a table."""
+        with self.checked():
+            need = self._memory(group, columns)
+            if need <= self._store.memory:
+                return self.parquet.read_row_group(group, columns=[*columns])
+        hint = "raise --max-memory, if you trust whoever made it"
+        raise self.damaged(f"row group {group} takes {in_bytes(need)} of memory", hint)
+
+    def _memory(self, group: int, names: Sequence[str]) -> int:
+        """Return the bytes that columns of a row group take at most, or take if that may be more than is allowed."""
+        found, need = self.parquet.metadata.row_group(group), 0
+        for column in map(found.column, range(found.num_columns)):
+            path, size, values = column.path_in_schema, column.total_uncompressed_size, column.num_values
+            if any(path == name or path.startswith(f"{name}.") for name in names):
+                texts = column.physical_type == "BYTE_ARRAY"
+                need += size + (0 if texts else values * _FIXED)
+                if texts and values * size > self._store.memory:
+                    need += self._texts(group, path, values)
+        return need
+
+    def _texts(self, group: int, path: str, values: int) -> int:
+        """Return the bytes that the texts of a column take; the most that they can take if that is allowed."""
+        from pyarrow import compute, parquet, types
+
+        total, metadata = 0, self.parquet.metadata
+        file = parquet.ParquetFile(self._source, metadata=metadata, read_dictionary=[path], buffer_size=1 << 16)
+        for rows in (1, 1 << 16):  # the first row has the dictionary of the others
+            for batch in file.iter_batches(rows, [group], [path], use_threads=False):
+                array = batch.column(0)
+                while not types.is_dictionary(array.type):
+                    array = array.flatten() if types.is_list(array.type) else array.flatten()[0]
+                sizes = compute.binary_length(array.dictionary)
+                if rows > 1:
+                    total += compute.sum(sizes.take(array.indices)).as_py() or 0
+                elif (most := values * (compute.max(sizes).as_py() or 0)) <= self._store.memory:
+                    return most
+                else:
+                    break
+        return total
+
+    def _footer(self) -> bytes:
+        """Return the footer."""
+        size = self._source.seek(0, SEEK_END)
+        self._source.seek(max(0, size - _TAIL))
+        tail: bytes = self._source.read(_TAIL)
+        if (length := footer_size(tail)) > len(tail):
+            self._source.seek(max(0, size - min(length, _FOOTER)))
+            tail = self._source.read(min(length, _FOOTER))
+        return tail[-length:]
 
 
 @cache
-def _schema(table: str) -> Any:
+def schema_of(table: str) -> Any:
+    """Return the Arrow schema of the files of a table."""
     import pyarrow
 
     return ArrowRows(TABLES[table].columns, pyarrow).schema
-
-
-@contextmanager
-def checked(store: Store, name: str) -> Iterator[None]:
-    """Convert the errors of a damaged file to IncompleteError. `name`: of the file, or of several."""
-    import pyarrow
-
-    try:
-        yield
-    except FileNotFoundError:
-        raise damaged(store.label, name, "it is gone", "if an export has replaced it, run the command again") from None
-    except (pyarrow.ArrowException, OSError, KeyError, ValueError, *UNFIT) as error:
-        raise damaged(store.label, name, excerpt(" ".join(str(error).split()), 200)) from None
-
-
-def check_decoded(store: Store, entry: Entry, file: Any, number: int, columns: Sequence[str]) -> None:
-    """Raise IncompleteError if columns of a row group take more than `store.memory` bytes. Raises errors of Arrow."""
-    group, need = file.metadata.row_group(number), 0
-    for at in range(group.num_columns):
-        column = group.column(at)
-        path = column.path_in_schema
-        if any(path == name or path.startswith(f"{name}.") for name in columns):
-            texts = column.physical_type == "BYTE_ARRAY"
-            need += column.total_uncompressed_size + (0 if texts else column.num_values * _FIXED)
-            if texts and column.num_values * column.total_uncompressed_size > store.memory:
-                need += _texts(store, entry, file, number, path, column.num_values)
-    if need > store.memory:
-        raise damaged(
-            store.label,
-            entry.name,
-            f"row group {number} takes {in_bytes(need)} of memory",
-            "raise --max-memory, if you trust whoever made it",
-        )
-
-
-def _texts(store: Store, entry: Entry, file: Any, group: int, path: str, values: int) -> int:
-    """Return the bytes that the texts of a column in a row group take; the most that they can take if that fits."""
-    from pyarrow import compute
-
-    first = _sizes(store, entry, file, group, path, 1)
-    most = values * max((compute.max(sizes).as_py() or 0 for sizes, _ in first), default=0)
-    if most <= store.memory:
-        return most
-    every = _sizes(store, entry, file, group, path, 0)
-    return sum(compute.sum(sizes.take(indices)).as_py() or 0 for sizes, indices in every)
-
-
-def _sizes(store: Store, entry: Entry, file: Any, group: int, path: str, rows: int) -> Iterator[tuple[Any, Any]]:
-    """Yield the sizes of the texts in a dictionary, and which of them the values are, of so many rows or all (0)."""
-    from pyarrow import compute, parquet, types
-
-    source = store.source(entry.name, entry.size)
-    with parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=[path], buffer_size=1 << 16) as opened:
-        for batch in opened.iter_batches(rows or 1 << 16, [group], [path], use_threads=False):
-            array = batch.column(0)
-            while not types.is_dictionary(array.type):
-                array = array.flatten() if types.is_list(array.type) else array.flatten()[0]
-            yield compute.binary_length(array.dictionary), array.indices
-            if rows:
-                return

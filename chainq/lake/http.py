@@ -19,16 +19,8 @@ READERS = 8
 SECONDS = 10
 """How long a connection may take to send a request, and stay open without one."""
 MOST_CONNECTIONS, BACKLOG = 512, 32
-"""Open connections (at most half of the files that the process may open), and connections accepted at once."""
+"""Connections without a whole request (at most half of the files that the process may open), and accepted at once."""
 _JSON = "application/json"
-
-
-def check_packages() -> None:
-    """Raise UsageError without the packages that serve."""
-    with needed("serving a data set needs the {} package", "serve"):
-        import starlette
-        import uvicorn
-    del starlette, uvicorn
 
 
 def application(service: StoredService) -> Any:
@@ -107,8 +99,8 @@ def _is_own(host: str, bound: str) -> bool:
 def _protocol() -> Any:
     """Return the class of a connection: uvicorn's, which ends if it does not send a request in time.
 
-    uvicorn itself only limits the time between requests. If too many are open, the one that waits longest for a
-    request ends: so clients that never finish their requests lock out nobody.
+    uvicorn itself only limits the time between requests. If too many wait for a request, the oldest of these ends: so
+    clients that never finish their requests lock out nobody.
     """
     from h11 import IDLE, SEND_BODY
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -119,25 +111,23 @@ def _protocol() -> Any:
     class Connection(H11Protocol):
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._watch()
-            if len(self.connections) > most:
-                oldest = next(iter(waiting))  # this one at the latest
-                waiting.pop(oldest).cancel()
-                oldest.transport.abort()
+            self._watch(late=True)
 
         def handle_events(self) -> None:
             super().handle_events()
-            self._watch()
+            self._watch(late=self.conn.their_state in (IDLE, SEND_BODY))
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
-            if self in waiting:
-                waiting.pop(self).cancel()
+            self._watch(late=False)
 
-        def _watch(self) -> None:
-            late = self.conn.their_state in (IDLE, SEND_BODY)
+        def _watch(self, *, late: bool) -> None:
             if late and self not in waiting:
                 waiting[self] = self.loop.call_later(SECONDS, self.transport.abort)
+                if len(waiting) > most:
+                    oldest = next(iter(waiting))
+                    waiting.pop(oldest).cancel()
+                    oldest.transport.abort()
             elif not late and self in waiting:
                 waiting.pop(self).cancel()
 
@@ -147,10 +137,11 @@ def _protocol() -> Any:
 def serve(service: StoredService, host: str, port: int, ready: Callable[[int], None], *, verbose: bool) -> None:
     """Serve until a signal, then finish the requests in progress. `port` 0 takes a free one; `ready` is called with it.
 
-    Raises OSError if the address is unavailable.
+    Raises OSError if the address is unavailable, UsageError without the packages that serve.
     """
-    import uvicorn
-
+    with needed("serving a data set needs the {} package", "serve"):
+        import starlette  # noqa: F401
+        import uvicorn
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family, backlog=BACKLOG) as listening:
         ready(listening.getsockname()[1])

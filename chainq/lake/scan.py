@@ -1,29 +1,30 @@
-"""Presents the partitions of one command as a table to DuckDB, opening only the files that a query's heights need.
+"""Presents the partitions of a table to DuckDB, opening only the files that a query's heights need.
 
 A gap between the partitions fails a query only if its filter does not exclude the heights of the gap.
 
 DuckDB passes columns and a filter to `scanner` of an Arrow dataset. An export proved that a file contains only the
 heights in its name, so other files are not opened. Files are opened when their rows are needed and then released, so
-memory does not grow with their number. Files are checked for damage (`files.opened`). The filter is applied to the rows
-themselves, whatever the names of files say.
+memory does not grow with their number. The filter is applied to the rows themselves, whatever the names of files say.
 
-Rejected: one Arrow dataset of all files. For 100,000 files it takes 7 GB, and opening them takes three times as long.
+Rejected: the scanner of Arrow's own dataset of all files. For 100,000 files it takes 7 GB, it looks at no seal and no
+receipt, and what it says of damage names no file.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
-from chainq.catalog.methods import Method
+from chainq.catalog.tables import TABLES
 from chainq.errors import ChainqError, IncompleteError
-from chainq.formats.arrow_rows import EXTRA, ArrowRows
+from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
-from chainq.lake.files import check_decoded, heights_of, opened
-from chainq.lake.names import PARTITION_COLUMN, Entry
+from chainq.lake.data_set import Contents, export_command, gaps, listed
+from chainq.lake.files import StoredFile, schema_of
+from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
@@ -33,194 +34,161 @@ T = TypeVar("T")
 GROUP = 64  # files that are skipped together
 TOGETHER = 4 << 20  # bytes of rows that are filtered together
 OPENED = 8  # files opened concurrently
-
-
-class MissingHeightsError(IncompleteError):
-    """A query needs heights that no file has."""
-
-
-class _Scanner(NamedTuple):
-    """The part of an Arrow scanner that DuckDB uses."""
-
-    reader: Any
-
-    def to_reader(self) -> Any:
-        return self.reader
+_HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
 
 class Files:
-    """The files of one command.
+    """The files of one table that has some. `partial`: a query that needs heights of gaps gets the rest.
 
-    `gaps`: heights that no file has, between files. `partial`: a query that needs them gets the rest. `partition`: the
-    blocks of a partition. `failure`: the error that ended a scan; DuckDB keeps only its text. `needed`: the gaps that a
-    query needs; None before its first scan. `unfit`: by column of the query, in words, that values of it do not fit its
-    type and are in `extra` instead.
+    `heights`: of the table; `gaps`: those that no file has. `failure`: the error that ended a scan; DuckDB keeps only
+    its text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks for
+    heights outside the table. `unfit`: by column of the query, in words, that values of it do not fit its type and are
+    in `extra` instead.
     """
 
-    def __init__(
-        self,
-        method: Method,
-        entries: Iterable[Entry],
-        store: Store,
-        gaps: Sequence[HeightRange] = (),
-        *,
-        partial: bool = False,
-        partition: int = 1,
-    ) -> None:
+    def __init__(self, table: str, contents: Contents, store: Store, *, partial: bool) -> None:
         import pyarrow
         from pyarrow import dataset, fs
 
-        self._arrow, self._dataset, self._local = pyarrow, dataset, fs.LocalFileSystem()
+        self._arrow, self._dataset, self._disk = pyarrow, dataset, fs.LocalFileSystem()
         self._format = dataset.ParquetFileFormat()
-        self._height, self._store = method.height, store
-        self._remote = "://" in store.address("")
-        self._entries = sorted(entries)
-        start, stored = pyarrow.field(PARTITION_COLUMN, pyarrow.int64()), ArrowRows(method.columns, pyarrow).schema
+        self.table, self._store, self._partial = table, store, partial
+        self._partition, self._entries = contents.data_set.partition, {one.spec: one for one in contents.tables[table]}
+        self.heights = contents.heights(table)
+        self.gaps = gaps(self._entries, self.heights)
+        self._specs = sorted([*self._entries, *(PartitionSpec(table, *gap.edges) for gap in self.gaps)])
         # First, because DuckDB counts rows with the first column, and this one is in no file, so no page is read.
-        self._schema = stored.insert(0, start)
-        self.command, self.gaps = method.command, gaps
-        self._partial, self._partition = partial, partition
+        self._schema = schema_of(table).insert(0, pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
+        self.asks_beyond = False
         self.unfit: dict[str, str] = {}
 
-    def table(self) -> Any:
+    def view(self) -> Any:
         """Return an Arrow dataset whose scanners read these files."""
         files = self
 
-        class Table(self._dataset.FileSystemDataset):  # type: ignore[misc, name-defined]
-            def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> _Scanner:  # noqa: A002
-                return files.scan(columns, filter)
+        class View(self._dataset.FileSystemDataset):  # type: ignore[misc, name-defined]
+            def scanner(self, columns: Sequence[str] | None = None, filter: Any = None, **_: Any) -> Any:  # noqa: A002
+                reader = files.scan(columns or files._schema.names, filter)
+                return SimpleNamespace(to_reader=lambda: reader)  # all that DuckDB uses of a scanner
 
-        return Table([], self._schema, self._format)
+        return View([], self._schema, self._format)
 
-    def scan(self, columns: Sequence[str] | None, where: Any) -> _Scanner:
-        """Return a scanner for these columns (None: all) of the rows for which an Arrow expression is true."""
-        names = self._schema.names if columns is None else list(columns)
-        crossed = self._that_hold([(gap, self._held_in(gap)) for gap in self.gaps], where)
+    def scan(self, columns: Sequence[str], where: Any) -> Any:
+        """Return a reader of these columns of the rows for which an Arrow expression is true, all for None."""
+        hit = self._hit(where)
+        crossed = {spec.heights for spec in hit if spec not in self._entries}
         self.needed = sorted({*crossed, *(self.needed or ())}, key=lambda gap: gap.start)
-        batches = self._incomplete() if crossed and not self._partial else self._rows(names, where)
-        schema = self._arrow.schema([self._schema.field(name) for name in names])
-        return _Scanner(self._arrow.RecordBatchReader.from_batches(schema, self._kept(batches)))
+        self.asks_beyond |= self._beyond(where)
+        schema = self._arrow.schema([self._schema.field(name) for name in columns])
+        return self._arrow.RecordBatchReader.from_batches(schema, self._batches(hit, columns, where))
 
-    def _incomplete(self) -> Iterator[Any]:
-        raise MissingHeightsError(f"{self.command} has gaps")
-        yield  # makes it a generator: the error reaches DuckDB when it reads
+    def _beyond(self, where: Any) -> bool:
+        """Return whether a filter has a bound outside the table, or is true for none of its heights."""
 
-    def _kept(self, batches: Iterator[T]) -> Iterator[T]:
+        def may_hold(start: int, end: int) -> bool:
+            return bool(self._possible([HeightRange(start, end)], self._at, where))
+
+        first, end = self.heights.edges
+        has_low, has_high = not may_hold(-1, 0), not may_hold(_HIGHEST, _HIGHEST + 1)
+        below = bool(first) and has_low and may_hold(0, first) and (has_high or not may_hold(0, 1))  # not `>= 0`
+        return below or (has_high and may_hold(end, _HIGHEST)) or not may_hold(first, end)
+
+    def _batches(self, specs: list[PartitionSpec], columns: Sequence[str], where: Any) -> Iterator[Any]:
+        """Yield rows in batches of about `TOGETHER`: DuckDB takes 50 KB for each batch, and keeps them."""
+        held: list[Any] = []
+        size = 0
         try:
-            yield from batches
+            if self.needed and not self._partial:
+                otherwise = "--partial, or a filter on height, leaves them out"
+                raise missing(self.table, self.needed, self._store.label, otherwise)
+            for table in chain(self._tables(specs, columns, where), [None]):
+                if table is not None:
+                    held.append(table)
+                    size += table.nbytes
+                if held and (table is None or size >= TOGETHER):
+                    some = self._arrow.concat_tables(held)
+                    some = some if where is None else some.filter(where)
+                    yield from some.select(columns).combine_chunks().to_batches()
+                    held, size = [], 0
         except ChainqError as error:
             self.failure = error
             raise
 
-    def _rows(self, columns: list[str], where: Any) -> Iterator[Any]:
-        """Yield the rows for which an expression is true, all without one, in batches of about `TOGETHER`: DuckDB takes
-        50 KB for each batch, and keeps them."""
-        known = {*columns, *_named(where)}
-        schema = self._arrow.schema([field for field in self._schema if field.name in known])
-        held: list[Any] = []
-        size = 0
-        for table in chain(self._tables(schema, where), [None]):
-            if table is not None:
-                held.append(table)
-                size += table.nbytes
-            if held and (table is None or size >= TOGETHER):
-                some = self._arrow.concat_tables(held)
-                some = some if where is None else some.filter(where)
-                yield from some.select(columns).combine_chunks().to_batches()
-                held, size = [], 0
+    def _tables(self, specs: list[PartitionSpec], columns: Sequence[str], where: Any) -> Iterator[Any]:
+        """Yield the columns, and those that an expression names, of each row group in which it may be true."""
+        known = {*columns, *re.findall(r"[\w.]+", str(where))}
+        schema = self._arrow.schema([one for one in self._schema if one.name in known | {PARTITION_COLUMN}])
+        jobs = (partial(StoredFile, self._store, self._entries[spec]) for spec in specs if spec in self._entries)
+        for file in in_order(OPENED, jobs, OPENED):
+            for number, _ in self._possible(list(file.groups()), lambda found: self._at(found[1]), where):
+                self._note_unfit(file, number, schema.names[1:])
+                table, rows = file.read(number, schema.names[1:]), file.parquet.metadata.row_group(number).num_rows
+                yield self._arrow.table([self._starts(file.entry.spec.start, rows), *table.columns], schema=schema)
 
-    def _tables(self, schema: Any, where: Any) -> Iterator[Any]:
-        """Yield columns of each row group in which an expression may be true."""
-        stored = [name for name in schema.names if name != PARTITION_COLUMN]
-        jobs = (partial(self._opened, entry) for entry in self._hit(where))
-        for entry, file, stack in in_order(OPENED, jobs, OPENED) if self._remote else (job() for job in jobs):
-            with stack:
-                for number in self._groups(file, where):
-                    columns = {PARTITION_COLUMN: self._starts(entry, file.metadata.row_group(number).num_rows)}
-                    if stored:
-                        check_decoded(self._store, entry, file, number, [*stored, EXTRA])
-                        self._note_unfit(file, number, stored)
-                        table = file.read_row_group(number, stored)
-                        columns |= dict(zip(stored, table.columns, strict=True))
-                    yield self._arrow.table([columns[name] for name in schema.names], schema=schema)
+    def _starts(self, start: int, rows: int) -> Any:
+        """Return so many times the start of a file. `pyarrow.repeat` looks for pandas each time."""
+        data = start.to_bytes(8, sys.byteorder) * rows
+        return self._arrow.Array.from_buffers(self._arrow.int64(), rows, [None, self._arrow.py_buffer(data)])
 
-    def _opened(self, entry: Entry) -> tuple[Entry, Any, ExitStack]:
-        """Return an entry, its file, open, and what closes it."""
-        stack = ExitStack()
-        return entry, stack.enter_context(opened(self._store, entry))[0], stack
-
-    def _groups(self, file: Any, where: Any) -> Sequence[int]:
-        """Return the row groups of a file in which an expression may be true."""
-        every = range(file.num_row_groups)
-        if where is None or not self._height:
-            return every
-        known = [(group, heights_of(file, group, self._height)) for group in every]
-        held = [(group, self._true if heights is None else self._at(heights)) for group, heights in known]
-        return self._that_hold(held, where)
-
-    def _note_unfit(self, file: Any, group: int, columns: Sequence[str]) -> None:
+    def _note_unfit(self, file: StoredFile, group: int, columns: Sequence[str]) -> None:
         """Note the columns of a query of which values are in `extra`. The footer tells if a row group has anything
         there; most have nothing."""
-        found = file.metadata.row_group(group).column(file.metadata.num_columns - 1)  # `extra` is the last one
+        metadata = file.parquet.metadata
+        known = metadata.row_group(group).column(metadata.num_columns - 1)  # `extra` is the last one
         wanted = {*columns} - {EXTRA, *self.unfit}
-        if not wanted or (found.statistics is not None and found.statistics.null_count == found.num_values):
+        if not wanted or (known.statistics is not None and known.statistics.null_count == known.num_values):
             return
-        extra = file.read_row_group(group, columns=[EXTRA]).column(0).drop_null().to_pylist()
-        held = {path for text in extra for path in members(text.encode())}
+        with file.checked():
+            extra = file.read(group, [EXTRA]).column(0).drop_null().to_pylist()
+            held = {path for text in extra for path in members(text.encode())}
         for name in sorted(wanted & held):
             kind = excerpt(str(self._schema.field(name).type), 40)
             left = f"values of {name!r} that do not fit {kind} are NULL here"
             self.unfit[name] = f"{left}; the column {EXTRA} has them as sent"
 
-    def _starts(self, entry: Entry, rows: int) -> Any:
-        """Return so many times the start of a file. `pyarrow.repeat` looks for pandas each time."""
-        data = entry.spec.start.to_bytes(8, sys.byteorder) * rows
-        return self._arrow.Array.from_buffers(self._arrow.int64(), rows, [None, self._arrow.py_buffer(data)])
-
-    def _hit(self, where: Any) -> Iterator[Entry]:
-        """Yield the files that may have rows for which an expression is true."""
-        groups = [self._entries[at : at + GROUP] for at in range(0, len(self._entries), GROUP)]
-        for group in self._that_hold([(group, self._held(group)) for group in groups], where):
-            yield from self._that_hold([(entry, self._held([entry])) for entry in group], where)
-
-    def _that_hold(self, held: Iterable[tuple[T, Any]], where: Any) -> list[T]:
-        """Return the items in which an expression might be true, each given with what is true for all its rows."""
-        items = list(held)
+    def _hit(self, where: Any) -> list[PartitionSpec]:
+        """Return the partitions and gaps that may have rows for which an expression is true."""
         if where is None:
-            return [item for item, _ in items]
+            return self._specs
+        groups = [self._specs[at : at + GROUP] for at in range(0, len(self._specs), GROUP)]
+        near = self._possible(groups, lambda group: self._held(group[0], group[-1]), where)
+        return self._possible([spec for group in near for spec in group], lambda spec: self._held(spec, spec), where)
+
+    def _possible(self, items: Sequence[T], held: Callable[[T], Any], where: Any) -> list[T]:
+        """Return the items in which an expression may be true. `held`: what is true for all rows of an item."""
         fragments = [
-            self._format.make_fragment(str(number), self._local, expression)
-            for number, (_, expression) in enumerate(items)
+            self._format.make_fragment(str(number), self._disk, held(item)) for number, item in enumerate(items)
         ]
         made = self._dataset.FileSystemDataset(fragments, self._schema, self._format)
-        return [items[int(one.path)][0] for one in made.get_fragments(where)]
+        return [items[int(one.path)] for one in made.get_fragments(where)]
 
-    def _held(self, group: Sequence[Entry]) -> Any:
-        """Return an expression that is true for all rows of some files."""
-        field, first, last = self._dataset.field, group[0].spec, group[-1].spec
-        start = field(PARTITION_COLUMN)
-        held = start == first.start if first == last else (start >= first.start) & (start <= last.start)
-        return held & self._at(HeightRange(first.start, last.end))
-
-    def _held_in(self, gap: HeightRange) -> Any:
-        """Return an expression that is true for all rows of a gap."""
-        start = self._dataset.field(PARTITION_COLUMN)  # its first rows may belong to a partition that begins below it
-        return (start > gap.start - self._partition) & (start < gap.end) & self._at(gap)
+    def _held(self, first: PartitionSpec, last: PartitionSpec) -> Any:
+        """Return an expression that is true for all rows from one partition, or gap, to another: the first rows of a
+        gap may belong to a partition that begins below it."""
+        start = self._dataset.field(PARTITION_COLUMN)
+        inside = (start >= first.start - first.start % self._partition) & (start < last.end)
+        return inside & self._at(HeightRange(first.start, last.end))
 
     def _at(self, heights: HeightRange) -> Any:
         """Return an expression that is true for rows of some heights."""
-        if not self._height:
-            return self._true
-        height = self._dataset.field(self._height)
-        return (height >= heights.start) & (height < heights.end)
-
-    @property
-    def _true(self) -> Any:
-        return self._dataset.scalar(True)
+        name = TABLES[self.table].height
+        height = self._dataset.field(name or PARTITION_COLUMN)
+        return (height >= heights.start) & (height < heights.end) if name else self._dataset.scalar(True)
 
 
-def _named(where: Any) -> list[str]:
-    """Return the columns that an Arrow expression names, and perhaps other words in it."""
-    return re.findall(r"[\w.]+", str(where))
+def missing(table: str, gaps: Sequence[HeightRange], label: str, otherwise: str) -> IncompleteError:
+    """Return the error of heights that a table lacks. `otherwise`: what else than writing them helps."""
+    writes = export_command([table], HeightRange(gaps[0].start, gaps[-1].end), label)
+    return IncompleteError(lacks(table, gaps), f"{writes} writes them; {otherwise}")
+
+
+def lacks(table: str, gaps: Sequence[HeightRange]) -> str:
+    """Return in words that a table lacks heights."""
+    return f"{view_name(table)} lacks {listed(gaps)}: the data set has no whole partition of them"
+
+
+def view_name(table: str) -> str:
+    """Return the name of a table in SQL."""
+    return table.replace("-", "_")

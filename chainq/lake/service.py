@@ -1,6 +1,7 @@
-"""Handles JSON-RPC requests from a data set, as in the published interface (docs/protocol.md): used by all readers.
+"""A data set as a service: handles JSON-RPC requests as in the published interface (docs/protocol.md), for all readers.
 
-It is a transport for requests within the process of a run; `chainq serve --lake` uses it for other processes.
+It is a transport for requests within the process of a run; `chainq serve --lake` uses it for other processes
+(`http.py`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,13 +13,12 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_NAME, Method, Param, Role
-from chainq.catalog.tables import COMMANDS, DERIVED, SOURCE
+from chainq.catalog.tables import COMMANDS
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.lake import lookups
-from chainq.lake.names import no_table
-from chainq.lake.reader import Reader
+from chainq.lake import reader
+from chainq.query import Batch
 from chainq.rows.fields import object_of, text_of
 from chainq.transport.base import Request, Response, check_size
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
@@ -40,18 +40,18 @@ _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as
 
 
 class RpcError(Exception):
-    """An error for a request, which becomes an error object with this code and message. `table`: that it lacks."""
+    """An error for a request, which becomes an error object with this code and message."""
 
-    def __init__(self, code: int | str, message: str, hint: str = "", table: str = "") -> None:
+    def __init__(self, code: int | str, message: str) -> None:
         super().__init__(message)
-        self.code, self.message, self.hint, self.table = code, message, hint, table
+        self.code, self.message = code, message
 
 
 class StoredService:
     """A data set as a service. Threads may share it. Raises UsageError if there is none."""
 
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
-        self._read = partial(Reader, destination, is_service=True, memory=memory)
+        self._read = partial(reader.Reader, destination, is_service=True, memory=memory)
         self.reader = self._read()
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,
@@ -72,35 +72,12 @@ class StoredService:
         try:
             body = self._valid_answer(asked, None) or b""
         except RpcError as refused:
-            if refused.code == NO_TABLE:
-                raise no_table(self.reader.label, refused.table, refused.hint) from None
             body = error(_id(asked), refused.code, refused.message)
         check_size(len(body), request.most)
         return Response(200, body, {"content-type": "application/json"})
 
     def close(self) -> None:
         """Do nothing: there is no connection."""
-
-    def _incomplete(self, table: str = "") -> Raw:
-        """Return the data of an error: the first height, so that clients need not ask below it, and what it lacks."""
-        return Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
-
-    def _valid_answer(self, request: Any, most: int | None) -> bytes | None:
-        """Return the response to one decoded request. `most`: the maximum size of its result in bytes. Raises RpcError,
-        and ChainqErrors of reading."""
-        fields = request if isinstance(request, dict) else {}
-        name = fields.get("method")
-        valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
-        if not valid or not isinstance(name, str):
-            raise RpcError(ENVELOPE, "Invalid Request")
-        if "id" not in fields:
-            return None
-        try:
-            result = self._result(name, fields.get("params"), most)
-        except IncompleteError:  # an export may have written or replaced files since the listing
-            self.reader = self._read()
-            result = self._result(name, fields.get("params"), most)
-        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
 
     def respond(self, body: bytes) -> bytes:
         """Return the response to a body, a single request or several; empty if there is nothing to respond.
@@ -127,13 +104,31 @@ class StoredService:
         try:
             return self._valid_answer(request, most), False
         except RpcError as refused:
-            message, data = refused.message, None
-            if refused.code == NO_TABLE:
-                message, data = f"this export {message}", self._incomplete(refused.table)
-            return error(_id(request), refused.code, message, data), refused.code == TOO_LARGE
+            return error(_id(request), refused.code, refused.message), refused.code == TOO_LARGE
         except ChainqError as failure:
-            # Without its hint, a command for who can write to the data set.
-            return error(_id(request), INCOMPLETE, failure.message, self._incomplete()), False
+            # The first height, so that clients need not ask below it. Without its hint, a command for who can write to
+            # the data set.
+            table = failure.table if isinstance(failure, IncompleteError) else ""
+            data = Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
+            code, message = (NO_TABLE, f"this export has no table {table}") if table else (INCOMPLETE, failure.message)
+            return error(_id(request), code, message, data), False
+
+    def _valid_answer(self, request: Any, most: int | None) -> bytes | None:
+        """Return the response to one decoded request. `most`: the maximum size of its result in bytes. Raises RpcError,
+        and ChainqErrors of reading."""
+        fields = request if isinstance(request, dict) else {}
+        name = fields.get("method")
+        valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
+        if not valid or not isinstance(name, str):
+            raise RpcError(ENVELOPE, "Invalid Request")
+        if "id" not in fields:
+            return None
+        try:
+            result = self._result(name, fields.get("params"), most)
+        except IncompleteError:  # an export may have written or replaced files since the listing
+            self.reader = self._read()
+            result = self._result(name, fields.get("params"), most)
+        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
 
     def _result(self, name: str, params: Any, most: int | None) -> bytes:
         method = BY_NAME.get(name)
@@ -144,7 +139,6 @@ class StoredService:
         if most is not None and most <= 0:  # before anything is read
             raise _too_large()
         given = {param.role: _argument(param, params) for param in method.params}
-        self._need(*lookups.NEEDED.get(method.command, ()), own=True)
         found = self._methods[method.command](method, given)
         if found is None:
             return b"null"
@@ -152,28 +146,20 @@ class StoredService:
         return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        self._need(method.command)
-        heights = HeightRange(given[Role.START], given[Role.END])
         most = MOST_BLOCKS if method.linked else method.max_heights
-        if heights.end < heights.start or (most is not None and len(heights) > most):
-            raise RpcError(PARAMETERS, "Invalid params")
-        rows = self.reader.rows(method.command, heights)
+        rows = self.reader.rows(method.command, _heights(given, most))
         return rows if Role.SIZE not in given else _page(rows, given)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        self._need_blocks()
         return self.reader.rows("blocks", HeightRange(given[Role.HEIGHT], given[Role.HEIGHT] + 1))
 
     def _latest(self, *_: object) -> Raw | None:
         self.reader = self._read()  # an export may have ended since
-        self._need_blocks()
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 
     def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
         """Yield summaries; in lists, their types begin with a capital letter."""
         height = given[Role.HEIGHT]
-        if not self.reader.has(method.command):  # full blocks suffice, and chainq compares lists with them
-            self._need(SOURCE.command)
         for row in self.reader.rows(method.command, HeightRange(height, height + 1)):
             members = object_of(row)
             summary = {name: members[name] for name in _SUMMARY if name in members}
@@ -181,29 +167,27 @@ class StoredService:
             yield Raw(msgspec.json.encode({"block_id": height, **summary, **kind}))
 
     def _transaction(self, _: Method, given: dict[Role, Any]) -> Raw | None:
-        return lookups.transaction(self.reader, given[Role.ID])
+        return reader.transaction(self.reader, given[Role.ID])
 
     def _program_transactions(self, method: Method, given: dict[Role, Any]) -> Iterator[Raw]:
-        found = lookups.program_transactions(self.reader, given[Role.PROGRAM], given[Role.FUNCTION])
-        return _page((row for batch in found for row in batch.rows), given, method.page_size_max)
+        found = reader.program_transactions(self.reader, given[Role.PROGRAM], given[Role.FUNCTION])
+        return _page(_rows(found), given, method.page_size_max)
 
     def _address_transactions(self, method: Method, given: dict[Role, Any]) -> Iterator[Raw]:
-        heights = HeightRange(given[Role.START], given[Role.END])
-        if not 0 <= len(heights) <= (method.max_heights or 0):
-            raise RpcError(PARAMETERS, "Invalid params")
-        found = lookups.address_transactions(self.reader, given[Role.ADDRESS], heights)
-        return _page((row for batch in found for row in batch.rows), given)
+        heights = _heights(given, method.max_heights)
+        return _page(_rows(reader.address_transactions(self.reader, given[Role.ADDRESS], heights)), given)
 
-    def _need_blocks(self) -> None:
-        """Raise RpcError if there are no blocks. Beside tables that full blocks fill, these serve more commands."""
-        derived = any(self.reader.has(table, own=True) for table in DERIVED)
-        self._need(SOURCE.command if derived and not self.reader.has("blocks") else "blocks")
 
-    def _need(self, *tables: str, own: bool = False) -> None:
-        """Raise RpcError for missing tables: one command writes all, for the heights of the export."""
-        if missing := [table for table in tables if not self.reader.has(table, own=own)]:
-            hint = self.reader.export_hint(" ".join(missing))
-            raise RpcError(NO_TABLE, f"has no table {missing[0]}", hint, missing[0])
+def _rows(batches: Iterator[Batch]) -> Iterator[Raw]:
+    return (row for batch in batches for row in batch.rows)
+
+
+def _heights(given: dict[Role, Any], most: int | None) -> HeightRange:
+    """Return the range of a request. Raises RpcError for one of more heights than a request may have."""
+    start, end = given[Role.START], given[Role.END]
+    if end < start or (most is not None and end - start > most):
+        raise RpcError(PARAMETERS, "Invalid params")
+    return HeightRange(start, end)
 
 
 def _id(request: Any) -> Any:
@@ -229,8 +213,7 @@ def _too_large() -> RpcError:
 
 def error(id_: Any, code: int | str, message: str, data: Raw | None = None) -> bytes:
     """Return an error response, with `data` if there is any (JSON-RPC 2.0, section 5.1)."""
-    text = "".join(message)  # also for a phrase, which msgspec cannot encode
-    content = {"code": code, "message": text, **({} if data is None else {"data": data})}
+    content = {"code": code, "message": message, **({} if data is None else {"data": data})}
     return msgspec.json.encode({"jsonrpc": "2.0", "id": id_, "error": content})
 
 

@@ -1,16 +1,22 @@
-"""SQL over a data set or over rows in memory, with DuckDB: one view per command, and access to nothing else.
+"""SQL over a data set or over rows in memory, with DuckDB: one view per table, and access to nothing else.
 
 Rows are passed to DuckDB as Arrow. Its own access to files and the network is turned off before the query is parsed, so
 it can neither read another file nor write one. Only a single SELECT (or EXPLAIN) is run.
 
-Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores.
+Values become JSON exactly as DuckDB computed them, or there is an error. Python has no infinite dates, months or
+nanoseconds, and JSON no infinite numbers. DuckDB therefore writes dates, times and intervals as text, and a number that
+is not finite becomes text, too. That is impossible inside arrays and objects, so a value there that would change causes
+an error.
+
+Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores; all
+columns as text, because numbers would lose their type; DuckDB's `to_json`, which rounds large numbers.
 """
 
+import math
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -20,28 +26,30 @@ from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.heights.range import HeightRange
-from chainq.lake import exact
-from chainq.lake.data_set import Contents, export_command, gaps, listed, look, shorter, span
-from chainq.lake.names import PARTITION_COLUMN, Entry, PartitionSpec
-from chainq.lake.scan import Files, MissingHeightsError
-from chainq.lake.sql_errors import invalid
+from chainq.lake.data_set import Contents, export_command, gaps, look, shorter, span
+from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
+from chainq.lake.scan import Files, lacks, missing, view_name
 from chainq.lake.store import Store
-from chainq.process import Closing, signals
-from chainq.process.threads import Pool
+from chainq.process.threads import in_order
 from chainq.rows.fields import Key
 from chainq.rows.transaction import NAMES_PROGRAM
-from chainq.text.sanitize import quoted
+from chainq.text.sanitize import excerpt, quoted
 
 T = TypeVar("T")
 BATCH = 1000  # rows converted to Python objects together
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_TIMES = ("DATE", "TIME", "INTERVAL")  # how the types of dates and times begin, TIMESTAMP among them
+_NESTED = ("STRUCT", "TUPLE", "MAP", "UNION")
+_TIME = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)(\+00)?")
+_INFINITE = (date.max, date.min, datetime.max, datetime.min)  # Python's values for infinity
+_UTC = "SET TimeZone = 'UTC'"
 _CLOSED = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",  # nor Python's variables
-    "SET TimeZone = 'UTC'",
+    _UTC,
     "SET lock_configuration = true",
 )
+_LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
 
 
 class Result(NamedTuple):
@@ -51,8 +59,11 @@ class Result(NamedTuple):
     batches: Iterator[list[Raw]]
 
 
-class Database(Closing):
-    """An empty database; a context manager. Raises UsageError without duckdb or pyarrow."""
+class Database:
+    """An empty database. Raises UsageError without duckdb or pyarrow.
+
+    Nothing closes it: the process ends with the run, and closing would wait for a query that a signal interrupted.
+    """
 
     def __init__(self) -> None:
         with needed("sql needs the {} package", "sql"):
@@ -60,126 +71,39 @@ class Database(Closing):
             import pyarrow
         self._duckdb, self._arrow = duckdb, pyarrow
         self._connection = duckdb.connect(":memory:")
-        self._held: tuple[str, ...] | None = None  # the commands of the data set
-        self._begun: set[str] = set()  # tables of the data set without a partition
+        for setting in _CLOSED:
+            self._connection.execute(setting)
+        self._contents: Contents | None = None
         self._files: list[Files] = []
-        self._spans: dict[str, HeightRange] = {}  # the heights of each table of the data set
-        self._uneven = ""  # tables of the last query that end at different heights
-        self._pool: Pool[None] = Pool(1)
-        self._abandoned = False  # True if a query did not end when it was interrupted: closing would wait for it
         self._label = ""  # of the data set
 
-    def close(self) -> None:
-        """Stop the running query, and drop all tables."""
-        self._pool.close()
-        if not self._abandoned:
-            self._connection.close()
-
     def add_data_set(self, store: Store, *, partial: bool = False) -> None:
-        """Add a view of each command's partitions that have a receipt.
+        """Add a view of the partitions of each table.
 
         With `partial`, queries that need heights between them get the rest. Raises UsageError.
         """
-        contents = look(store)
-        self._label = store.label
-        for command, some, heights, lacked in _tables(contents):
-            self._spans[command] = heights
-            partition = contents.data_set.partition
-            files = Files(TABLES[command], some, store, lacked, partial=partial, partition=partition)
-            self._files.append(files)
-            self._add_view(command, files.table(), _columns(command))
-        self._held, self._begun = tuple(self._spans), contents.known - self._spans.keys()
+        self._contents, self._label = look(store), store.label
+        for table in TABLES:
+            if table in self._contents.tables:
+                files = Files(table, self._contents, store, partial=partial)
+                self._files.append(files)
+                self._add_view(table, files.view(), _columns(table))
 
     def tables(self, query: str) -> list[str]:
-        """Return the commands whose views a query names, and prepare to run it.
-
-        Raises UsageError for an invalid query and another table, IncompleteError for one without a whole partition.
-        """
-        try:
-            named = self._interruptible(lambda: self._named(query))
-        except self._duckdb.Error as error:
-            raise invalid(error) from None
-        known = {view_name(command): command for command in self._commands}
-        if unknown := sorted(named - known.keys()):
-            where, more = "tables are" if self._held is None else "data set has", ""
-            if table := next((table for table in TABLES if view_name(table) == unknown[0]), None):
-                writes = export_command([table], self._whole, self._label or "DEST")
-                if table in self._begun:
-                    raise IncompleteError(f"the data set has no partition of {unknown[0]}", f"{writes} writes them")
-                more = f"; {writes} writes {table}" + " (recipes: docs/tables.md)" * (self._held is None)
-            raise UsageError(f"no table {quoted(unknown[0])}", f"the {where} {', '.join(known)}{more}")
-        commands = [command for view, command in known.items() if view in named]
-        spans = {command: self._spans[command] for command in commands if command in self._spans}
-        whole = HeightRange(
-            min((heights.start for heights in spans.values()), default=0),
-            max((heights.end for heights in spans.values()), default=0),
-        )
-        words = shorter({view_name(command): heights for command, heights in spans.items()}, whole)
-        self._uneven = f"{'; '.join(words)}; the tables of the query span {whole}" if words else ""
-        return commands
-
-    @property
-    def _whole(self) -> HeightRange | None:
-        """The heights of the data set, None without one."""
-        return span(PartitionSpec("", *heights.edges) for heights in self._spans.values())
-
-    def _named(self, query: str) -> set[str]:
-        """Return the tables that a query names.
-
-        DuckDB resolves them against tables without columns and therefore refuses a query that needs columns (joins with
-        USING, COLUMNS). For such a query, return the tables without which it is not valid.
-        """
-        with self._empty() as empty:
-            query = self._checked(empty, query).query
+        """Return the commands whose tables a query names, which have no rows yet. Raises UsageError for an invalid
+        query and another table."""
+        named: list[str] = []
+        while True:
             try:
-                return {name.lower() for name in empty.get_table_names(query)}
-            except (self._duckdb.BinderException, self._duckdb.CatalogException):  # which have no line here
-                self._bind(empty, query)
-                words = {word.lower() for word in re.findall(r"\w+", query)} & {*map(view_name, TABLES)}
-                return {word for word in words if not self._is_valid_without(empty, query, word)}
-
-    def _is_valid_without(self, empty: Any, query: str, table: str) -> bool:
-        empty.begin()
-        try:
-            empty.execute(f"drop table {table}")
-            self._bind(empty, query)
-        except self._duckdb.Error:
-            return False
-        finally:
-            empty.rollback()
-        return True
-
-    def _bind(self, connection: Any, query: str) -> list[tuple[str, str]]:
-        """Return the columns of a query, as (name, DuckDB type), without running it; none if they cannot be determined.
-
-        Raises duckdb.Error for an invalid query.
-        """
-        try:
-            found = connection.execute(f"describe {query}").fetchall()
-        except self._duckdb.Error:  # of the query, or because DuckDB does not describe EXPLAIN and the like
-            connection.execute(query)
-            return []
-        return [(name, kind) for name, kind, *_ in found]
-
-    def _add_view(self, command: str, table: Any, columns: str) -> None:
-        """Add a view of some columns of an Arrow table or data set."""
-        self._interruptible(lambda: self._connection.from_arrow(table).project(columns).create_view(view_name(command)))
-
-    @property
-    def _commands(self) -> tuple[str, ...]:
-        return COMMANDS if self._held is None else self._held
-
-    @contextmanager
-    def _empty(self) -> Iterator[Any]:
-        """Yield a database with the tables of all commands, without rows."""
-        with self._duckdb.connect(":memory:") as empty:
-            for command in TABLES:  # tables, not views: for a view DuckDB names the underlying table
-                columns = ArrowRows(TABLES[command].columns, self._arrow).schema.empty_table()
-                start = "" if self._held is None else f", 0::bigint as {PARTITION_COLUMN}"
-                empty.from_arrow(columns).project(f"*{_derived(command)}{start}").create(view_name(command))
-            for setting in _CLOSED:
-                empty.execute(setting)
-            yield empty
+                self._interruptible(lambda: self._connection.sql(self._checked(query)))
+            except self._duckdb.Error as error:
+                table = _unknown(error)
+                if table not in COMMANDS or table in named:
+                    raise self._failed(error) from None
+                named.append(table)
+                self.add_rows(table, iter(()), lambda _: None)
+            else:
+                return [command for command in COMMANDS if command in named]
 
     def add_rows(self, command: str, batches: Iterator[list[Raw]], warn: Callable[[str], None]) -> None:
         """Add a view of rows in memory. `warn` is called for paths whose values go to `extra`."""
@@ -189,149 +113,126 @@ class Database(Closing):
         table = self._arrow.Table.from_batches([one for batch in batches for one in rows.batches(batch)], rows.schema)
         self._add_view(command, table, f"*{_derived(command)}")
 
+    def _add_view(self, table: str, rows: Any, columns: str) -> None:
+        """Add a view of some columns of an Arrow table or data set."""
+        self._interruptible(lambda: self._connection.from_arrow(rows).project(columns).create_view(view_name(table)))
+
     def run(self, query: str) -> Result:
-        """Run one SELECT. Raises UsageError for anything else, and if it fails. Called once."""
-        for setting in _CLOSED:
-            self._connection.execute(setting)
-        try:
-            described = self._interruptible(lambda: self._execute(query))
-        except self._duckdb.Error as error:
-            raise self._failed(error, query) from None
-        kinds = dict(zip(_distinct([name for name, _ in described]), (kind for _, kind in described), strict=True))
+        """Run one SELECT. Raises UsageError for anything else, IncompleteError and UsageError if it fails."""
+        kinds = self._attempt(lambda: self._execute(query))
         columns = tuple(
             Column(Key(name) if re.search(r"[.\[]", name) else name, *_kind(kind), brief=place)
             for place, (name, kind) in enumerate(kinds.items(), 1)
         )
-        return Result(columns, self._rows(query, kinds))
+        return Result(columns, self._rows(kinds))
 
-    def _execute(self, query: str) -> list[tuple[str, str]]:
-        """Begin one SELECT; return the names and types of its columns. Raises UsageError, and errors of DuckDB."""
-        statement = self._checked(self._connection, query)
-        query, explains = statement.query, statement.type == self._duckdb.StatementType.EXPLAIN
-        described = [] if explains else self._bind(self._connection, query)  # EXPLAIN ANALYZE would run twice
-        chosen = exact.selection([kind for _, kind in described])
-        self._connection.execute(f"from ({query[: self._end(query)]}\n) select {chosen}" if chosen else query)
-        return described or [(name, str(kind)) for name, kind, *_ in self._connection.description]
-
-    def _end(self, query: str) -> int | None:
-        """Return the position of the first semicolon that ends a query; None if there is none."""
-        kinds, sent = self._duckdb.token_type, query.encode()
-        end = None
-        for at, kind in self._duckdb.tokenize(query):  # by bytes
-            if kind == kinds.operator and sent[at : at + 1] == b";":
-                end = at if end is None else end
-            elif kind != kinds.comment:
-                end = None
-        return None if end is None else len(sent[:end].decode())
-
-    def _interruptible(self, work: Callable[[], T]) -> T:
-        """Return the result of a DuckDB call, run in a thread so that a signal can interrupt it.
-
-        In the main thread DuckDB itself ends on a signal, with a RuntimeError in place of KeyboardInterrupt.
-        """
-        ended: list[bool] = []
-
-        def run() -> T:
-            try:
-                return work()
-            finally:
-                ended.append(True)
-
-        self._pool.submit(None, run)
+    def _execute(self, query: str) -> dict[str, str]:
+        """Begin one SELECT; return the types of its columns, by distinct names."""
+        text = self._checked(query)
         try:
-            outcome = self._pool.wait()[1]
-        except BaseException:  # perhaps after its result was taken
-            until = time.monotonic() + signals.GRACE  # DuckDB may not look at interrupts for long: while it parses
-            while not ended and time.monotonic() < until:
-                self._connection.interrupt()  # has no effect before the query began
-                time.sleep(0.01)
-            self._abandoned |= not ended
-            self._pool.close()
-            self._pool = Pool(1)
-            raise
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return cast("T", outcome)
+            described = self._connection.execute(f"describe from ({text}\n)").fetchall()
+        except self._duckdb.Error:  # an EXPLAIN; or an error, which is to be about the query as it was typed
+            self._connection.execute(text)
+            return {name: str(kind) for name, kind, *_ in self._connection.description}
+        kinds = {name: kind for name, kind, *_ in described}
+        chosen = (f"#{number}{'::varchar' * _is_time(kind)}" for number, kind in enumerate(kinds.values(), 1))
+        self._connection.execute(f"from ({text}\n) select {', '.join(chosen)}")
+        return kinds
 
-    def _checked(self, connection: Any, query: str) -> Any:
-        """Return the statement in a query, without what precedes it. Raises UsageError unless it is one SELECT."""
+    def _checked(self, query: str) -> str:
+        """Return the statement in a query, alone. Raises UsageError unless it is one SELECT, and errors of DuckDB."""
         try:
             query.encode()
         except UnicodeEncodeError:  # a byte of the command line, for which DuckDB raises TypeError
             raise UsageError("invalid query: expected UTF-8 text") from None
-        statements = connection.extract_statements(query)
-        allowed = (self._duckdb.StatementType.SELECT, self._duckdb.StatementType.EXPLAIN)
-        if len(statements) != 1:
-            raise UsageError(f"invalid query: {len(statements)} statements, expected one SELECT")
-        if statements[0].type not in allowed:
-            kind = statements[0].type.name
-            if kind == "MULTI":
-                raise UsageError(
-                    "invalid query: a PIVOT without values: expected pivot TABLE on COLUMN in ('a', 'b') using count(*)"
-                )
-            raise UsageError(f"invalid query: {kind}, expected a SELECT")
-        return statements[0]
+        statements = self._connection.extract_statements(query)
+        kinds = self._duckdb.StatementType
+        if len(statements) != 1 or statements[0].type not in (kinds.SELECT, kinds.EXPLAIN):
+            what = statements[0].type.name if len(statements) == 1 else f"{len(statements)} statements"
+            what = what.replace("MULTI", "a PIVOT without values")
+            raise UsageError(f"invalid query: {what}, expected one SELECT")
+        text = statements[0].query.encode()
+        operator = self._duckdb.token_type.operator
+        ends = (at for at, kind in self._duckdb.tokenize(statements[0].query) if kind == operator)  # by bytes
+        return text[: next((at for at in ends if text[at : at + 1] == b";"), None)].decode()
 
-    def _failed(self, error: Exception, query: str) -> ChainqError:
-        """Return why a query failed: heights that it needs, a file that cannot be read, else the query."""
-        failure = next((files.failure for files in self._files if files.failure is not None), None)
-        if isinstance(failure, MissingHeightsError):
-            named = self.tables(query)
-            lacking = {
-                files.command: files.gaps if files.needed is None else files.needed  # it may be scanned later
-                for files in self._files
-                if files.command in named and files.gaps and files.needed != []
-            }
-            return _incomplete(lacking, self._label, "--partial, or a filter on height, leaves them out")
-        return failure or invalid(error)
+    def _attempt(self, work: Callable[[], T]) -> T:
+        """Return the result of a DuckDB call. Raises ChainqError if it fails."""
+        try:
+            return self._interruptible(work)
+        except self._duckdb.Error as error:
+            raise self._failed(error) from None
+
+    def _interruptible(self, work: Callable[[], T]) -> T:
+        """Return the result of a DuckDB call, run in a thread so that a signal can end the process.
+
+        In the main thread DuckDB itself ends on a signal, with a RuntimeError in place of KeyboardInterrupt.
+        """
+        return next(in_order(1, iter([work]), 1))
+
+    def _failed(self, error: Exception) -> ChainqError:
+        """Return why a query failed: heights that it needs, a file that cannot be read, a table, else the query."""
+        table, named = _unknown(error), re.search('Table with name "?(.*?)"? does not exist', str(error))
+        for files in self._files:
+            if files.failure is not None:
+                return files.failure
+        if named is None:
+            return _invalid(error)
+        known = COMMANDS if self._contents is None else [files.table for files in self._files]
+        found = f"the {'tables are' if self._contents is None else 'data set has'} {', '.join(map(view_name, known))}"
+        if table is None:
+            return UsageError(f"no table {quoted(named[1])}", found)
+        whole = span(PartitionSpec("", *files.heights.edges) for files in self._files)
+        writes = export_command([table], whole, self._label or "DEST")
+        if self._contents and table in self._contents.known:
+            return IncompleteError(f"the data set has no partition of {view_name(table)}", f"{writes} writes them")
+        return UsageError(f"no table {quoted(named[1])}", f"{found}; {writes} writes {table}")
 
     def lacking(self) -> list[str]:
-        """Return in words which heights a query with `partial` needed that no partition has, which of its tables cover
-        fewer heights than others, and which columns lack values."""
-        gaps = _lacking({files.command: files.needed for files in self._files if files.needed})
-        unfit = [f"{view_name(files.command)}: {text}" for files in self._files for text in files.unfit.values()]
-        return [text for text in (gaps, self._uneven) if text] + unfit
+        """Return in words which heights the query needed that no partition has, which of its tables cover fewer heights
+        than others or than a filter asks for, and which columns lack values."""
+        read = [files for files in self._files if files.needed is not None]
+        texts = [lacks(files.table, files.needed) for files in read if files.needed]
+        if whole := span(PartitionSpec("", *files.heights.edges) for files in read):
+            words = shorter({view_name(files.table): files.heights for files in read}, whole)
+            beyond = (one for one in read if one.asks_beyond)
+            uneven = [f"{'; '.join(words)}; the tables of the query span {whole}"] if words else []
+            texts += uneven or [
+                f"{view_name(one.table)}: {one.heights} only; the query asks for others" for one in beyond
+            ]
+        return texts + [f"{view_name(files.table)}: {text}" for files in read for text in files.unfit.values()]
 
-    def _rows(self, query: str, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
+    def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
         """Yield the rows of a query; `kinds`: the type of each column in DuckDB, by its name."""
         encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
-        while True:
-            try:
-                found = self._interruptible(lambda: self._connection.fetchmany(BATCH))
-            except self._duckdb.Error as error:
-                raise self._failed(error, query) from None
-            if not found:
-                return
+        while found := self._attempt(lambda: self._connection.fetchmany(BATCH)):
+            columns = list(kinds.items())
             yield [
-                Raw(
-                    encode(
-                        {
-                            name: exact.value_of(value, name, kind)
-                            for (name, kind), value in zip(kinds.items(), row, strict=True)
-                        }
-                    )
-                )
+                Raw(encode({name: _value(value, name, kind) for (name, kind), value in zip(columns, row, strict=True)}))
                 for row in found
             ]
 
 
-def statements(store: Store, *, partial: bool) -> tuple[str, str]:
-    """Return the views of a data set as statements for DuckDB itself, each of all files that have a receipt, and a
-    warning of heights that they lack.
+def statements(store: Store, *, partial: bool) -> tuple[str, list[str]]:
+    """Return the views of a data set as statements for DuckDB itself, each of all files of a table, and warnings of
+    heights that they lack.
 
     Raises UsageError without a data set, and IncompleteError for heights that are lacking, unless `partial`: DuckDB
     would leave them out and say nothing.
     """
-    made, lacking = ["SET TimeZone = 'UTC';"], {}
-    for command, entries, heights, lacked in _tables(look(store)):
-        if lacked:
-            lacking[command] = lacked
+    made, warnings, contents = [f"{_UTC};"], [], look(store)
+    for table in TABLES:
+        if table not in contents.tables:
+            continue
+        entries, heights = contents.tables[table], contents.heights(table)
+        if lacked := gaps((one.spec for one in entries), heights):
+            if not partial:
+                raise missing(table, lacked, store.label, "--partial leaves them out")
+            warnings.append(lacks(table, lacked))
         files = ", ".join(_literal(store.address(entry.name)) for entry in entries)
         read = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'{PARTITION_COLUMN}': BIGINT}})"
-        made.append(f"-- {heights}\nCREATE VIEW {view_name(command)} AS SELECT {_columns(command)} FROM {read};")  # noqa: S608  # all of it is quoted
-    if lacking and not partial:
-        raise _incomplete(lacking, store.label, "--partial leaves them out")
-    return "\n".join(made) + "\n", _lacking(lacking)
+        made.append(f"-- {heights}\nCREATE VIEW {view_name(table)} AS SELECT {_columns(table)} FROM {read};")  # noqa: S608  # all of it is quoted
+    return "\n".join(made) + "\n", warnings
 
 
 def _literal(path: str) -> str:
@@ -340,59 +241,47 @@ def _literal(path: str) -> str:
     return f"'{quoted_path}'"
 
 
-def _tables(contents: Contents) -> Iterator[tuple[str, list[Entry], HeightRange, list[HeightRange]]]:
-    """Yield each table with its partitions, its heights, and those that it lacks."""
-    for command in TABLES:
-        if entries := contents.tables.get(command):
-            heights = contents.heights(command)
-            yield command, entries, heights, gaps((one.spec for one in entries), heights)
-
-
-def _incomplete(lacking: Mapping[str, Sequence[HeightRange]], label: str, otherwise: str) -> IncompleteError:
-    """Return the error of heights that tables lack; `otherwise`: what else than writing them helps."""
-    every = [gap for some in lacking.values() for gap in some]
-    heights = HeightRange(min(gap.start for gap in every), max(gap.end for gap in every))
-    writes = export_command(lacking, heights, label)
-    return IncompleteError(_lacking(lacking), f"{writes} writes them; {otherwise}")
-
-
-def _lacking(gaps: Mapping[str, Sequence[HeightRange]]) -> str:
-    heights = (f"{view_name(command)} lacks {listed(some)}" for command, some in gaps.items())
-    return f"{'; '.join(heights)}: the data set has no whole partition of them" if gaps else ""
-
-
-def _columns(command: str) -> str:
+def _columns(table: str) -> str:
     """Return the columns of the view of a table, as SQL."""
-    return f"* EXCLUDE ({PARTITION_COLUMN}){_derived(command)}, {PARTITION_COLUMN}"
+    return f"* EXCLUDE ({PARTITION_COLUMN}){_derived(table)}, {PARTITION_COLUMN}"
 
 
-def _derived(command: str) -> str:
+def _derived(table: str) -> str:
     """Return the columns that chainq reads off others, as SQL that continues a list of columns."""
-    method = TABLES[command]
+    method = TABLES[table]
     named = f"regexp_extract({method.program}, '{NAMES_PROGRAM}', 1)"  # empty if the text names none, as in program_id
-    return "".join(f", coalesce(nullif({named}, ''), {method.program}) as {column.path}" for column in method.derived)
+    names = (column.path for column in method.derived if not column.computed)
+    return "".join(f", coalesce(nullif({named}, ''), {method.program}) as {name}" for name in names)
 
 
-def view_name(command: str) -> str:
-    """Return the name of a command in SQL."""
-    return command.replace("-", "_")
+def _unknown(error: Exception) -> str | None:
+    """Return the table whose absence is what an error says; None for another error or name."""
+    return next((table for table in TABLES if f"table with name {view_name(table)} " in str(error).lower()), None)
 
 
-def _distinct(names: list[str]) -> list[str]:
-    """Return names that are distinct; the second `a` is `a_1`, as in DuckDB."""
-    made: list[str] = []
-    for name in names:
-        count, distinct = 0, name
-        while distinct in made:
-            count += 1
-            distinct = f"{name}_{count}"
-        made.append(distinct)
-    return made
+def _invalid(error: Exception) -> UsageError:
+    """Return an error of DuckDB about a query on one line, without the caret below what is wrong."""
+    shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))
+    if len(shown) > _LONGEST:
+        shown = re.sub(r"\n\s*Candidate (functions|macros):(\n\t.*)*", "", shown)
+    if "file system operations are disabled" in shown:
+        return UsageError("the query reads a file: expected tables")
+    return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}")
+
+
+def _is_nested(kind: str) -> bool:
+    """Return whether values of a type of DuckDB are arrays or objects."""
+    return kind.endswith("]") or kind.startswith(_NESTED)
+
+
+def _is_time(kind: str) -> bool:
+    """Return whether DuckDB writes the values of a type as text: dates, times and intervals."""
+    return kind.startswith(_TIMES) and not _is_nested(kind)
 
 
 def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     """Return type, note and kind of a column, by its type in DuckDB."""
-    if exact.is_nested(duckdb_type):
+    if _is_nested(duckdb_type):
         return "unknown", "", Kind.DATA
     if duckdb_type in ("HUGEINT", "UHUGEINT", "UBIGINT"):  # more than 64 bits with a sign: every sum of integers
         return "decimal(38,0)", "", Kind.HEIGHT
@@ -405,3 +294,35 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     if duckdb_type == "BOOLEAN":
         return "boolean", "", Kind.PLAIN
     return "string", "", Kind.PLAIN
+
+
+def _value(value: Any, name: str, kind: str) -> Any:
+    """Return a value as msgspec encodes it without a change; a time as ISO 8601 writes it, one in UTC with a Z.
+
+    `name`, `kind`: of its column. Raises UsageError for a value that would change.
+    """
+    if _is_nested(kind):
+        return _inner(value, name, kind)
+    if isinstance(value, str):
+        found = _TIME.fullmatch(value) if kind.startswith("TIMESTAMP") else None
+        return f"{found[1]}T{found[2]}{'Z' if found[3] else ''}" if found else value
+    return _number(value)
+
+
+def _number(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _inner(value: Any, name: str, kind: str) -> Any:
+    if isinstance(value, dict):
+        return {_inner(key, name, kind): _inner(one, name, kind) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_inner(one, name, kind) for one in value]
+    zone = isinstance(value, datetime) and value.tzinfo is not None
+    plain = value.replace(tzinfo=None) if zone else value
+    if isinstance(value, timedelta) or plain in _INFINITE or (isinstance(value, date | time) and "_NS" in kind):
+        raise UsageError(
+            f"the column {quoted(name)} of type {excerpt(kind, 80)} has a value that JSON cannot hold exactly",
+            "cast the dates, times or intervals in it to VARCHAR",
+        )
+    return _number(value)

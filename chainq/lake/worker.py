@@ -18,11 +18,10 @@ from chainq.catalog.tables import TABLES
 from chainq.config.server import completed
 from chainq.config.values import LEAST_MEMORY
 from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall
-from chainq.fetching.blocks import hash_text
+from chainq.fetching.blocks import Tip, hash_text
 from chainq.fetching.calls import Asked
-from chainq.fetching.hashed import TIERS
+from chainq.fetching.links import TIERS
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake import files as partition_files

@@ -17,8 +17,6 @@ from collections import Counter
 from math import ceil
 from typing import NamedTuple
 
-from msgspec import Raw
-
 from chainq import tuning
 from chainq.errors import BehindError, IncompleteError, ServiceError
 from chainq.heights.range import HeightRange
@@ -34,12 +32,13 @@ from chainq.rows.sorting import Page
 class Outcome(NamedTuple):
     """What a chunk came to: the proofs of its first heights, one next to the other; none if all are above the tip.
 
-    `beyond`: of the heights behind its last one, to be compared. `given`: the rows to print for each proof.
+    `beyond`: of the heights behind its last one, to be compared. `given`: the rows to print for each proof, and their
+    heights.
     """
 
     proofs: list[Proved]
     beyond: Proved | None
-    given: list[list[Raw]]
+    given: list[Proved]
     responses: int
 
 
@@ -65,7 +64,7 @@ class Prover:
             proofs = self._named(heights.start, heights.start + 1)
         else:
             proofs = self._by_list(heights, overlap)
-        given = [proof.rows for proof in proofs]
+        given = proofs
         if self._located and proofs:
             proofs, given = self._owned(proofs)
         return Outcome(proofs, self._beyond, given, self._responses)
@@ -289,7 +288,7 @@ class Prover:
                 raise
         return by_witness(named), left
 
-    def _owned(self, proofs: list[Proved]) -> tuple[list[Proved], list[list[Raw]]]:
+    def _owned(self, proofs: list[Proved]) -> tuple[list[Proved], list[Proved]]:
         """Return the proofs of records whose identities rows of `ownership` have too, and these rows for each."""
         run = self._run
         heights = HeightRange(proofs[0].heights.start, proofs[-1].heights.end)
@@ -302,4 +301,4 @@ class Prover:
         proofs = [proof.cut(*shown.heights.edges) for proof in proofs if proof.heights.overlaps(shown.heights)]
         if shown.heights != heights:
             self._beyond = None
-        return proofs, [shown.cut(*proof.heights.edges).rows for proof in proofs]
+        return proofs, [shown.cut(*proof.heights.edges) for proof in proofs]

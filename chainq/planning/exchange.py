@@ -69,7 +69,7 @@ class Grade(StrEnum):
     ORDER = "order"  # a response shows a row beyond; for blocks, every height once
     WITNESS = "witness"  # another method of the service names the rows that are due
     BELIEF = "belief"  # neither: several responses agree
-    HASH = "hash"  # order, and each block makes its own hash (`chainq.fetching.hashed`, not the kernel)
+    HASH = "hash"  # order, and each block makes its own hash (`chainq.fetching.links`, not the kernel)
 
 
 class Proof(NamedTuple):

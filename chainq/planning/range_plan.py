@@ -70,7 +70,7 @@ class RangePlan:
     ) -> None:
         heights = within_limit(query, heights)
         self.run = Run(query, heights, send, tip, known, witness=witness)
-        self.compared: list[Due] = []  # what other methods name at heights that must match
+        self.compared: list[Due] = []  # what full blocks name at heights that must match
         self._query, self._reverse, self._workers, self._strict = query, query.reverse, workers, strict
         # With a limit, one at a time: an extra request would be wasted.
         self._alone = query.limit is not None and not query.method.linked
@@ -205,8 +205,8 @@ class RangePlan:
         self._line.pop(0)
         responses = outcome.responses
         pairs = [*zip(outcome.proofs, outcome.given, strict=True)]
-        for proof, rows in reversed(pairs) if self._reverse else pairs:
-            row_heights = proof.row_heights
+        for proof, given in reversed(pairs) if self._reverse else pairs:
+            rows, row_heights = given.rows, given.row_heights
             if proof.grade is Grade.BELIEF and self._strict:
                 said = "nothing proves that these are all rows: no row beyond, and no other method tells"
                 hint = behind(proof.heights.start, self.run.top or 0) or "leave out --strict to get them"

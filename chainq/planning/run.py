@@ -23,8 +23,7 @@ from chainq.planning.exchange import (
 from chainq.planning.kernel import Kinds, Order
 from chainq.query import Query
 from chainq.rows.fields import Picker, text_of
-from chainq.rows.response import name_reader
-from chainq.rows.sorting import Page, Sorter
+from chainq.rows.sorting import Page, Sorter, name_reader
 from chainq.text.sanitize import excerpt, printable
 
 Request = RowsRequest | TipRequest | DueRequest

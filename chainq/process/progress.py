@@ -5,7 +5,7 @@ too; rich, which takes 40 ms to load, is loaded once a bar is due.
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -24,18 +24,13 @@ ROOM = 3  # columns left free at the end of a line: "^C" there must not begin an
 class Progress:
     """Receives progress reports of long work, from any thread. This class shows nothing."""
 
-    @property
-    def shown(self) -> bool:
-        """Return whether anything is shown, so a total is worth finding out."""
-        return False
-
     def begin(self, total: int | None, unit: str = "heights") -> None:
         """Start to count `total` units. With None, the total is unknown, and the count continues."""
 
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
-        """Count units and rows that are written; `passed`: rows that a filter left of these, None without a filter."""
+    def wrote(self, units: int, rows: int) -> None:
+        """Count units and rows that are written."""
 
-    def show(self, parts: Sequence[str]) -> None:
+    def show(self, text: str) -> None:
         """Show the work in progress below the bar, until the next call."""
 
     def waits(self, seconds: float, words: str) -> None:
@@ -58,12 +53,10 @@ class Bar(Progress):
     """
 
     def __init__(self, total: int | None, *, shared: bool = False) -> None:
-        self._shared = shared
-        self._total, self._unit, self._parts = total, "heights", ""
-        self._done = self._rows = self._rows_before = self._bytes = self._retries = 0
+        self._shared, self._total, self._unit, self._below, self._waits = shared, total, "heights", "", ""
+        self._done = self._rows = self._bytes = self._retries = 0
         self._began = self._counted_from = self._heard = self._waits_until = time.monotonic()
         self._hidden_until = self._began + DELAY
-        self._waits, self._last = ("", ""), ""
         self._live: Live | None = None
         self._drawn = False  # at any time
         self._lock = threading.RLock()  # a signal may come while it is held
@@ -75,41 +68,31 @@ class Bar(Progress):
         """Count other units from now on, or without a total; the rows, the bytes and the time go on."""
         with self._lock:
             if total is not None or unit != self._unit:
-                self._done, self._rows_before, self._counted_from = 0, self._rows, time.monotonic()
-            self._total, self._unit, self._parts = total, unit, ""
+                self._done, self._counted_from = 0, time.monotonic()
+            self._total, self._unit, self._below = total, unit, ""
 
-    def called(
-        self, size: int, *, again: bool, wait: float | None = None, why: str = "", held: bool = False, what: str = ""
-    ) -> None:
-        """Count one attempt of a request: the bytes received, and whether it is a retry.
-
-        `wait`: seconds to the next attempt after a failure; `why`: the failure; `held`: it holds back the method;
-        `what`: the request in words.
-        """
+    def called(self, size: int, *, again: bool) -> None:
+        """Count one attempt of a request: the bytes received, and whether it is a retry."""
         with self._lock:
-            self._last = f" after {what}" if what else ""
             self._heard = time.monotonic()
             self._bytes += size
             self._retries += again
-            if wait is not None:
-                self.waits(wait, *(("held back by the service for",) if held else ("retrying in", f": {why}")))
 
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
+    def wrote(self, units: int, rows: int) -> None:
         """Count units and rows that are written."""
-        del passed  # which is said at the end
         with self._lock:
             self._heard = time.monotonic()
             self._done += rows if self._unit == "rows" else units
             self._rows += rows
 
-    def show(self, parts: Sequence[str]) -> None:
+    def show(self, text: str) -> None:
         """Show the work in progress below the bar."""
-        self._parts = "  ".join(parts)
+        self._below = text
 
-    def waits(self, seconds: float, words: str, after: str = "") -> None:
-        """Show that the run waits, with words before and after the seconds."""
+    def waits(self, seconds: float, words: str) -> None:
+        """Show that the run waits, with words before the seconds."""
         with self._lock:
-            self._waits, self._waits_until = (words, after), time.monotonic() + seconds
+            self._waits, self._waits_until = words, time.monotonic() + seconds
 
     def line(self, text: str) -> bool:
         """Print a line above the bar; return False if no bar is drawn."""
@@ -139,18 +122,12 @@ class Bar(Progress):
             self._erase()
             if not self._drawn or not (self._done or self._rows):
                 return None
-        seconds = time.monotonic() - self._began
-        done = f"{self._done:,} {self._unit}, " if self._unit != "rows" else ""
-        retries = f", retries: {self._retries:,}" if self._retries else ""
-        return (
-            f"{done}{self._rows:,} rows in {seconds:.1f} s ({self._rows / seconds:,.0f} rows/s),"
-            f" {self._bytes / 1e6:,.1f} MB{retries}"
-        )
+        return (f"{self._done:,} {self._unit}, " if self._unit != "rows" else "") + self._totals()
 
     def _run(self) -> None:
         """Draw until the end, or until nobody can see it."""
         with suppress(OSError, ValueError):  # a terminal that is gone
-            while not self._closed.wait(min(PERIOD, DELAY or PERIOD)):
+            while not self._closed.wait(PERIOD):
                 with self._lock:
                     if not self._closed.is_set() and time.monotonic() >= self._hidden_until:
                         self._draw()
@@ -168,10 +145,9 @@ class Bar(Progress):
             )
             self._live.start()
             self._drawn = True
-        lines = [Text(line, no_wrap=True) for line in self._lines(time.monotonic())]
-        for line in lines:
-            line.truncate(max(1, self._live.console.width - ROOM))
-        self._live.update(Text("\n").join(lines), refresh=True)
+        width = max(1, self._live.console.width - ROOM)
+        lines = "\n".join(line[:width] for line in self._lines(time.monotonic()))
+        self._live.update(Text(lines, no_wrap=True), refresh=True)
 
     def _erase(self) -> None:
         live, self._live = self._live, None
@@ -180,17 +156,16 @@ class Bar(Progress):
 
     def _lines(self, now: float) -> Iterator[str]:
         """Yield what is drawn: how far the run has come, what it waits for, and the work in progress."""
-        yield "  ".join(self._words(max(now - self._counted_from, 0.001)))
+        yield "  ".join(self._words(now - self._counted_from))
         if (left := self._waits_until - now) > 0:
-            yield f"{self._waits[0]} {math.ceil(left)} s{self._waits[1]}"
+            yield f"{self._waits} {math.ceil(left)} s"
         elif (silent := now - max(self._heard, self._waits_until)) >= SILENCE:
-            yield f"nothing new for {silent:.0f} s{self._last}"
-        if self._parts:
-            yield self._parts
+            yield f"nothing new for {silent:.0f} s"
+        if self._below:
+            yield self._below
 
     def _words(self, seconds: float) -> Iterator[str]:
         """Yield the words of the first line; a terminal that is too narrow cuts the last ones."""
-        rows = self._rows - self._rows_before
         total = "" if self._total is None else f"/{self._total:,}"
         yield f"{self._done:,}{total} {self._unit}"
         if self._total:
@@ -199,12 +174,9 @@ class Bar(Progress):
             yield f"{int(100 * share)}%"
             if share and seconds >= UNSURE:
                 yield f"{timedelta(seconds=int(seconds / share - seconds))} left"
-        else:
-            yield f"for {timedelta(seconds=int(seconds))}"
-        if rows and self._unit != "rows":
-            yield f"{rows:,} rows"
-        if rows:
-            yield f"{rows / seconds:,.0f} rows/s"
-        yield f"{self._bytes / 1e6:,.1f} MB"
-        if self._retries:
-            yield f"retries: {self._retries:,}"
+        yield self._totals()
+
+    def _totals(self) -> str:
+        seconds = max(time.monotonic() - self._began, 0.001)
+        rate, retries = self._rows / seconds, f", retries: {self._retries:,}" if self._retries else ""
+        return f"{self._rows:,} rows in {seconds:.1f} s ({rate:,.0f} rows/s), {self._bytes / 1e6:,.1f} MB{retries}"

@@ -85,18 +85,21 @@ class _Version(msgspec.Struct):
 
 
 class Checkpoint(Closing):
-    """One checkpoint file, locked while it is open. A context manager.
+    """One checkpoint file, locked while it is open. A context manager. Without a path, the same in memory alone.
 
     `content`: what it records. `query`: what identifies the query (command, dialect, URL, columns, format, ...), as
     JSON values without secrets. Raises BusyError if another run uses it, UsageError if the file is unreadable,
     truncated, or of another query.
     """
 
-    def __init__(self, path: Path, query: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path | None, query: Mapping[str, Any]) -> None:
+        self.path, self._lock = path, -1
+        self._noted = True  # what `content.state` says
+        self.content = Content(VERSION, dict(query), [])
+        if path is None:
+            return
         self.path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
         self._name = printable(abridged(str(path), 200))
-        self.content = Content(VERSION, dict(query), [])
-        self._noted = True  # what `content.state` says
         self._lock = locked(self.path, self._name)
         try:
             text = content_of(self.path, self._name)
@@ -110,7 +113,8 @@ class Checkpoint(Closing):
 
     def close(self) -> None:
         """Release the lock. The lock file stays: without it two runs could lock two files of the same name."""
-        os.close(self._lock)
+        if self._lock >= 0:
+            os.close(self._lock)
 
     def save(self, positions: Sequence[Position], output: str, believed: Iterable[HeightRange]) -> None:
         """Record durably that `output` holds everything below the last of the positions. Raises OutputError."""
@@ -124,9 +128,10 @@ class Checkpoint(Closing):
         self._noted = False
 
     def failed(self, message: str, *, lasting: bool = False) -> None:
-        """Note why a run or a round failed, and whether for good; recorded as in `succeeded`."""
+        """Record why a run or a round failed, and whether for good (`errors.is_lasting`). Raises OutputError."""
         self.content.state = self.content.state.failed(message, lasting=lasting)
         self._noted = False
+        self.note()
 
     def note(self) -> None:
         """Record how runs ended, if not recorded yet, and leave the rest unchanged. Raises OutputError."""
@@ -134,7 +139,9 @@ class Checkpoint(Closing):
             self._write()
 
     def _write(self) -> None:
-        replace_file(self.path, msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n", self._name)
+        if self.path is not None:
+            text = msgspec.json.format(msgspec.json.encode(self.content), indent=1)
+            replace_file(self.path, text + b"\n", self._name)
         self._noted = True
 
 

@@ -3,6 +3,7 @@
 This module sets up a run and repeats its rounds until it ends. `rounds` makes the requests and writes the rows.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -27,8 +28,8 @@ from chainq.errors import (
     is_lasting,
     sentences,
 )
+from chainq.fetching.blocks import Tip, check_age
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip, check_age
 from chainq.formats.protocol import Writer
 from chainq.heights.block_time import format_age
 from chainq.heights.bounds import Bounds
@@ -71,19 +72,17 @@ def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[s
 
     `identity`: the values by which the checkpoint distinguishes queries. Raises ChainqError.
     """
-    file, checkpoint = settings.output, None
+    file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
-    if settings.checkpoint is not None:
-        if output in (path := printable(os.path.realpath(settings.checkpoint)), f"{path}.lock"):
-            raise UsageError(f"-o and --checkpoint are the same file {output}")
-        checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
+    path = "" if settings.checkpoint is None else printable(os.path.realpath(settings.checkpoint))
+    if path and output in (path, f"{path}.lock"):
+        raise UsageError(f"-o and --checkpoint are the same file {output}")
+    checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
     try:
         return Journal(stack.enter_context(open_sink(file, append=True)), checkpoint, output)
     except (IncompleteError, OutputError) as error:  # the file was changed, or cannot be written
-        if checkpoint is not None:
-            with suppress(OutputError):
-                checkpoint.failed(str(error), lasting=True)
-                checkpoint.note()
+        with suppress(OutputError):
+            checkpoint.failed(str(error), lasting=True)
         raise
 
 
@@ -117,6 +116,7 @@ class _Polls:
     failures: int = 0  # polls in a row without a result
     failing_since: float = 0.0  # by time.monotonic, as the next one
     recorded_at: float = 0.0
+    noted_at: float = -math.inf  # a success
     refusals: int = 0  # the failures that waiting alone may not fix
 
     def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
@@ -140,7 +140,7 @@ class _Polls:
         with signals_deferred():
             if self.writer is not None:
                 self.writer.close()
-            self.rounds.journal.end()
+            self.rounds.journal.checkpoint.note()
 
     def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
         """Make one round; warn of a failure that `--follow` tolerates."""
@@ -161,9 +161,10 @@ class _Polls:
         self.failures = self.refusals = 0
         # Else the service is behind, and nothing can be new.
         if tip.height + 1 >= journal.reached.next:
-            journal.succeeded(tip.height, tip.time)
-            if self.rounds.settings.follow:
-                journal.note_state()
+            journal.checkpoint.succeeded(tip.height, tip.time)
+            if self.rounds.settings.follow and time.monotonic() - self.noted_at >= tuning.RECORD_SECONDS:
+                self.noted_at = time.monotonic()
+                journal.checkpoint.note()
         self.check_age(tip)
 
     def check_age(self, tip: Tip) -> None:
@@ -190,7 +191,7 @@ class _Polls:
     def _first_height(self) -> int:
         """Return the start of a first run: `--start`, else 0 with a checkpoint, or the last blocks without one."""
         bounds, lag = self.rounds.query.bounds or Bounds(), self.rounds.settings.lag
-        if self.rounds.journal.checkpoint is not None:
+        if self.rounds.journal.kept:
             bounds = Bounds(start=bounds.start or 0)
         elif bounds == Bounds():
             bounds = Bounds(last=DEFAULT_LAST + lag)
@@ -217,8 +218,8 @@ class _Polls:
         if not self.failures or now - self.recorded_at >= tuning.STATE_SECONDS:
             self.recorded_at = now
             with suppress(OutputError):  # of which the next rows will say more
-                self.rounds.journal.failed(str(error))
-        self.failures += 1
+                self.rounds.journal.checkpoint.failed(str(error))
+        self.failures, self.noted_at = self.failures + 1, -math.inf
         self._check_age(error, now - self.failing_since)
 
     def _check_age(self, error: ChainqError, seconds: float) -> None:
@@ -242,8 +243,8 @@ class _Polls:
         if isinstance(error, OutputError) or (isinstance(error, Interrupted) and error.mid_write):
             with suppress(OutputError, IncompleteError):
                 journal.drop_rest()  # part of a row
-        height = (journal.position if journal.checkpoint else journal.reached).next
-        if journal.checkpoint is None:
+        height = (journal.position if journal.kept else journal.reached).next
+        if not journal.kept:
             more = "" if rounds.left is None else f" --limit {rounds.left}"
             if rounds.settings.header and rounds.settings.output is None:
                 more += " --no-header"
@@ -254,5 +255,5 @@ class _Polls:
             error.add_note(f"the next run resumes at height {height}")
         with suppress(OutputError, IncompleteError):
             if isinstance(error, ChainqError | Interrupted):
-                journal.failed(str(error), lasting=is_lasting(error))
-            journal.end()
+                journal.checkpoint.failed(str(error), lasting=is_lasting(error))
+            journal.checkpoint.note()

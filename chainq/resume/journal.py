@@ -5,7 +5,6 @@ than the disk holds, and what a file holds beyond the recorded length is the res
 removes it.
 """
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +28,7 @@ POSITIONS = 32  # kept for --rewind: the first one and the latest
 
 
 class Journal:
-    """The output of a run and its positions; without a checkpoint these last as long as the run.
+    """The output of a run and its positions; without a checkpoint file these last as long as the run.
 
     `output`: the path of the output file, empty for standard output. `reached`: the position up to which whole heights
     are written, which may be further than the last one of `positions`. `believed`: heights whose rows rest on belief.
@@ -37,14 +36,14 @@ class Journal:
     not record, IncompleteError for one that has fewer.
     """
 
-    def __init__(self, sink: Sink, checkpoint: Checkpoint | None, output: str) -> None:
+    def __init__(self, sink: Sink, checkpoint: Checkpoint, output: str) -> None:
         self.sink, self.checkpoint, self._output = sink, checkpoint, output
-        self.positions = [*checkpoint.content.positions] if checkpoint else []
-        self.believed = HeightSet(HeightRange(*edges) for edges in (checkpoint.content.believed if checkpoint else ()))
+        self.positions = [*checkpoint.content.positions]
+        self.believed = HeightSet(HeightRange(*edges) for edges in checkpoint.content.believed)
         self.rewound = HeightRange(0, 0)
         self.reached = self.positions[-1] if self.positions else Position(0)
         self._record_after = tuning.FIRST_RECORD_SECONDS
-        self._recorded_at, self._noted_at = time.monotonic(), -math.inf
+        self._recorded_at = time.monotonic()
         if sink.appends:
             self._check_file()
 
@@ -69,9 +68,14 @@ class Journal:
         return not self.cuttable or time.monotonic() - self._recorded_at >= self._record_after
 
     @property
+    def kept(self) -> bool:
+        """Return whether a checkpoint file records the positions."""
+        return self.checkpoint.path is not None
+
+    @property
     def _elsewhere(self) -> bool:
         """Whether the checkpoint records another output."""
-        return self.checkpoint is not None and self.checkpoint.content.output != self._output
+        return self.kept and self.checkpoint.content.output != self._output
 
     def _check_file(self) -> None:
         """Compare an output file with what is recorded of it, and remove the rest of a run that was killed."""
@@ -80,7 +84,7 @@ class Journal:
             return
         if last is None or self._elsewhere:
             kept = "without --checkpoint nothing records"
-            if self.checkpoint is not None:
+            if self.kept:
                 kept = f"checkpoint {printable(str(self.checkpoint.path))} does not record"
             raise UsageError(f"{name} has rows already, and {kept} how far they go", "use another output file")
         if self.sink.length < last.length:
@@ -106,7 +110,7 @@ class Journal:
         first = self.last is None
         if first:
             self.positions = [Position(first_height())]
-            if self.checkpoint and self.sink.pipe:
+            if self.kept and self.sink.pipe:
                 warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
             self.save()
         elif rewind:
@@ -128,7 +132,7 @@ class Journal:
         last = self.position
         if continued and not self.sink.length and (self._elsewhere or last.length):
             if last.length or len(self.positions) > 1:
-                earlier = self.checkpoint.content.output if self.checkpoint else ""
+                earlier = self.checkpoint.content.output
                 where = f", and {earlier} has the earlier ones" if self._elsewhere and Path(earlier).is_file() else ""
                 rest = "; if a run was killed, rows from there on may be in the file before, too"
                 warn(f"{self._output or 'standard output'} gets the rows from height {last.next} on{where}{rest}")
@@ -172,7 +176,7 @@ class Journal:
             self.believed.add(batch.heights)
 
     def record(self, position: Position) -> None:
-        """Add the position that the output has reached, durably if there is a checkpoint. Raises OutputError."""
+        """Add the position that the output has reached, durably if there is a checkpoint file. Raises OutputError."""
         self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
         before = self.positions
         self.positions = [known for known in before if known.next < position.next] + [position]
@@ -187,10 +191,10 @@ class Journal:
         self._recorded_at, self._record_after = time.monotonic(), min(2 * self._record_after, tuning.RECORD_SECONDS)
 
     def save(self) -> None:
-        """Record the positions durably, if there is a checkpoint. Raises OutputError."""
-        if self.checkpoint:
+        """Record the positions, durably if there is a checkpoint file. Raises OutputError."""
+        if self.kept:
             self.sink.sync()
-            self.checkpoint.save(self.positions, self._output, self.believed)
+        self.checkpoint.save(self.positions, self._output, self.believed)
 
     def drop_rest(self) -> int:
         """Remove the rows after the last position from a file; return how many. Raises OutputError."""
@@ -198,29 +202,3 @@ class Journal:
         self.sink.truncate(self.position.length)  # always: a write that failed may have left part of a row
         self._forget_rest()
         return dropped
-
-    def succeeded(self, tip: int, tip_time: int | None) -> None:
-        """Note that a round succeeded, and the tip that it saw. The next save, `note_state` or `end` records it."""
-        if self.checkpoint:
-            self.checkpoint.succeeded(tip, tip_time)
-
-    def note_state(self) -> None:
-        """Record that a run that follows the tip succeeded: at first, after a failure, and then every few seconds.
-
-        Raises OutputError.
-        """
-        if self.checkpoint and time.monotonic() - self._noted_at >= tuning.RECORD_SECONDS:
-            self._noted_at = time.monotonic()
-            self.checkpoint.note()
-
-    def failed(self, message: str, *, lasting: bool = False) -> None:
-        """Record why a run or a round failed, and whether for good (`errors.is_lasting`). Raises OutputError."""
-        if self.checkpoint:
-            self.checkpoint.failed(message, lasting=lasting)
-            self._noted_at = -math.inf
-            self.checkpoint.note()
-
-    def end(self) -> None:
-        """Record how the run ended. Raises OutputError."""
-        if self.checkpoint:
-            self.checkpoint.note()

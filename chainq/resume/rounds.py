@@ -1,9 +1,9 @@
 """The rounds of an incremental run: each writes the rows that are new, up to some blocks below the tip.
 
 A round looks up its last block, compares the last recorded block with the service's, writes the rows, and looks its
-last block up again: if it is the same, all that came between is of one chain. Rows that are blocks show that by their
-links. While rows are written, a position is recorded every few seconds in the same way. Rows after the last position of
-a file are removed if a run fails (docs/completeness.md, "Following the tip").
+last block up again: if it is the same, all that came between is of one chain. While rows are written, a position is
+recorded every few seconds in the same way. Rows after the last position of a file are removed if a run fails
+(docs/completeness.md, "Following the tip").
 """
 
 from collections.abc import Callable
@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 
 from chainq import tuning
 from chainq.errors import ChainqError, IncompleteError, OverdueError, ReorgError, Shortfall
-from chainq.fetching.blocks import hash_text
+from chainq.fetching.blocks import Tip
 from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange
 from chainq.process.progress import Progress
@@ -24,7 +23,6 @@ from chainq.query import Batch, Query, limited, matching
 from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
 from chainq.resume.settings import ResumeSettings
-from chainq.rows.fields import Picker, integer_of
 from chainq.text.humanize import counted, end_above
 from chainq.text.sanitize import excerpt
 
@@ -47,7 +45,7 @@ class Rounds:
     """The rounds of one run.
 
     `known`: the last block of which all rows before are known to be. `end`, `seen`: of the round in progress, its end
-    and the hash of the block below that before any row was requested. `batch`: the last one that was written.
+    and the hash of the block below that before any row was requested.
     """
 
     service: Service
@@ -59,7 +57,6 @@ class Rounds:
     known: Position = field(default=Position(0))
     end: int = 0
     seen: str = ""
-    batch: Batch | None = None
     written: int = 0  # rows
     behind: bool = False  # the user was warned that the service is
     begun: bool = False
@@ -68,11 +65,6 @@ class Rounds:
     def left(self) -> int | None:
         """Return how many rows the limit leaves to be written, None without one."""
         return None if self.query.limit is None else self.query.limit - self.written
-
-    @property
-    def _linked(self) -> bool:
-        """Whether rows are blocks whose links are checked, and so show by themselves of which chain they are."""
-        return self.query.method.linked and self.query.verify and self.query.where is None
 
     def run(self, writer: Writer, tip: Tip) -> None:
         """Write what is new up to the tip, less the lag.
@@ -106,16 +98,14 @@ class Rounds:
         if not self.begun:  # later rounds of --follow only count up
             self.begun = True
             self.progress.begin(len(heights) if self.query.limit is None else None)
-        self.end, self.seen = heights.end, ""
-        if not self._linked:
-            # The last block before the known one: if it is the same after the rows, the known one was of its chain.
-            self.seen = self._hash_below(self.end, self.service.blocks.hash_of)
-            if self.known.hash:
-                self._check_known(self._hash_below(self.known.next, self.service.blocks.hash_of))
+        # The last block before the known one: if it is the same after the rows, the known one was of its chain.
+        self.end, self.seen = heights.end, self._hash_below(heights.end, self.service.blocks.hash_of)
+        if self.known.hash:
+            self._check_known(self._hash_below(self.known.next, self.service.blocks.hash_of))
         query = self.query._replace(limit=self.left)
         # After a reorg, a cache may still have the old rows. Blocks show that by their links.
         again, self.journal.rewound = self.journal.rewound, HeightRange(0, 0)
-        compared = HeightRange(again.end if query.method.linked else max(again.start, again.end - COMPARED), again.end)
+        compared = HeightRange(max(again.start, again.end - COMPARED), again.end)
         batches = self.service.fetch_range(query, heights, Asked(compared=compared))
         whole = False
         try:
@@ -134,15 +124,12 @@ class Rounds:
             raise IncompleteError(f"the service shows no block {reached}, and its tip is above it", "run again later")
 
     def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange) -> None:
-        """Write the rows of a batch; blocks must link to the last one before. Raises ReorgError, OutputError."""
-        if self._linked and batch.rows and heights.start == self.known.next and self.known.hash:
-            self._check_known(hash_text(Picker(["previous_hash"])(batch.rows[0])[0]))
+        """Write the rows of a batch. Raises OutputError."""
         with signals_deferred():
             writer.write(batch.rows)
             self.journal.wrote(batch, heights.end)
-            self.batch = batch
             self.written += len(batch.rows)
-            self.progress.wrote(len(heights), batch.shown, None if self.query.where is None else len(batch.rows))
+            self.progress.wrote(len(heights), batch.shown)
 
     def record(self, *, ending: bool = False) -> None:
         """Record that all heights below `journal.reached` are written. `ending`: a signal has ended the run.
@@ -152,9 +139,7 @@ class Rounds:
         reached, block_hash = self.journal.reached, ""
         if reached == self.journal.position:
             return
-        if self._linked:
-            block_hash = self._own_hash(reached.next) or self._hash_below(reached.next)
-        elif reached.next == self.end or self.journal.checkpoint is not None or self.journal.cuttable:
+        if reached.next == self.end or self.journal.kept or self.journal.cuttable:
             block_hash = self._hash_below(reached.next)
             last = block_hash if reached.next == self.end else self._hash_below(self.end)
             if reorg := difference(Position(self.end, self.seen), last):
@@ -188,48 +173,38 @@ class Rounds:
         return found
 
     def _check_known(self, found: str) -> None:
-        """Raise ReorgError if the block below `known` is another one now; its hint names how far to go back."""
-        reorg = difference(self.known, found)
-        if not reorg:
-            return
-        same = next((one for one in reversed(self.journal.positions) if self._still(one)), None)
-        if self.journal.checkpoint is None:
-            raise self._discarded(reorg, same or self.journal.positions[0])
-        if same is None:
-            over = "start over with a new checkpoint and a new output file"
-            raise ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
-        blocks = self.journal.position.next - same.next
-        raise ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {same.next}")
+        """Raise ReorgError if the block below `known` is another one now."""
+        if reorg := difference(self.known, found):
+            raise self._reorg(reorg)
 
-    def _own_hash(self, end: int) -> str:
-        """Return the hash of the block below `end` as the last row that was written names it, empty if it does not."""
-        if self.batch is None or not self.batch.rows:
-            return ""
-        block_hash, height = Picker(["block_hash", self.query.method.height or ""])(self.batch.rows[-1])
-        return hash_text(block_hash) if integer_of(height) == end - 1 else ""
-
-    def _still(self, position: Position) -> bool:
-        """Return whether the service still has the block that a position recorded.
+    def _same(self) -> Position | None:
+        """Return the last position whose block the service still has, None if there is none.
 
         A checkpoint may begin with a position without a hash: nothing is before it. Other runs have more of these.
         """
-        if not position.hash:
-            return self.journal.checkpoint is not None
-        return self.service.blocks.block_hash(position.next - 1) == position.hash
+        for one in reversed(self.journal.positions):
+            if self.journal.kept if not one.hash else self.service.blocks.block_hash(one.next - 1) == one.hash:
+                return one
+        return None
 
     def _replaced(self, reorg: str) -> None:
         """Raise the error of a reorg while rows were read."""
-        if self.journal.cuttable:
-            self.written -= self.journal.drop_rest()
-            raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
-        known = (one for one in reversed(self.journal.positions) if one.hash)
-        raise self._discarded(reorg, next(known, self.journal.positions[0]))
+        if not self.journal.cuttable:
+            raise self._reorg(reorg)
+        self.written -= self.journal.drop_rest()
+        raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
 
-    def _discarded(self, reorg: str, position: Position) -> ReorgError:
-        """Go back to a position whose block is still there, and return the error of a run that nobody can go back."""
-        self.written -= self.journal.reached.rows - position.rows
-        self.journal.go_back_to(position.next)
+    def _reorg(self, reorg: str) -> ReorgError:
+        """Return the error of a reorg: it says how far a checkpoint must go back. Rows that nobody can go back to, of a
+        run without one or after its position, are discarded."""
+        same = self._same()
+        if self.journal.kept and same is None:
+            over = "start over with a new checkpoint and a new output file"
+            return ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
+        back = same or self.journal.positions[0]
+        if self.journal.kept and (blocks := self.journal.position.next - back.next):
+            return ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {back.next}")
+        self.written -= self.journal.reached.rows - back.rows
+        self.journal.go_back_to(back.next)
         removed = "are removed" if self.journal.sink.appends else "must be discarded"
-        return ReorgError(
-            reorg, f"the rows from height {position.next} on {removed}: they may be of blocks that are gone"
-        )
+        return ReorgError(reorg, f"the rows from height {back.next} on {removed}: they may be of blocks that are gone")

@@ -3,7 +3,6 @@
 Fields are named by dotted paths: `header.metadata.height` is `height` in `metadata` in `header`.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -223,7 +222,7 @@ def text_of(value: bytes | Raw | None) -> str:
     sent = bytes(value)
     if sent[:1] != b'"':
         return "" if sent == b"null" else sent.decode()
-    return sent[1:-1].decode() if b"\\" not in sent else json.loads(sent)
+    return sent[1:-1].decode() if b"\\" not in sent else msgspec.json.decode(sent, type=str)
 
 
 def text_or_none(value: Raw | None) -> str | None:
@@ -253,3 +252,11 @@ def seconds_of(value: bytes | Raw | None) -> int | None:
     """Return a block time, or None if it is not a whole number or is out of range."""
     seconds = integer_of(value)
     return seconds if seconds is not None and abs(seconds) <= HIGHEST else None
+
+
+def in_place(found: list[Raw], path: str) -> list[Raw]:
+    """Return rows sorted by the number at `path`; rows without one are last, in their given order."""
+    pick = Picker([path])
+    places = [integer_of(pick(row)[0]) for row in found]
+    order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))
+    return [found[i] for i in order]

@@ -13,8 +13,7 @@ from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
 from chainq.rows.fields import Picker, integer_of, struct_of, text_of
-from chainq.rows.raw_json import check_objects
-from chainq.rows.response import RowDecoder
+from chainq.rows.raw_json import ResponseRows, check_objects
 
 
 class Page(NamedTuple):
@@ -174,9 +173,34 @@ def turned(rows: list[Raw], heights: list[int]) -> tuple[list[Raw], list[int]]:
     return [rows[place] for place in places], [heights[place] for place in places]
 
 
-def in_place(found: list[Raw], path: str) -> list[Raw]:
-    """Return rows sorted by the number at `path`; rows without one are last, in their given order."""
-    pick = Picker([path])
-    places = [integer_of(pick(row)[0]) for row in found]
-    order = sorted(range(len(found)), key=lambda i: (places[i] is None, places[i] or 0))
-    return [found[i] for i in order]
+class RowDecoder:
+    """Decodes all rows of a response as `kind`, a Struct. Strings may stand for numbers."""
+
+    def __init__(self, kind: type[msgspec.Struct]) -> None:
+        envelope = msgspec.defstruct("Envelope", [("result", list[kind])])  # type: ignore[valid-type]  # known here only
+        self._decode = msgspec.json.Decoder(envelope, strict=False).decode
+
+    def __call__(self, rows: list[Raw]) -> list[Any]:
+        """Return a `kind` for each row. Raises msgspec.DecodeError if a row does not fit it, or RecursionError."""
+        text = rows.text if isinstance(rows, ResponseRows) else b'{"result":[%b]}' % b",".join(rows)
+        return self._decode(text).result  # type: ignore[attr-defined, no-any-return]  # as above
+
+
+def name_reader(paths: Sequence[str]) -> Callable[[list[Raw]], list[tuple[str, ...]]]:
+    """Return a function that reads the values of rows at some paths as text: their identity in every method."""
+    slow = Picker(list(paths))
+    decode = RowDecoder(struct_of({path: Raw if at else str for at, path in enumerate(paths)})) if paths else None
+    others = paths[1:]
+
+    def read(rows: list[Raw]) -> list[tuple[str, ...]]:
+        try:
+            found = decode(rows) if decode else []
+        except msgspec.DecodeError:  # a value of another type, or one that is missing
+            found = []
+        if len(found) != len(rows):
+            return [tuple(map(text_of, slow(row))) for row in rows]
+        first = [getattr(row, paths[0]) for row in found]
+        rest = [[text_of(getattr(row, path)) for row in found] for path in others]
+        return list(zip(first, *rest, strict=True))
+
+    return read

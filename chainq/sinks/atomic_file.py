@@ -1,6 +1,5 @@
 """A file that appears complete or not at all."""
 
-import errno
 import glob
 import os
 import stat
@@ -31,11 +30,9 @@ class AtomicFileSink(Sink):
             if self._target.is_dir():
                 raise IsADirectoryError(0, "is a directory")
             if self._target.exists() and not os.access(self._target, os.W_OK):
-                raise PermissionError(0, _refusal(self._target))
+                raise PermissionError(0, "permission denied")
             if _is_mount_point(self._target):
                 raise OSError(0, "a file that is mounted by itself cannot be replaced; mount its folder, or use > FILE")
-            if not os.access(folder := self._target.parent, os.W_OK | os.X_OK) and folder.is_dir():
-                raise PermissionError(0, f"{_refusal(folder)} for its folder {printable(str(folder))}")
             _check_lock(self._target, name)
             remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.*{_SUFFIX}"))
             descriptor, temporary = _locked_temporary(self._target)
@@ -84,11 +81,6 @@ def _locked_temporary(target: Path) -> tuple[int, Path]:
         if ours:
             return descriptor, Path(path)
         os.close(descriptor)  # another run took it for one of a run that was killed
-
-
-def _refusal(path: Path) -> str:
-    """Return why nothing can be written at a path, which `os.access` does not tell."""
-    return os.strerror(errno.EROFS) if os.statvfs(path).f_flag & os.ST_RDONLY else "permission denied"
 
 
 def _is_mount_point(target: Path) -> bool:

@@ -40,23 +40,23 @@ class Attempts:
             raise OverdueError(overdue(self._options.deadline))
         return left
 
-    def judge(self, failure: Failure) -> None:
-        """Decide the seconds before the next attempt, None if there is none."""
+    def judge(self, failure: Failure, *, known: bool) -> None:
+        """Decide the seconds before the next attempt, None if there is none. `known`: the server has sent JSON-RPC."""
         if failure.meaning.again:
-            failure.wait = self._wait(failure)
+            failure.wait = self._wait(failure, known)
             if failure.wait is None and failure.retry_after > PATIENCE:
                 failure.error.message += f", it asks to wait {failure.retry_after:g} s"
             elif failure.wait is None and failure.meaning.rate_limited and self._options.retries:
                 failure.error.message += f", refused for {PATIENCE:g} s"
 
-    def _wait(self, failure: Failure) -> float | None:
+    def _wait(self, failure: Failure, known: bool) -> float | None:
         """Half of each wait is fixed, so that five retries outlast a restart of seven seconds; the other half is
         random, so that many clients do not come back at once. Rejected: full jitter, whose five waits may add up to
         none."""
         meaning, retries = failure.meaning, self._options.retries
         if meaning.rate_limited and retries:
             return self._limiter.refused(self.method, failure.retry_after)
-        if meaning.waits and not self._options.patient:
+        if meaning.waits and not (known or self._options.patient):
             return dict(enumerate(meaning.waits[:retries], 1)).get(self.made)
         self._failures += 1
         self._timeouts += meaning.slow and self.divisible

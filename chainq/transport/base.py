@@ -1,7 +1,7 @@
 """The interface between calls and the network: one exchange as plain values, and the ways in which it can fail.
 
 A transport sends one request and returns one response, without JSON-RPC, retries or rate limits. There are two:
-`http.HttpTransport` for the network, and the sample chain's own (`demo.transport`), which needs no HTTP library.
+`http.HttpTransport` for the network, and the sample chain's own (`demo.service`), which needs no HTTP library.
 """
 
 from collections.abc import Mapping
@@ -30,14 +30,13 @@ class Request(NamedTuple):
 class Response(NamedTuple):
     """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression.
 
-    `http_version` is such as `HTTP/1.1`, and `tls` such as `TLSv1.3`; each is empty if there is none.
+    `http_version` is such as `HTTP/1.1`, empty if there was no HTTP.
     """
 
     status: int
     body: bytes
     headers: Mapping[str, str] = MappingProxyType({})
     http_version: str = ""
-    tls: str = ""
 
 
 class Transport(Protocol):
@@ -59,7 +58,7 @@ def check_size(size: int, most: int) -> None:
 class ExchangeError(Exception):
     """No complete response arrived; the text says why. `failures` decides what that means for the call.
 
-    `kind`: the name of what httpx raised, or would raise; `foreign` if the server speaks another protocol.
+    `kind`: the name of what httpx raised, or would raise.
     """
 
     def __init__(self, kind: str, reason: str = "") -> None:

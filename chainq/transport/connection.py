@@ -16,43 +16,20 @@ from chainq.process.threads import Slots
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
 from chainq.transport.attempts import Attempts
-from chainq.transport.base import (
-    ExchangeError,
-    Report,
-    Request,
-    Response,
-    ServiceOptions,
-    Stopped,
-    Transport,
-    check_size,
-)
+from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
 from chainq.transport.failures import Failure
 from chainq.transport.jsonrpc import compact, encode
 from chainq.transport.rate_limit import RateLimiter
 
 T = TypeVar("T")
 Decode = Callable[[memoryview, int], T]
-ROW_BYTES = 80  # that a row takes up beside its text
-COUNTED_BYTES = 16 * 2**20  # from which on rows are counted: many rows such as `{},` take up far more than their text
-
-
-class Clock:
-    """The time and waiting for it; tests have their own."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never decrease."""
-        return time.monotonic()
-
-    def wait(self, stop: threading.Event, seconds: float) -> bool:
-        """Wait `seconds`, or until `stop` is set; return whether it is."""
-        return stop.wait(seconds)
 
 
 class Connection(Closing):
     """Calls one service, from any number of threads. Use it as a context, or `close` it.
 
     `report` is given every attempt, from the thread that made it. `transport`: instead of the network. `observe` is
-    given every response, and may end the call by raising a ChainqError.
+    given every response, and may end the call by raising a ChainqError. `now`: the time, as `time.monotonic`.
     """
 
     def __init__(
@@ -62,22 +39,19 @@ class Connection(Closing):
         *,
         transport: Transport | None = None,
         observe: Callable[[Response], None] = lambda _: None,
-        clock: Clock | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         local = transport is not None and "://" not in options.url  # a folder, whose name no message may lose
         keep_secret("" if local else options.url, options.headers)
         self._url = mask_url(options.url) if "://" in options.url else ""  # for messages; empty for a folder or demo:
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
-        self._clock = clock or Clock()
-        self._lock = threading.Lock()
-        self._ids = itertools.count(1)
-        self._limiter = RateLimiter(options.rate, self._clock.monotonic)
+        self._now, self._lock, self._ids = now, threading.Lock(), itertools.count(1)
+        self._limiter = RateLimiter(options.rate, now)
         self._stop = threading.Event()
         self._slots = Slots(options.concurrency)
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
-        self._responded = False  # the server, to any request
-        self._known = False  # to be a service: it has sent JSON-RPC
+        self._known = False  # whether the server is a service: it has sent JSON-RPC
 
     def close(self) -> None:
         """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""
@@ -89,7 +63,7 @@ class Connection(Closing):
 
     def allow_last(self, seconds: float) -> None:
         """Allow the last calls of a run that was told to end so many seconds; they wait for no other call."""
-        self._options = self._options._replace(until=self._clock.monotonic() + seconds)
+        self._options = self._options._replace(until=self._now() + seconds)
         self._slots = Slots(self._options.concurrency)
 
     @property
@@ -121,7 +95,7 @@ class Connection(Closing):
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         report = Report(method, where, purpose=purpose)
-        attempts = Attempts(self._options, self._limiter, self._clock.monotonic, method, divisible)
+        attempts = Attempts(self._options, self._limiter, self._now, method, divisible)
         while True:
             with self._slots:
                 self.check_open()
@@ -144,7 +118,7 @@ class Connection(Closing):
 
     def _attempt(self, report: Report, params: Any, decode: Decode[T], attempts: Attempts) -> T:
         """Make one attempt of a call, and report it. Raises Failure, with the URL in the message of its error."""
-        number, began = next(self._ids), self._clock.monotonic()
+        number, began = next(self._ids), self._now()
         report = report._replace(call=number, request_id=f"{self._run}-{number}")
         response: Response | None = None
         try:
@@ -165,7 +139,7 @@ class Connection(Closing):
             )
             raise failure from None
         finally:
-            self._report(report._replace(seconds=self._clock.monotonic() - began, attempt=attempts.made))
+            self._report(report._replace(seconds=self._now() - began, attempt=attempts.made))
 
     def _exchange(self, body: bytes, request_id: str, attempts: Attempts) -> Response:
         """Return a response that is, or may be, JSON-RPC. Raises Failure, and what `observe` raises."""
@@ -175,19 +149,18 @@ class Connection(Closing):
         except ExchangeError as error:
             self.check_open()
             attempts.left()
-            raise failures.of_exchange(error, self._options.seconds, first=not self._responded) from None
-        self._responded = True
+            raise failures.of_exchange(error, self._options.seconds) from None
         self._observe(response)
-        if (failure := failures.of_response(response, self._options.url, known=self._known)) is not None:
+        if (failure := failures.of_response(response, known=self._known)) is not None:
             raise failure
         return response
 
     def _decoded(self, body: bytes, decode: Decode[T], number: int) -> T:
-        """Return what `decode` returns. Raises TooHeavyError if its rows would take up too much memory."""
-        text = compact(body)
-        if len(text) > COUNTED_BYTES:
-            check_size(len(text) + text.count(b",") * ROW_BYTES, self._options.most)
-        result = decode(memoryview(text), number)
+        """Return what `decode` returns. Raises what it raises, and ResponseError or BrokenBodyError."""
+        try:
+            result = decode(memoryview(compact(body)), number)
+        except RecursionError:
+            raise ResponseError("response is nested too deeply") from None
         self._known = True
         return result
 
@@ -197,7 +170,7 @@ class Connection(Closing):
         Until the server has sent JSON-RPC, an invalid response may be that of something else than a service.
         """
         failure = failures.of_raised(raised, status, divisible=attempts.divisible)
-        attempts.judge(failure)
+        attempts.judge(failure, known=self._known)
         error = failure.error
         if self._url and not isinstance(error, UsageError):  # which is of this run alone
             error.message = f"{self._url}: " + error.message
@@ -214,7 +187,7 @@ class Connection(Closing):
         return error
 
     def _sleep(self, seconds: float, attempts: Attempts) -> None:
-        if seconds and self._clock.wait(self._stop, min(seconds, attempts.left())):
+        if seconds and self._stop.wait(min(seconds, attempts.left())):
             raise Stopped
 
     def opened(self) -> Transport:

@@ -9,7 +9,6 @@ import contextlib
 import re
 import time
 from typing import NamedTuple
-from urllib.parse import urljoin
 
 import msgspec
 
@@ -22,10 +21,6 @@ from chainq.tuning import CONNECT_WAITS
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
-_LACKING = {
-    str(INCOMPLETE): "pass heights that it has, or have the others exported there",
-    str(NO_TABLE): "have it exported there",
-}
 IS_URL_RIGHT = "is the URL right?"
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
@@ -92,7 +87,6 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("HTTP (408|425|500)", "", DOWN),
     ("HTTP 413", "", TOO_HEAVY),
     ("HTTP 429", "", LIMITED),
-    ("HTTP 501", "", ODD),  # of a server that only has files
     ("HTTP (502|503|52.|530)", "", GATEWAY),  # 52., 530: of CDNs that do not reach the service, for a moment
     ("HTTP 504", "", SLOW),
     ("HTTP 4..", "", REFUSED),
@@ -111,8 +105,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("LocalProtocolError|UnsupportedProtocol", "", _final(_UNUSABLE)),
     ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN._replace(said=_REFUSES)),
     ("ProxyError", "", _final(_REFUSES, _PROXY)),
-    ("foreign", "^proxy: ", _final("{}", _PROXY)),
-    ("foreign", "", _CUT),
+    (".*", "is not HTTP: ", ODD._replace(hint=_PORT)),
     (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: {}", _HOST)),
     (_AWAY, "SSL.*has expired", _final("the certificate has expired: {}", "renew it, and check the clock")),
     (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: {}", "check the clock")),
@@ -180,17 +173,17 @@ def _failure(meaning: Meaning, message: str, retry_after: float = 0.0) -> Failur
 
 def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
     """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
-    said = _unended(excerpt(message, 120))  # of SQL and a reason, both ends
-    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {said}"
+    text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(message, 120)}"
     with contextlib.suppress(msgspec.DecodeError):
-        if (hint := _LACKING.get(code)) and (found := msgspec.json.decode(data, type=Incomplete)).incomplete:
-            return errors.LackingError(text, hint, code=code, first=found.first, table=excerpt(found.table, 40))
+        lacking = code in (str(INCOMPLETE), str(NO_TABLE))
+        if lacking and (found := msgspec.json.decode(data, type=Incomplete)).incomplete:
+            hint, table = "have what is missing exported there", excerpt(found.table, 40)
+            return errors.LackingError(text, hint, code=code, first=found.first, table=table)
     meaning = _meaning(f"error {code}", message)
-    if meaning is TOO_HEAVY:
-        return errors.TooHeavyError(text, code=code)
-    error = PassingError(text, code=code) if meaning.again else errors.ServiceError(text, code=code)
-    if isinstance(error, PassingError):
-        error.meaning = meaning
+    if not meaning.again:
+        return errors.TooHeavyError(text, code=code) if meaning is TOO_HEAVY else errors.ServiceError(text, code=code)
+    error = PassingError(text, code=code)
+    error.meaning = meaning
     return error
 
 
@@ -212,18 +205,16 @@ def of_raised(error: Failure | errors.ChainqError, status: int, *, divisible: bo
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
-    meaning = FINAL
     if isinstance(error, Failure):
         return error
+    if isinstance(error, errors.BrokenBodyError):
+        return Failure(error, BROKEN)
+    if isinstance(error, errors.TooHeavyError):
+        return Failure(error, FINAL if divisible or not error.code else DOWN)
     if isinstance(error, PassingError):
         return _failure(error.meaning, error.message)
-    if isinstance(error, errors.BrokenBodyError):
-        meaning = BROKEN
-    elif isinstance(error, errors.TooHeavyError):
-        meaning = FINAL if divisible or not error.code else DOWN
-    elif isinstance(error, errors.ServiceError) and status >= 500 and error.code not in _PROTOCOL:
-        return _failure(DOWN, error.message)
-    return Failure(error, meaning)
+    final = not isinstance(error, errors.ServiceError) or status < 500 or error.code in _PROTOCOL
+    return Failure(error) if final else _failure(DOWN, error.message)
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
@@ -231,52 +222,40 @@ def shown(body: bytes | memoryview, length: int = 80) -> str:
     return excerpt(mask_sent(bytes(body[: 64 * 2**10]).decode(errors="replace"))[:2000], length)
 
 
-def _unended(text: str) -> str:
-    """Return a text without the period at its end, because a hint may follow."""
-    return text if text.endswith("..") else text.removesuffix(".")
-
-
-def of_exchange(error: ExchangeError, seconds: float, *, first: bool) -> Failure:
-    """Return what a failed exchange means, which had `seconds`. `first`: there was no response before."""
-    reason = _unended(_PYTHON.sub("", str(error)))
+def of_exchange(error: ExchangeError, seconds: float) -> Failure:
+    """Return what a failed exchange means, which had `seconds`."""
     meaning = _meaning(error.kind, str(error))
-    if first and error.kind == "foreign" and meaning.again:
-        meaning = ODD._replace(hint=_PORT)
-    if not first:
-        meaning = meaning._replace(waits=())
     away = "could not reach the server: " if meaning.error is errors.UnreachableError else ""
-    return _failure(meaning, away + meaning.said.format(reason, seconds=seconds))
+    return _failure(meaning, away + meaning.said.format(_PYTHON.sub("", str(error)), seconds=seconds))
 
 
-def of_response(response: Response, url: str, *, known: bool) -> Failure | None:
-    """Return what a response means that is not JSON-RPC; None if it is, or may be. `url`: of the request.
+def of_response(response: Response, *, known: bool) -> Failure | None:
+    """Return what a response means that is not JSON-RPC; None if it is, or may be.
 
     `known`: the server has sent JSON-RPC before. Then another text is a page in between, as during a deploy; at first,
     neither another attempt nor a smaller request helps.
     """
     if response.status != 200 and (response.status in _BY_STATUS or not _is_error(response.body)):
-        return _of_status(response, url)
+        return _of_status(response)
     start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"", b"{", b"["):
+    if start in (b"", b"{"):
         return None
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
     message = f"response is not a JSON object: HTTP {response.status}, {kind}, {shown(response.body)}"
     return _failure(BROKEN if known else ODD._replace(hint=IS_URL_RIGHT), message)
 
 
-def _of_status(response: Response, url: str) -> Failure:
-    """Return what an HTTP status other than 200 means. `url`: of the request, for the target of a redirect."""
-    status, message = response.status, f"HTTP {response.status}"
-    if 300 <= status < 400:
-        target = response.headers.get("location", "")
-        with contextlib.suppress(ValueError):
-            target = urljoin(url, target)
-        message += f", a redirect to {mask_url(excerpt(target))}, which chainq does not follow"
-    elif text := _unended(shown(response.body, 120)).removeprefix(f"{status} "):
-        message += f": {text}"
-    failure = _failure(_meaning(f"HTTP {status}"), message, retry_after(response) or 0.0)
+def _of_status(response: Response) -> Failure:
+    """Return what an HTTP status other than 200 means."""
+    message = f"HTTP {response.status}"
+    if 300 <= response.status < 400:
+        target = mask_url(excerpt(response.headers.get("location", "")))
+        said = f", a redirect to {target}, which chainq does not follow"
+    else:
+        said = f": {shown(response.body, 120)}" if response.body.strip() else ""
+    failure = _failure(_meaning(message), message + said, retry_after(response))
     if isinstance(failure.error, errors.ServiceError):
-        failure.error.code = f"HTTP {status}"
+        failure.error.code = message
     return failure
 
 
@@ -289,7 +268,7 @@ def _is_error(body: bytes) -> bool:
     return "jsonrpc" in envelope and bytes(envelope.get("error", b"null")) != b"null"
 
 
-def retry_after(response: Response) -> float | None:
+def retry_after(response: Response) -> float:
     """Return the seconds to wait according to the Retry-After header, in either form (RFC 9110, section 10.2.3).
 
     A date is compared with the response's own Date, so that the clock of this machine does not matter.
@@ -297,17 +276,15 @@ def retry_after(response: Response) -> float | None:
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdecimal():
         return float(value)
-    if (until := _time(value)) is None:
-        return None
-    sent = _time(response.headers.get("date", ""))
-    return max(0.0, until - (time.time() if sent is None else sent))
+    until, sent = _time(value), _time(response.headers.get("date", ""))
+    return max(0.0, until - (sent or time.time())) if until else 0.0
 
 
-def _time(date: str) -> float | None:
-    """Return an HTTP date in seconds since 1970; None if it is none (RFC 9110, section 5.6.7)."""
+def _time(date: str) -> float:
+    """Return an HTTP date in seconds since 1970; 0 if it is none (RFC 9110, section 5.6.7)."""
     from email.utils import parsedate_to_datetime
 
     try:
         return parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):
-        return None
+        return 0.0

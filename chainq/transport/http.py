@@ -44,7 +44,7 @@ class HttpTransport:
         proxy = named_proxy(options.url)
         self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
         self._transport = httpx.HTTPTransport(
-            verify=tls_context(self._url.scheme == "https", options.cert),
+            verify=tls_context(options.cert, used=self._url.scheme == "https"),
             proxy=proxy,
             limits=httpx.Limits(keepalive_expiry=tuning.KEEP_ALIVE),  # `Connection` limits concurrency
         )
@@ -57,26 +57,19 @@ class HttpTransport:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
         headers = self._headers.copy()
         headers.setdefault("X-Request-ID", request.id)  # the user's own has precedence
-        sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
         _DEADLINE.set(request.deadline)
         try:
+            sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
             with contextlib.closing(self._transport.handle_request(sent)) as response:
-                stream = response.extensions.get("network_stream")
-                tls = stream.get_extra_info("ssl_object") if stream is not None else None
-                tls_version = (tls.version() or "") if tls is not None else ""  # until the body is read
                 http_version = response.extensions.get("http_version", b"HTTP/1.1").decode()
                 body = _read(response, request.most)
-                return Response(response.status_code, body, dict(response.headers), http_version, tls_version)
-        except httpx.HTTPError as error:
-            raise ExchangeError(type(error).__name__, excerpt(str(error)) or type(error).__name__) from None
-        except (UnicodeError, httpcore.ConnectionNotAvailable) as error:  # a host that cannot be looked up
-            raise ExchangeError("ConnectError", excerpt(str(error))) from None
-        except Exception as error:
-            if self._backend.speaks_http or isinstance(error, ExchangeError | ChainqError):
-                raise
-            # Also one that arrives in two pieces, which httpx does not put together: so it is tried again.
-            said = f"the SOCKS proxy sent an invalid response: {excerpt(str(error))}"
-            raise ExchangeError("ReadError", said) from None
+                return Response(response.status_code, body, dict(response.headers), http_version)
+        except ChainqError:
+            raise
+        except Exception as error:  # also of the packages for IDNA and SOCKS, which httpx passes on
+            unknown_host = isinstance(error, UnicodeError | httpcore.ConnectionNotAvailable)
+            kind = "ConnectError" if unknown_host else type(error).__name__
+            raise ExchangeError(kind, excerpt(str(error)) or kind) from None
 
     def close(self) -> None:
         """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
@@ -104,7 +97,7 @@ class _Backend:
     """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
 
     def __init__(self, backend: httpcore.NetworkBackend, proxy: httpx.Proxy | None) -> None:
-        self._backend, self.peer = backend, "" if proxy is None else "proxy: "
+        self._backend, self._proxy = backend, proxy
         self.speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
         self.open: set[_Stream] = set()
         self._closed = False
@@ -113,14 +106,14 @@ class _Backend:
         try:
             return _Stream(self._backend.connect_tcp(timeout=self.left(timeout), **options), self)
         except httpcore.ConnectError as error:
-            raise httpcore.ConnectError(f"{self.peer}{error}") from None
+            raise httpcore.ConnectError(f"proxy: {error}" if self._proxy else str(error)) from None
 
     def left(self, timeout: float | None) -> float:
-        """Return the seconds until the deadline, at most `timeout`. Raises ExchangeError if there are none."""
+        """Return the seconds until the deadline, at most `timeout`. Raises httpcore.ReadTimeout if there are none."""
         if self._closed:
             raise httpcore.ConnectError("the transport is closed")
         if (left := _DEADLINE.get() - time.monotonic()) <= 0:
-            raise ExchangeError("ReadTimeout")
+            raise httpcore.ReadTimeout
         return left if timeout is None else min(left, timeout)
 
     def close(self) -> None:
@@ -136,27 +129,8 @@ class _Stream:
     """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later."""
 
     def __init__(self, stream: httpcore.NetworkStream, backend: _Backend) -> None:
-        self._stream, self._backend = stream, backend
-        self._first = backend.speaks_http
+        self._stream, self._backend, self._greeted = stream, backend, not backend.speaks_http
         backend.open.add(self)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._stream.read(max(max_bytes, _AT_ONCE), self._backend.left(timeout))
-        # h11 waits for the end of a line, which other protocols may never send.
-        if self._first and data and not b"HTTP/".startswith(data[:5]):
-            said = f"{self._backend.peer}the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}"
-            raise ExchangeError("foreign", said)
-        self._first = False
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._backend.left(timeout))
-
-    def start_tls(
-        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> "_Stream":
-        self._backend.open.discard(self)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._backend.left(timeout)), self._backend)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -165,14 +139,26 @@ class _Stream:
         self._backend.open.discard(self)
         self._stream.close()
 
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data = self._stream.read(max(max_bytes, _AT_ONCE), self._backend.left(timeout))
+        # h11 waits for the end of a line, which other protocols may never send.
+        if not self._greeted and not b"HTTP/".startswith(data[:5]):
+            raise httpcore.RemoteProtocolError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
+        self._greeted = True
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._backend.left(timeout))
+
+    def start_tls(self, ssl_context: Any, server_hostname: Any = None, timeout: float | None = None) -> "_Stream":
+        self._backend.open.discard(self)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._backend.left(timeout)), self._backend)
+
 
 def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:
     # Decompressing takes longer than receiving from this machine; from any other machine, receiving takes longer.
     coding = "identity" if is_loopback(urlsplit(options.url).hostname) else "gzip"
-    host = url.netloc.decode("ascii")  # named here, since httpx would decode an IDNA name for it, perhaps in vain
-    headers = httpx.Headers(
-        {"Host": host, "Accept": "*/*", "Accept-Encoding": coding, "User-Agent": f"chainq/{__version__}"}
-    )
+    headers = httpx.Headers({"Accept": "*/*", "Accept-Encoding": coding, "User-Agent": f"chainq/{__version__}"})
     if url.username or url.password:  # RFC 7617
         headers["Authorization"] = f"Basic {b64encode(f'{url.username}:{url.password}'.encode()).decode()}"
     headers.update(options.headers)

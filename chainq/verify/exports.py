@@ -2,8 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, suppress
-from functools import partial
+from contextlib import suppress
 from itertools import groupby, pairwise
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
@@ -11,7 +10,7 @@ from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command, gaps, look, shorter, span
-from chainq.lake.files import opened, read_group
+from chainq.lake.files import StoredFile
 from chainq.lake.names import Entry, PartitionSpec
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
@@ -56,8 +55,8 @@ class ExportFiles:
     def derived(self) -> frozenset[str]:
         """Return the tables that were read off full blocks."""
         blocks = self._tables.get("blocks", [])
-        with suppress(*UNREADABLE, LookupError), opened(self._store, blocks[0]) as (_, receipt):
-            return DERIVED | ({"blocks"} if receipt.source else set())
+        with suppress(*UNREADABLE, LookupError):
+            return DERIVED | ({"blocks"} if StoredFile(self._store, blocks[0]).receipt.source else set())
         return DERIVED
 
     def spans(self) -> dict[str, list[HeightRange]]:
@@ -79,18 +78,16 @@ class ExportFiles:
             return self._finding(names[table].spec, height, one, name=names[table].name)
 
         sheets, wrong = [], []
-        with ExitStack() as files:
-            for entry in entries:
-                try:
-                    file, receipt = files.enter_context(opened(self._store, entry))
-                    read = partial(read_group, self._store, entry, file)  # within the memory that is allowed
-                    derived = bool(receipt.source) or entry.spec.command in DERIVED
-                    sheets.append(Sheet(file, entry.spec.command, entry.spec.heights, read, derived=derived))
-                except UNREADABLE as error:
-                    damage = Contradiction("invalid", "a file as it was written", reason(error))
-                    wrong.append(finding(entry.spec.command, None, damage))
-            yield Window(HeightRange(0, 0), {}, {}, {}, finding, (), wrong)
-            yield from windows(sheets, finding)
+        for entry in entries:
+            try:
+                file = StoredFile(self._store, entry)
+                derived = bool(file.receipt.source) or entry.spec.command in DERIVED
+                sheets.append(Sheet(file.parquet, entry.spec.command, entry.spec.heights, file.read, derived=derived))
+            except UNREADABLE as error:
+                damage = Contradiction("invalid", "a file as it was written", reason(error))
+                wrong.append(finding(entry.spec.command, None, damage))
+        yield Window(HeightRange(0, 0), {}, {}, {}, finding, (), wrong)
+        yield from windows(sheets, finding)
 
     def _finding(
         self, spec: PartitionSpec, height: int | None, one: Contradiction, others: Iterable[str] = (), name: str = ""

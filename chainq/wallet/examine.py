@@ -1,63 +1,125 @@
-"""Compares decrypted records with the outputs of their transactions: who sent them, and whether they are genuine.
+"""Decrypts records, and compares them with the outputs of full blocks: whether they are genuine, and their tags.
 
-Each output is read from its full block, of a service with those around it. The name of a record, which its commitment
-needs, is declared in the source text of its program. Rows of transitions without record inputs contain that text.
+The name of a record, which its commitment needs, is declared in the source text of its program. Rows of transitions
+without record inputs contain that text. The tag of a record is the Poseidon2 hash of `sk_tag`, derived from the view
+key, and the record's commitment, which is its output ID. The input that spends the record contains that tag
+(docs/protocol.md, "Records and their outputs").
 """
 
 from collections.abc import Callable, Sequence
-
-import msgspec
-from msgspec import Raw
+from typing import Any, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.catalog.owned import RECORD_NAME, SENDER
 from chainq.errors import ChainqError, IncompleteError
 from chainq.fetching.service import Service
+from chainq.hashes.sdk import load
 from chainq.heights.range import HeightRange
 from chainq.query import Query
 from chainq.rows import fields
-from chainq.rows.block import RecordOutput, read_block
+from chainq.rows.block import RecordOutput
 from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet import genuine
 from chainq.wallet.genuine import Opened
-from chainq.wallet.records import NAMED, Key, in_words, key_of, shown
+from chainq.wallet.keys import ViewKey
+from chainq.wallet.records import NAMED, Key, in_words, place_of, shown
 
-AROUND = 50  # full blocks, which one request returns
 NEWEST = 100  # blocks to search for a program's source text if its record's block does not have it
 
-_FULL_BLOCKS, _TRANSITIONS = BY_COMMAND["full-blocks"], BY_COMMAND["transitions"]
-_RECORD = fields.Picker(["transaction_id", "program_id", "height", "record_ciphertext"])
+_TRANSITIONS = BY_COMMAND["transitions"]
 _SOURCE = fields.Picker(["program"])
 
 
-class Names:
-    """The names of the records of programs, which their source texts declare.
+class Record(NamedTuple):
+    """An owned record in a full block. `owner`: the number of its key. `name`: None if it was not compared, or if it is
+    not `genuine`."""
 
-    `unnamed`: programs without an available source text, whose records cannot be compared; `warn` is called with each.
+    output: RecordOutput
+    owner: int
+    opened: Opened
+    name: str | None
+    genuine: bool
+
+
+class Examiner:
+    """Examines the records of view keys. `warn` is called with each finding, up to `NAMED`.
+
+    `findings`: what is wrong, by record, in the order found.
     """
 
-    def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
-        self._service, self._warn = service, warn
-        self._known: dict[str, list[str]] = {}
-        self.unnamed: dict[str, None] = {}  # as a set that keeps their order
+    def __init__(self, keys: Sequence[ViewKey], service: Service, warn: Callable[[str], None]) -> None:
+        self._sdk, self._service, self._warn = load(), service, warn
+        self._view_keys = [self._sdk.ViewKey.from_string(key.text) for key in keys]
+        self._graph_keys = [self._sdk.GraphKey.from_view_key(key) for key in self._view_keys]
+        self._names: dict[str, list[str]] = {}
+        self.findings: dict[Key, str] = {}
 
-    def of(self, program: str, height: int | None) -> list[str]:
-        """Return the names of the records of a program; none if no source text of it is found.
+    def report(self, key: Key, problem: str) -> None:
+        """Note what is wrong with a record."""
+        if key not in self.findings:  # --follow reads the newest rows again
+            self.findings[key] = problem
+            if len(self.findings) <= NAMED:
+                self._warn(f"{shown(key)} {problem}")
 
-        `height`: of one of its records, None if unknown.
-        """
-        if program not in self._known:
+    def check(self, effect: str = "") -> None:
+        """Raise IncompleteError if something is wrong with a record. `effect`: of that, for the message."""
+        if self.findings:
+            message = f"{counted(len(self.findings), 'faulty record')}{effect}: {in_words(self.findings)}"
+            raise IncompleteError(message, "report it to the operator of the server")
+
+    def open(self, key: Key, owner: int, ciphertext: str) -> Opened | None:
+        """Return a decrypted record; None for one that the key does not decrypt, which is a finding."""
+        view_key = self._view_keys[owner]
+        try:
+            parsed: Any = self._sdk.RecordCiphertext.from_string(ciphertext)
+            return Opened(parsed.decrypt(view_key), parsed.record_view_key(view_key))
+        except (RuntimeError, ValueError):
+            self.report(key, f"is owned by {view_key.address}, but its ciphertext cannot be decrypted by that key")
+            return None
+
+    def examine(self, output: RecordOutput, owner: int, height: int | None) -> Record | None:
+        """Return an owned record of a block; None for one that the key does not decrypt, which is a finding, too."""
+        opened = self.open(place_of(output), owner, output.ciphertext)
+        if opened is None:
+            return None
+        names = self._names_of(output.program, height)
+        name = genuine.name_of(opened, output, names)
+        if names and name is None:
+            self.report(place_of(output), "has a plaintext that its commitment, the id of its output, does not match")
+        return Record(output, owner, opened, name, genuine=name is not None or not names)
+
+    def sender_of(self, record: Record) -> str | None:
+        """Return the address that made a record; None for one without; an invalid one is a finding."""
+        try:
+            return genuine.sender_of(record.opened, record.output)
+        except ValueError as error:
+            self.report(place_of(record.output), str(error))
+            return None
+
+    def tag_of(self, record: Record) -> str:
+        """Return the digits of the tag of a record. Raises IncompleteError for an output without an ID."""
+        output = record.output
+        try:
+            field = self._sdk.Field.from_string(output.id)
+            return str(self._sdk.RecordCiphertext.tag(self._graph_keys[record.owner], field)).removesuffix("field")
+        except RuntimeError:
+            raise IncompleteError(
+                f"full blocks: {shown(place_of(output))} has no valid id: {excerpt(output.id, 80)}",
+                "report it to the operator of the server",
+            ) from None
+
+    def _names_of(self, program: str, height: int | None) -> list[str]:
+        """Return the names of the records of a program; none, and a warning, if no source text of it is found."""
+        if program not in self._names:
             source = genuine.native_source() if program == CREDITS else self._source(program, height)
-            self._known[program] = genuine.record_names(source)
-            if not self._known[program]:
-                self.unnamed[program] = None
+            self._names[program] = genuine.record_names(source)
+            if not self._names[program]:
                 self._warn(
                     f"the records of {excerpt(program, 80)} were not compared with their commitments: "
                     "the service shows no source text of that program"
                 )
-        return self._known[program]
+        return self._names[program]
 
     def _source(self, program: str, height: int | None) -> str:
         """Return the source text of a program; empty if the service does not return one."""
@@ -73,75 +135,3 @@ class Names:
             except ChainqError:  # without the method there is no comparison; the user is warned
                 continue
         return ""
-
-
-class Examiner:
-    """Examines the records of a run. `warn` is called with each finding, up to `NAMED`.
-
-    `findings`: what is wrong, by record, in the order found.
-    """
-
-    def __init__(self, service: Service, warn: Callable[[str], None]) -> None:
-        self._service, self._warn = service, warn
-        self.names = Names(service, warn)
-        self.findings: dict[Key, str] = {}
-
-    def examine(self, records: Sequence[Raw], opened: Sequence[Opened], heights: HeightRange) -> list[dict[str, Raw]]:
-        """Return for each record row of these heights the sender and the name from its output, null if unknown.
-
-        Raises ChainqError if the service fails.
-        """
-        outputs = self._outputs(records, heights)
-        return [
-            self._examine(record, one, outputs.get(key_of(record))) for record, one in zip(records, opened, strict=True)
-        ]
-
-    def check(self) -> None:
-        """Raise IncompleteError if a record contradicts its transaction."""
-        if self.findings:
-            raise IncompleteError(
-                f"records/all: {counted(len(self.findings), 'record')} not genuine: {in_words(self.findings)}",
-                "do not rely on these rows, and report them to the operator of the server",
-            )
-
-    def _outputs(self, records: Sequence[Raw], heights: HeightRange) -> dict[Key, RecordOutput]:
-        """Return the record outputs of the full blocks of these records, by transition and index.
-
-        Up to `AROUND` blocks are requested together, so that the service does not learn which of them has the record.
-        """
-        found: dict[Key, RecordOutput] = {}
-        numbers = (fields.integer_of(_RECORD(record)[2]) for record in records)
-        for start in sorted({number // AROUND * AROUND for number in numbers if number is not None}):
-            some = HeightRange(max(start, heights.start), min(start + AROUND, heights.end))
-            for batch in self._service.fetch_range(Query(_FULL_BLOCKS), some):
-                for block in map(read_block, batch.rows):
-                    found |= {(output.transition, output.place): output for output in block.outputs}
-        return found
-
-    def _examine(self, record: Raw, opened: Opened, output: RecordOutput | None) -> dict[str, Raw]:
-        name = sender = None
-        picked = _RECORD(record)
-        transaction, program, _, ciphertext = map(fields.text_of, picked)
-        try:
-            if output is None or output.transaction != transaction:
-                raise ValueError(f"is not an output of its transaction {excerpt(transaction, 80)}")
-            if (output.program, output.ciphertext) != (program, ciphertext):
-                raise ValueError("has another program or ciphertext in its transaction")
-            names = self.names.of(program, fields.integer_of(picked[2]))
-            if names:
-                name = genuine.name_of(opened, output, names)
-                if name is None:
-                    raise ValueError("has a plaintext that its commitment, the id of its output, does not match")
-            sender = genuine.sender_of(opened, output)
-        except ValueError as error:
-            self._report(key_of(record), str(error))
-        return {
-            RECORD_NAME.path: Raw(msgspec.json.encode(name)),
-            SENDER.path: Raw(msgspec.json.encode(sender)),
-        }
-
-    def _report(self, key: Key, problem: str) -> None:
-        if key not in self.findings:  # --follow reads the newest rows again
-            self.findings[key] = problem
-            if len(self.findings) <= NAMED:
-                self._warn(f"records/all: {shown(key)} {problem}")

@@ -16,6 +16,7 @@ from chainq.query import Batch
 from chainq.text.humanize import counted
 from chainq.wallet.keys import VARIABLE
 from chainq.wallet.ownership import Findings, Matcher, matcher
+from chainq.wallet.records import Key, key_of
 
 BLOCK = 256  # rows, about a fifteenth of a second for one key
 AHEAD = 8  # blocks in progress or queued per worker, so that it has work while a response is awaited
@@ -30,6 +31,16 @@ class Scanned(NamedTuple):
     batch: Batch
     findings: Findings
 
+    @property
+    def owned(self) -> dict[Key, int]:
+        """The records that keys own, each with the number of its key."""
+        return {key_of(self.batch.rows[number]): key for number, key in self.findings.owned}
+
+    @property
+    def malformed(self) -> dict[Key, str]:
+        """The records whose rows are malformed, and what is wrong with them."""
+        return {key_of(self.batch.rows[number]): problem for number, problem in self.findings.malformed}
+
 
 class Scanner(Closing):
     """Matches rows with view keys in up to `workers` processes. A context manager, which ends them.
@@ -43,10 +54,8 @@ class Scanner(Closing):
         self._workers = Workers(partial(matcher, self._view_keys), without=VARIABLE)
 
     def close(self) -> None:
-        """End the processes and drop the keys."""
+        """End the processes."""
         self._workers.close()
-        self._view_keys.clear()
-        self.__dict__.pop("_matcher", None)
 
     def scan(self, batches: Iterator[Batch], *, check: Callable[[], None]) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
@@ -68,13 +77,12 @@ class Scanner(Closing):
                 waiting.popleft()
                 yield Scanned(batch, _joined(parts))
                 parts = []
-                del batch  # free its large rows before a wait that may be long
 
     def _count(self, part: Findings, ahead: int) -> None:
         """Show how many rows are compared, with how many keys, and how many are found; `ahead`: of the batch."""
         self._found += len(part.owned)
         rows, keys = counted(self._compared + ahead, "row"), counted(len(self._view_keys), "key")
-        self._progress.show([f"{rows} compared with {keys}, {self._found:,} found"])
+        self._progress.show(f"{rows} compared with {keys}, {self._found:,} found")
 
     def _jobs(self, batches: Iterator[Batch], waiting: deque[tuple[Batch, int]]) -> Iterator[Callable[[], Findings]]:
         sent = 0

@@ -1,6 +1,6 @@
 """Formats the plaintext of an owned record (as text, on one line, or by its members) and its amount."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ from msgspec import Raw
 from chainq.catalog.owned import AMOUNT, PLAINTEXT, PLAINTEXT_JSON, TOKEN
 from chainq.rows.transaction import CREDITS
 from chainq.text.humanize import counted, in_credits
+from chainq.wallet.book import Book, Entry
 from chainq.wallet.plaintext import Members, amount_of, members_of
-from chainq.wallet.records import Key
 
 
 class Style(Enum):
@@ -44,38 +44,33 @@ def amount_in(program: str, members: Members) -> Amount:
     return Amount(program, token if isinstance(token, str) else "", amount)
 
 
-def shown_plaintext(text: str, program: str, style: Style) -> tuple[dict[str, Raw], Amount]:
-    """Return the fields to add to a record's row, and its amount."""
-    members: Members | None
+def members_in(text: str) -> Members | None:
+    """Return the members of a plaintext; None for one of a later version of the network."""
     try:
-        members = members_of(text)
-    except ValueError:  # from a later version of the network
-        members = None
+        return members_of(text)
+    except ValueError:
+        return None
+
+
+def shown_plaintext(text: str | None, program: str, style: Style) -> dict[str, Raw]:
+    """Return the fields to add to a record's row; all null for a record that could not be decrypted."""
+    members = members_in(text or "")
     amount = amount_in(program, members or {})
-    plaintext = text if style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
+    plaintext = text if text is None or style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
     value = amount if style is Style.TABLE else amount.amount
     number = value if value is None or style is Style.PYTHON else str(value)  # as of balance: a number may be rounded
     added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
-    return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}, amount
+    return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}
 
 
-def totals(amounts: Mapping[Key, Amount], spent: Collection[Key] | None = None) -> list[str]:
-    """Return a line per program and token: the number of records and their sum; of those that are not `spent`, too."""
-    groups: dict[tuple[str, str], list[Key]] = {}
-    for key, one in amounts.items():
-        groups.setdefault((one.program, one.token), []).append(key)
+def totals(entries: Sequence[Entry], *, spends: bool) -> list[str]:
+    """Return a line per program and token: the number of records and their sum; of those that are unspent, too."""
     lines = []
-    for (program, token), group in sorted(groups.items()):
-        line = f"{program}{f' {token}' if token else ''}: {counted(len(group), 'record')}, {_sum(group, amounts)}"
-        if spent is not None:
-            left = [key for key in group if key not in spent]
-            line += f"; unspent: {counted(len(left), 'record')}{f', {_sum(left, amounts)}' if left else ''}"
+    for one in Book(0, entries=[msgspec.structs.replace(entry, owner=0) for entry in entries]).totals():
+        total, left = (Amount(one.program, one.token, amount) for amount in (one.sum, one.unspent))
+        line = f"{one.program}{f' {one.token}' if one.token else ''}: {counted(one.records, 'record')}, {total}"
+        if spends:
+            line += f"; unspent: {counted(one.unspent_records, 'record')}{f', {left}' if one.unspent_records else ''}"
         lines.append(line)
     return lines
-
-
-def _sum(keys: Sequence[Key], amounts: Mapping[Key, Amount]) -> Amount:
-    """Return the sum of the amounts that are known, of records of one program and token."""
-    known = [amount for key in keys if (amount := amounts[key].amount) is not None]
-    return amounts[keys[0]]._replace(amount=sum(known) if known else None)

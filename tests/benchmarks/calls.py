@@ -115,7 +115,7 @@ def commands(folder: Path) -> None:
     for line, dense in RANGES:
         with watched(dense=DENSE if dense else None) as server:
             rows = server.printed(line, folder)
-            note = f", with `serve --dense-height {DENSE[0]}:{DENSE[1]}`" if dense else ""
+            note = f", with {DENSE[1]} records at height {DENSE[0]}" if dense else ""
             say(f"| `{line}`{note} | {rows:,} | {server.calls} | {fewest(line, rows)} |")
 
 

@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import orjson
 from msgspec import Raw
 
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
-from chainq.demo.exchange import encoded
 from chainq.demo.service import Service
 from chainq.lake import data_set
 from chainq.lake.files import VERSION, Receipt
@@ -56,14 +56,14 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
             if table in DERIVED:
                 rows = [bytes(row) for block in full for row in table_rows(Raw(block))[table]]
             else:
-                rows = full if table == "full-blocks" else [encoded(chain.block(height)) for height in heights]
+                rows = full if table == "full-blocks" else [orjson.dumps(chain.block(height)) for height in heights]
             write(root, PartitionSpec(table, start, start + size), chain, rows)
 
 
 def full_block(chain: Chain, height: int) -> bytes:
     """Return a full block as a service sends it."""
     call = {"jsonrpc": "2.0", "id": 1, "method": "getChainBlocks", "params": {"start": height, "end": height + 1}}
-    body = Service(chain).respond(encoded(call)).body
+    body = Service(chain).respond(orjson.dumps(call)).body
     return body[body.index(b"[") + 1 : body.rindex(b"]")]
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from measure import CHAINQ, environment
 
 from chainq.demo.chain import DEFAULT_TIP, Chain
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from chainq.demo.service import Service
+from harness.sample import with_dense
 from harness.services import serving
 
 LONGEST = 60  # seconds that anything here may take
@@ -21,7 +22,7 @@ class Watched(Service):
     """The sample service. `calls`: how many came. `tip`: in the hands of the caller."""
 
     def __init__(self, dense: tuple[int, int] | None) -> None:
-        super().__init__(Chain(dense=dense), tip=lambda: self.tip)
+        super().__init__(Chain(layout=with_dense(*dense) if dense else None), tip=lambda: self.tip)
         self.tip, self.calls, self.url = DEFAULT_TIP, 0, ""
         self._rounds: list[list[str]] = []  # the methods called from one request for the tip to the next
         self._changed = threading.Condition()

@@ -174,4 +174,4 @@ def test_a_record_that_is_not_genuine_is_left_out(chainq: Program, serve: Serve)
     ran = chainq("balance", "--start", str(FIRST), "--json", url=url, env=env)
     assert ran.code == 6
     assert json.loads(ran.out)[0]["unspent"] == "9000000"
-    assert "the balance is not exact: 1 record left out: output " in ran.err
+    assert "1 faulty record, which the balance leaves out: output " in ran.err

@@ -29,7 +29,7 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     file = chainq.home / "keys"
     file.write_text(wallet.key_text)
     file.chmod(0o600)
-    balance = ("balance", str(file), "--start", str(FIRST + 5), "--json", "-w", "1")
+    balance = ("balance", str(file), "--start", str(FIRST), "--json", "-w", "1")
     owned = (
         "owned",
         f"{FIRST}:",

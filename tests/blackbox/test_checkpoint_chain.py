@@ -6,8 +6,8 @@ from itertools import product
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
 from chainq.demo.faults import Faults
+from chainq.demo.registry import Reply
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program
 from harness.search import some

@@ -14,7 +14,7 @@ from harness.search import some
 from harness.truth import Groups, Truth, difference
 
 CAP = ("--fault", "row-cap:700")
-IGNORED = ("--fault", "ignore-page-size")
+IGNORED = ("--fault", "ignore-page-size:10000")
 FAILING = ("--fault", "fail-rate:0.1")
 CUT = ("--fault", "truncate-rate:0.05")
 HEAVY = ("--fault", "heavy-rows:3000")

@@ -35,3 +35,15 @@ def test_what_was_sent_is_not_shown(words: tuple[str, ...], chainq: Program) -> 
     shown = ran.err + ran.out.decode()
     assert "bad head: /v1/*** *** ***" in shown
     assert not [piece for piece in ("s3cr3t", "hunter", "k3y-in", "some-one") if piece in shown], shown
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["blocks 5 -o URL", "blocks 5 -oURL", "blocks 5 -o URL --checkpoint c", "blocks 5 --checkpoint URL", "owned 5 URL"],
+)
+def test_a_url_where_a_file_is_expected(words: str, chainq: Program) -> None:
+    """The error shows none of its secrets, also where it names the folder of that file; a URL is no output file."""
+    said = chainq(*words.replace("URL", "https://some-one:hunter2@h/k3y-1n-path/a.csv").split(), url="demo:").err
+    assert "https://***@h/***" in said
+    assert not [piece for piece in ("hunter", "k3y", "some-one") if piece in said], said
+    assert ("invalid --output" in said) == (" -o" in words)

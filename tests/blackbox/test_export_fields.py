@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from harness.lake import Lake, due
 from harness.program import Program
 from harness.services import Canned, Moving, canned, serving
@@ -20,7 +20,7 @@ def test_values_that_do_not_fit_their_columns(chainq: Program, truth: Truth, lak
         {"coinbase_target": "340282366920938463463374607431768211455", "proof_target": "9" * 38},
         {"coinbase_target": 10**37, "proof_target": None, "network": "3", "round": 7},
         {"coinbase_target": "007", "proof_target": "1.5", "timestamp": "9" * 30, "network": 2**70},
-        {"finalize_root": 12.50, "solutions_root": True, "subdag_root": {"a": [1]}, "new": {"x": "\ud800"}},
+        {"finalize_root": 12.50, "solutions_root": True, "subdag_root": {"a": [1]}, "new": {"x": "\u00e9"}},
     ]
     rows = [json.loads(truth.block(height)) | one for height, one in enumerate(odd)]
     del rows[3]["round"]

@@ -11,17 +11,16 @@ import orjson
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply, RpcError, page
-from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.results import Results
-from chainq.demo.row_faults import TOO_HEAVY
+from chainq.demo.faults import NO_FAULTS, TOO_HEAVY, Faults
+from chainq.demo.registry import Reply, page
+from chainq.demo.results import Results, RpcError
 from chainq.demo.service import Service
 from harness.attempts import numbered
 from harness.examined import Odd
-from harness.jobs import Job
 from harness.program import Program, Ran
+from harness.sample import with_dense
 from harness.search import some
-from harness.services import FULL_BLOCKS, Moving, fork_truth, serving
+from harness.services import FULL_BLOCKS, serving
 from harness.truth import Groups, Truth, difference
 
 RANGED = ("records", "ownership", "transitions")
@@ -116,23 +115,6 @@ def test_rows_of_the_start_that_came_once_are_not_left_out(
     ran = run_of(program, Service(small.chain, Faults("exclusive-start")), command, bounds)
     assert ended(ran, small.groups(command, *map(int, bounds.split(":")))) in ("exit 6", "truth", "belief")
     assert command != "records" or ran.code == 6
-
-
-@pytest.mark.parametrize("command", RANGED)
-def test_cached_rows_of_the_old_fork_are_not_the_truth(command: str, chainq: Program) -> None:
-    """After a reorg `--rewind` ends in the new truth or in exit 6, if the server has new blocks and cached rows."""
-    service = Moving(100, faults=Faults("cached-rows", "reorg-at:250", "reorg-after:1000000"))
-    with serving(service) as url:
-        job = Job(chainq, url, command, "--dialect", "chain")
-        for service.tip in (100, 200, 300):
-            assert job().code == 0
-        service._numbers = count(1_000_000)
-        service.tip = 310
-        assert job().code == 9
-        ran = job("--rewind", "100")
-    groups = fork_truth(250, 310).groups(command, 0, 311)
-    printed = Ran(ran.code, job.out.read_bytes(), ran.err)
-    assert ended(printed, groups) in ("truth", "exit 6"), ran.err
 
 
 def without_outputs(request: Any, response: Any) -> Any:
@@ -234,7 +216,7 @@ STORED_AGAIN = 147
 def uneven() -> Truth:
     """A chain with a height of many rows."""
     truth = Truth(TIP)
-    truth.chain = Chain(tip=TIP, dense=(HEAVY, 900))
+    truth.chain = Chain(tip=TIP, layout=with_dense(HEAVY, 900))
     truth._results = Results(truth.chain, shuffle=False)
     return truth
 

@@ -3,6 +3,7 @@
 The test moves the tip and reads what comes out of the pipe: nothing here waits for a time to pass.
 """
 
+import json
 import os
 import signal
 import threading
@@ -148,6 +149,8 @@ def test_9_a_chain_that_changes_under_it(chainq: Program, serve: Serve) -> None:
     run = Following(job.start(*SOON, "-q", out=""), service, "blocks", 0)
     for tip in (9, 10, 11, 12):
         run.up_to(tip)
+    while json.loads(job.kept.read_bytes())["positions"][-1]["next"] < 13:
+        time.sleep(0.002)
     service.swap(Chain().forked(11))
     ran = finish(run.process)
     said(ran, 9, "block 12", service.chain.block_hash(12), "--rewind 2 goes back far enough, to height 11\n")

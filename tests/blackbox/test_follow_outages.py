@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply, page
 from chainq.demo.faults import Faults
+from chainq.demo.registry import Reply, page
 from harness.jobs import FIRST, Following, Job, lines, recording, said
 from harness.program import LONGEST, Program, finish
 from harness.search import some

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from chainq.demo.service import Service
 from harness.program import DIALECT, LONGEST, Program
 from harness.services import serving
@@ -44,23 +44,23 @@ def refusing() -> Iterator[tuple[Refusing, str]]:
 
 
 @pytest.mark.parametrize(
-    ("words", "refused", "last"),
+    ("words", "refused", "rest"),
     [
-        (("transactions", "12000:12010"), 12_003, 12_002),
-        (("block", "1", "2", "3", "4", "5", "latest"), 3, 2),
-        (("block", "1", "2", "3", "--table"), 2, 1),
-        (("block", "-"), 3, 2),
+        (("transactions", "12000:12010"), 12_003, "resume with --start 12003 --end 12010"),
+        (("block", "1", "2", "3", "4", "5", "latest"), 3, "resume after height 2"),
+        (("block", "1", "2", "3", "--table"), 2, "resume after height 1"),
+        (("block", "-"), 3, "resume after height 2"),
     ],
 )
 def test_3_the_rest_of_lookups(
-    words: tuple[str, ...], refused: int, last: int, refusing: tuple[Refusing, str], chainq: Program
+    words: tuple[str, ...], refused: int, rest: str, refusing: tuple[Refusing, str], chainq: Program
 ) -> None:
-    """An error in the middle names the height that was printed last."""
+    """An error in the middle names the height that was printed last, or how to get the rest of a range."""
     service, url = refusing
     service.refused = refused
     ran = chainq(*words, "-j", "1", url=url, stdin=b"1\n\n2\n3\n4\n" if "-" in words else None)
     assert ran.code == 3
-    assert ran.err.endswith(f"; resume after height {last}\n")
+    assert ran.err.endswith(f"; {rest}\n")
 
 
 def test_4_a_deadline_in_the_middle(refusing: tuple[Refusing, str], chainq: Program) -> None:
@@ -69,7 +69,7 @@ def test_4_a_deadline_in_the_middle(refusing: tuple[Refusing, str], chainq: Prog
     service.refused, service.hangs = 12_003, True
     ran = chainq("transactions", "12000:12010", "-j", "1", "--deadline", "8s", url=url)
     assert ran.code == 4
-    assert ran.err.endswith("the run took longer than --deadline 8s allows; resume after height 12002\n")
+    assert ran.err.endswith("the run took longer than --deadline 8s allows; resume with --start 12003 --end 12010\n")
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,15 @@ def test_no_check_names_a_column_of_the_server(chainq: Program) -> None:
     assert json.loads(ran.out) == {"gained": {"x": 1}}
 
 
+@pytest.mark.parametrize("words", [(), ("--reverse",)])
+def test_ownership_rows_have_the_heights_of_their_records(words: tuple[str, ...], chainq: Program) -> None:
+    """`--columns height` shows the height of each ownership row, which is that of its record."""
+    args = ("5:40", "--columns", "height,transition_id,output_index", "--url", "demo:", *words)
+    rows = chainq("ownership", *args).out
+    assert rows
+    assert sorted(rows.splitlines()) == sorted(chainq("records", *args).out.splitlines())
+
+
 def test_fields_of_older_blocks_are_known(chainq: Program, server: Servers, tmp_path: Path) -> None:
     """--columns and --where take them, and neither an export, which keeps them, nor csv in a cron job warns of them."""
     supply = "total_supply_in_microcredits"

@@ -7,7 +7,7 @@ import pytest
 from chainq.demo.faults import Faults
 from chainq.demo.planted import Planted
 from harness.account import fresh_records
-from harness.program import Program, one_line
+from harness.program import Program
 from harness.search import some
 from harness.services import Serve
 from harness.wallet import PLAIN, PUBLISHED, VARIABLE, Holding, fresh_key, key_file, transitions
@@ -85,10 +85,11 @@ def test_a_record_that_does_not_decrypt_is_a_contradiction(chainq: Program, serv
     ran, unread = (
         chainq("owned", "0:10", *more, url=serve(service), env={VARIABLE: mine.text}) for more in (["--records"], PLAIN)
     )
-    message = one_line(ran, 6)
-    assert "cannot be decrypted" in message
-    assert mine.address in message
-    assert len(unread.rows) == 1
+    assert ran.code == 6
+    warning, error = ran.err.splitlines()
+    assert f"is owned by {mine.address}, but its ciphertext cannot be decrypted by that key" in warning
+    assert "1 faulty record: output " in error
+    assert len(ran.rows) == len(unread.rows) == 1
 
 
 MALFORMED = {
@@ -110,9 +111,8 @@ def test_a_malformed_row_is_reported(chainq: Program, name: str, serve: Serve) -
     (_, first, _), (_, second, _) = sorted(service.planted(0, 30), key=lambda row: row[2] == good.owner_x)
     assert (ran.code, transitions(ran.rows)) == (6, [second])
     warning, error = ran.err.splitlines()
-    assert warning.startswith("chainq: warning: records/isOwner heights ")
-    assert f"transition {first} is malformed: " in warning
-    assert error.startswith("chainq owned: records/isOwner: 1 malformed row, ")
+    assert f"transition {first} is malformed, so its owner is unknown: " in warning
+    assert error.startswith("chainq owned: 1 faulty record: output ")
 
 
 def test_limit_and_reverse(chainq: Program, serve: Serve) -> None:

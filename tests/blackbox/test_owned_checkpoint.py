@@ -100,7 +100,7 @@ def test_malformed_rows_end_a_run_once(chainq: Program, serve: Serve) -> None:
     job = Job(chainq, serve(service), "owned", "--start", str(FIRST), "--dialect", "auto", *PLAIN)
     ran = job(env={VARIABLE: key.text})
     assert ran.code == 6
-    assert "1 malformed row" in ran.err
+    assert "1 faulty record" in ran.err
     service.tip += 40
     said(job(env={VARIABLE: key.text}), 0)
     first, _, third, *_ = due(service)

@@ -44,9 +44,9 @@ def test_an_altered_record_is_a_finding(chainq: Program, version: int) -> None:
     assert (ran.code, len(rows)) == (6, 3)
     assert [row["record_name"] for row in rows] == [None, "credits", "credits"]
     warning, error = ran.err.splitlines()
-    assert warning.startswith("chainq: warning: records/all: output ")
+    assert warning.startswith("chainq: warning: output ")
     assert "has a plaintext that its commitment, the id of its output, does not match" in warning
-    assert "1 record not genuine" in error
+    assert "1 faulty record: " in error
 
 
 @pytest.mark.parametrize("kept", [(), ("--checkpoint", "kept")])

@@ -46,9 +46,6 @@ class Case(NamedTuple):
 CASES = {
     "range": Case("records 0:200K --page-size 300 -o x.jsonl", 40, rf"{SOME}/200,000 heights.*rows"),
     "before the first response": Case("records --last 100 -o x.jsonl", 0, r"0 heights .*nothing new for [0-9]+ s"),
-    "after which request it waits": Case(
-        "records 0:200K --page-size 100 -o x.jsonl", 8, r"nothing new for [0-9]+ s after \S+ heights [0-9]+-[0-9]+"
-    ),
     "lookups": Case("transactions 0:2000 -o x.jsonl", 200, rf"{SOME}/2,000 heights"),
     "list": Case("program-transactions credits.aleo transfer_public -o x.jsonl", 40, rf"{SOME} rows .*MB"),
     "checkpoint": Case("records 0:200K --page-size 300 --checkpoint c -o x.jsonl", 40, rf"{SOME}/200,000 heights"),
@@ -139,7 +136,7 @@ def case(request: pytest.FixtureRequest) -> Case:
     "case",
     some(
         CASES,
-        *("range", "before the first response", "after which request it waits", "list", "follow", "owned", "export"),
+        *("range", "before the first response", "list", "follow", "owned", "export"),
     ),
     indirect=True,
 )
@@ -187,29 +184,6 @@ def test_a_bar_fits_the_terminal(columns: int, chainq: Program, holding: Callabl
     line = screen(child.before + child.after, columns)[-2]  # what came after may end in the middle of a drawing
     assert len(line) <= columns - 3
     child.close(force=True)
-
-
-def test_a_run_that_is_held_back_says_so(chainq: Program, server: Servers) -> None:
-    """The seconds count down while the service refuses calls, and the bar is there from the first call on."""
-    with server.own("--fault", "rate-limit:3", "--fault", "rate-window:3600", "--fault", "retry-after:40") as url:
-        child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", url)
-        shown = r"held back by the service for ([0-9]+) s"
-        child.expect(shown)
-        first = int(child.match[1])
-        assert 0 < first <= 40
-        while int(child.match[1]) >= first:
-            child.expect(shown)
-        lines = interrupted(child)
-    assert all(line.startswith("chainq") for line in lines), lines
-    assert any("HTTP 429" in line for line in lines)
-
-
-def test_a_run_that_retries_says_why(chainq: Program, server: Servers) -> None:
-    """After a failure that may pass: how long until the next attempt, and what failed."""
-    with server.own("--fault", "fail-rate:1") as url:
-        child = started(chainq, "records 0:200K --page-size 100 -o x.jsonl", url)
-        child.expect(r"retrying in [0-9]+ s: http[^\r]*HTTP 503")
-        assert all(line.startswith("chainq") for line in interrupted(child))
 
 
 def test_verify_of_an_export_counts_up_to_its_total(chainq: Program, server: Servers) -> None:
@@ -268,7 +242,7 @@ def test_a_balance_on_the_terminal_is_whole(chainq: Program, server: Servers) ->
     assert lines[0].startswith("program") and lines[-1].startswith("chainq: as of block"), lines
     assert not any(" rows in " in line for line in lines), lines
     child = started(chainq, "balance --end 50 --workers 1", server(), rest="> balance")
-    child.expect(rf"50 full blocks, {SOME} rows in ")
+    child.expect(rf"50 heights, {SOME} rows in ")
     child.close(force=True)
 
 

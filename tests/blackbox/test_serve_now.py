@@ -3,7 +3,7 @@
 import json
 
 from chainq.demo.chain import Chain
-from harness.program import Program, Servers, finish, one_line
+from harness.program import Program, Servers, finish
 from harness.sockets import free_port
 
 
@@ -49,8 +49,3 @@ def test_a_block_comes_when_its_time_is_reached() -> None:
         height = chain.height_at(time)
         assert chain.timestamp(height) <= time < chain.timestamp(height + 1)
     assert Chain().height_at(0) == -1
-
-
-def test_now_has_times_of_its_own(chainq: Program) -> None:
-    """`--grow` says when blocks come, and so does `--now`."""
-    assert "--now cannot be combined with --grow" in one_line(chainq("serve", "--now", "--grow", "1"), 2)

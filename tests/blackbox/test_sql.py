@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from harness.exports import Exports
 from harness.lake import file_of
 from harness.program import Program, finish, one_line

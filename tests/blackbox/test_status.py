@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chainq.cli.status import Status
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, Serve, held, serving
@@ -134,7 +134,7 @@ def test_an_export_shows_when_its_files_were_written(chainq: Program, server: Se
     before = json.loads(chainq("status", "lake", "--json").out)
     assert before[0]["bytes"] == sum(path.stat().st_size for path in (chainq.home / "lake/blocks").rglob("*.parquet"))
     assert (before[0]["success"] > 1000, before[1]["success"]) == (True, 1000)
-    assert "lake: records: the last success was" in one_line(chainq("status", "lake", "--max-age", "1h"), 8)
+    assert "lake: records: the newest file was written" in one_line(chainq("status", "lake", "--max-age", "1h"), 8)
     assert chainq("export", "blocks", "records", "0:200", *words, url=server("--tip", "250")).code == 0
     after = json.loads(chainq("status", "lake", "--json").out)
     assert [{**one, "age": 0} for one in after] == [{**one, "age": 0} for one in before]
@@ -150,6 +150,17 @@ def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers)
     assert (
         "lake: calls: missing heights 40-59; chainq export calls 40:60 --to lake writes them; lake: outputs: " in line
     )
+
+
+def test_tables_of_the_first_export_that_end_at_different_heights(chainq: Program, server: Servers) -> None:
+    """The shorter one lacks heights, unlike one that a later export added."""
+    words = ("--partition", "20", "--to", "lake", "-w", "1", "-q")
+    for some in ("blocks records 0:60", "transitions 0:20"):
+        assert chainq("export", *some.split(), *words, url=server("--tip", "400")).code == 0
+    assert chainq("status", "lake", "--max-age", "1d").code == 0
+    shutil.rmtree(chainq.home / "lake/records/start=0000000040")
+    line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
+    assert line.startswith("chainq status: lake: records: missing heights 40-59; chainq export records 40:60 ")
 
 
 def test_the_cookbook_names_every_key() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.demo.exchange import Reply
+from chainq.demo.registry import Reply
 from harness.exports import Exports
 from harness.jobs import said
 from harness.program import Program, Servers, one_line

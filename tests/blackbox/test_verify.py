@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.plants import KINDS
+from chainq.demo.faults import Faults
+from chainq.demo.registry import KINDS
 from chainq.demo.service import Service
 from harness.planted import Plant, plantable
 from harness.planted import planted as wrong
@@ -120,9 +121,11 @@ def test_lists_of_transactions_are_sampled(options: tuple[str, ...], lists: int,
     assert (f"the transactions of all but {lists} random heights (--full)" in ran.err) == (lists < 90)
 
 
-def test_a_failure_says_where_to_resume(program: Program, server: Servers) -> None:
+def test_a_failure_says_where_to_resume(program: Program) -> None:
     """Where the service goes away, the findings so far are printed, and the message has the range that is left."""
-    with server.own("--tip", "330", "--fault", "database-down:30:100000") as url:
+    service = Moving(330)
+    service.hook = lambda _: service.change(service.chain, Faults("fail-rate:1")) if len(service.calls) > 30 else None
+    with serving(service) as url:
         ran = program("verify", "--start", "0", "--end", "300", "--retries", "0", "-j", "1", url=url)
     assert ran.code in (3, 4)
     assert " findings so far; resume with --start " in ran.err

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.demo.plants import KINDS
+from chainq.demo.registry import KINDS
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.damages import changed_rows, rewrite

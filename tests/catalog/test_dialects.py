@@ -9,8 +9,8 @@ import pytest
 from chainq.catalog.dialects import DIALECTS, Names, Value, is_shared
 from chainq.catalog.methods import BY_NAME, METHODS, Method, Role
 from chainq.demo.chain import Chain
+from chainq.demo.service import DIALECTS as SERVED
 from chainq.demo.service import Service
-from chainq.demo.wire import DIALECTS as SERVED
 from harness.sample import result_of
 
 SAMPLES: dict[Role, Value] = {

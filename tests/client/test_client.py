@@ -18,7 +18,6 @@ from msgspec import Raw
 import chainq
 from chainq import Client, errors
 from chainq.catalog.methods import BY_COMMAND
-from chainq.client.row_types import BlocksRow
 from chainq.client.rows import Rows, decode, decoder
 from chainq.demo.faults import Faults
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UsageError
@@ -368,7 +367,7 @@ def test_rows_become_tables_with_types_and_every_digit() -> None:
         whole = client.records(770, 780).to_arrow()
         assert whole.num_rows == sum(part.to_arrow().num_rows for part in client.records(770, 780).chunks(7000))
     odd = Raw(b'{"height":"5","coinbase_target":"340282366920938463463374607431768211455","new":1.10}')
-    row = Rows[BlocksRow](BY_COMMAND["blocks"], [Batch([odd])]).to_arrow().to_pylist()[0]
+    row = Rows(BY_COMMAND["blocks"], [Batch([odd])]).to_arrow().to_pylist()[0]
     assert (row["height"], row["coinbase_target"]) == (5, None)
     assert row["extra"] == '{"new":1.10,"coinbase_target":"340282366920938463463374607431768211455"}'
 
@@ -408,10 +407,10 @@ def test_rows_become_data_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_modules_of_the_package() -> None:
     """What help names is there without an import of its own."""
     code = (
-        "import chainq; print(chainq.client.Client, chainq.errors.UsageError, chainq.client.row_types.BlocksRow);"
+        "import chainq; print(chainq.client.Client, chainq.errors.UsageError, chainq.client.Rows);"
         "print(hasattr(chainq.client, 'nothing')); chainq.nothing"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "chainq.client.client.Client" in ran.stdout
-    assert ran.stdout.endswith(".BlocksRow'>\nFalse\n")
+    assert ran.stdout.endswith(".Rows'>\nFalse\n")
     assert "module 'chainq' has no attribute 'nothing'" in ran.stderr

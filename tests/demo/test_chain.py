@@ -8,13 +8,12 @@ import pytest
 
 from chainq.demo import ids, pattern
 from chainq.demo.bodies import Bodies
-from chainq.demo.callers import occurrences
 from chainq.demo.chain import DYNAMIC_FROM, Chain
-from chainq.demo.pattern import sample_layout
-from chainq.demo.programs import PROGRAMS
+from chainq.demo.layout import occurrences
+from chainq.demo.pattern import PROGRAMS, sample_layout
 from chainq.demo.service import Service
 from chainq.rows.block import RECORDS
-from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks
+from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks, with_dense
 
 
 def test_blocks_are_linked_and_their_times_and_row_ids_grow() -> None:
@@ -139,7 +138,7 @@ def test_a_transaction_id_leads_to_its_place_and_others_lead_nowhere() -> None:
 
 @pytest.mark.parametrize("dense", [None, (0, 7), (300, 301), (776, 60), (777, 3), (2_999, 25)])
 def test_counting_agrees_with_walking_on_both_sides_of_every_stretch(dense: tuple[int, int] | None) -> None:
-    layout = sample_layout(dense)
+    layout = with_dense(*dense) if dense else sample_layout()
     for tally in (layout.records, layout.open_calls, layout.calls("credits.aleo/split")):
         for stretch in layout.stretches:
             for height in range(max(0, stretch.start - 2), stretch.start + 3):

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.service import Service
-from chainq.demo.wire import DIALECTS
+from chainq.demo.service import DIALECTS, Service
 from harness.readings import readings
 from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
 

@@ -11,8 +11,7 @@ import pytest
 
 from chainq.demo.faults import Faults
 from chainq.demo.http_server import DemoServer, serve
-from chainq.demo.service import Service
-from chainq.demo.transport import DemoTransport
+from chainq.demo.service import DemoTransport, Service
 from chainq.transport.base import ExchangeError
 from harness.calls import request
 from harness.sample import CHAIN, QUIET, paged

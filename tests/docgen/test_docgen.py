@@ -1,28 +1,31 @@
 """What is generated equals the app: manual pages, completions, the reference, and what a wheel holds of them."""
 
+import io
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import get_args
 
 import msgspec
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from chainq import _docgen
-from chainq.catalog.methods import BY_COMMAND
-from chainq.cli.completion import SCRIPTS
+from chainq.cli.commands import SCRIPTS
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
 from chainq.errors import ExitCode
 from chainq.formats.protocol import Capabilities, OutputSpec
-from harness.program import ROOT
+from harness.program import ROOT, Program
 
-COMMANDS = _docgen.commands()
+COMMANDS = {name: command for name, (_, command) in _docgen.commands().items()}
 NAMES = ["chainq", *(f"chainq-{name}" for name in COMMANDS)]
 REFERENCE = (ROOT / _docgen.REFERENCE).read_text()
 
@@ -63,7 +66,6 @@ def test_one_command_rewrites_what_is_stale(
     for name in ("docs", "man", "completions"):
         shutil.copytree(ROOT / name, tmp_path / name)
     monkeypatch.setattr(_docgen, "ROOT", tmp_path)
-    monkeypatch.setattr(_docgen, "picture", (ROOT / "docs/images/show.svg").read_text)
     build = PlainGroup.catalogue["serve"][2]
     monkeypatch.setattr(PlainGroup, "catalogue", {**PlainGroup.catalogue, "newest": ("Tools", "a new purpose", build)})
     (tmp_path / "man" / "chainq-gone.1").touch()
@@ -78,25 +80,13 @@ def test_one_command_rewrites_what_is_stale(
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_pages_have_all_of_a_command(name: str) -> None:
-    """Each option, argument, column and example is on its manual page; its own options and shared ones have a text."""
+    """Each option, argument and example is on its manual page; the reference has its own options and shared ones."""
     command, text = COMMANDS[name], plain(f"chainq-{name}")
-    common, everywhere = dict(_docgen.shared()), _docgen.service()
+    common = _docgen.shared()
     told = REFERENCE.split(f"### `{_docgen.usage(name, command)}`")[1].split("\n### ")[0]
-    options = (*_docgen.options(command), *_docgen.options(command, "argument"))
-    for option, help_text in options:
-        long = re.findall(r"--[\w-]+|$", option)[0] or option
-        named = "the service options" if everywhere <= {*options} and (option, help_text) in everywhere else long
-        assert _docgen.escaped(named) in text
-        assert named in told
-        if common.get(option) == help_text:
-            assert f"- `{option}`: {help_text}\n" in REFERENCE
-            text_of_it = plain("chainq")
-        else:
-            assert f"- `{option}`: {help_text}\n" in told
-            text_of_it = text
-        assert f".TP\n{_docgen.escaped(option)}\n" in text_of_it
-    for column in BY_COMMAND[name].columns if name in BY_COMMAND else ():
-        assert _docgen.escaped(column.path) in text
+    for option, help_text in (*_docgen.options(command), *_docgen.options(command, "argument")):
+        assert f"- `{option}`: {help_text}\n" in (REFERENCE if (option, help_text) in common else told)
+        assert f".TP\n{_docgen.escaped(option)}\n" in text
     examples = command.epilog.splitlines()[1:]
     assert examples
     assert all(_docgen.escaped(line.strip()) in text for line in examples)
@@ -189,6 +179,17 @@ def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> Non
     settings = profiles.parse(fence(REFERENCE, "toml"), Path("config.toml"))
     assert profiles.profile(None, settings).headers["Authorization"] == "secret"
     assert [profile.url for profile in settings.profiles.values()][:2] == ["https://rpc.example.org/", "demo:"]
+
+
+def test_the_picture_is_what_a_command_prints(chainq: Program, golden: Callable[[Path, str], None]) -> None:
+    """The README's, of a terminal of 80 columns. `--update-golden` writes it anew."""
+    line = "chainq show at12ckvvk59m3pzpfedt8ly9wn6d0hy22peqjg8dxeg7mt3g8wgzg0qcmgnw4"
+    ran = chainq(*line.split()[1:], url="demo:", env={"COLUMNS": "80", "FORCE_COLOR": "1"})
+    console = Console(record=True, width=80, file=io.StringIO(), color_system="truecolor")
+    console.print(Text(f"$ {line}", "bold"), Text.from_ansi(ran.out.decode()), sep="\n", soft_wrap=True)
+    fonts = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # a picture would fetch them from another host
+    drawn = fonts.sub("", console.export_svg(title="", unique_id="chainq"))
+    golden(ROOT / "docs/images/show.svg", drawn)
 
 
 def test_a_wheel_holds_all_of_it(tmp_path: Path) -> None:

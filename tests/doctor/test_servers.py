@@ -9,8 +9,8 @@ import pytest
 from chainq import tuning
 from chainq.catalog.dialects import DIALECTS, Names
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
 from chainq.demo.faults import Faults
+from chainq.demo.registry import Reply
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber
@@ -112,7 +112,7 @@ SERVERS: dict[str, Callable[[], Odd]] = {
     "a missing method": lambda: renamed({"records/isOwner": "nothing"}),
     "methods, parameters and row IDs of the other dialect": lambda: Odd(change=between_the_dialects),
     "parameters of the other dialect": lambda: Odd(change=other_parameters),
-    "an ignored page size": lambda: faulty("ignore-page-size"),
+    "an ignored page size": lambda: faulty("ignore-page-size:10000"),
     "an included end": lambda: Odd(change=included_end),
 }
 """Servers by what they have."""

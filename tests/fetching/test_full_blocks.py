@@ -9,11 +9,9 @@ from chainq.catalog.dialects import NO_NAMES
 from chainq.catalog.methods import BY_COMMAND
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
-from chainq.demo.service import Service
-from chainq.demo.transport import DemoTransport
-from chainq.fetching.calls import Calls
-from chainq.fetching.service_dialect import ServiceDialect
+from chainq.demo.registry import Reply
+from chainq.demo.service import DemoTransport, Service
+from chainq.fetching.calls import Calls, ServiceDialect
 from chainq.fetching.witness import Witness
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions

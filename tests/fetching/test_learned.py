@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.demo.transport import DemoTransport
+from chainq.demo.service import DemoTransport
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query

@@ -7,7 +7,7 @@ from msgspec import Raw
 
 from chainq.errors import GatewayError
 from chainq.fetching.pages import _ReadAhead
-from chainq.planning.page_requests import PageRequest
+from chainq.planning.page_plan import PageRequest
 
 
 def test_no_page_follows_a_failure_while_others_are_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,8 @@ def test_no_page_follows_a_failure_while_others_are_in_progress(monkeypatch: pyt
 
     monkeypatch.setattr(pages._pool, "wait", watched)
     try:
-        assert isinstance(pages.get(PageRequest(0, 500, 3)), GatewayError)
+        with pytest.raises(GatewayError):
+            pages.get(PageRequest(0, 500, 3))
         assert sorted(ended) == [1, 2, 3]
     finally:
         released.set()

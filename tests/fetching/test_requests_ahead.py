@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from chainq import Client
-from chainq.demo.transport import DemoTransport
+from chainq.demo.service import DemoTransport
 from chainq.transport.base import Request, Response
 
 LONGEST = 30  # seconds until a call that does not come fails the test

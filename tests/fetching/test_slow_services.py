@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from chainq import Client
-from chainq.demo.transport import DemoTransport
+from chainq.demo.service import DemoTransport
 from chainq.transport.base import ExchangeError, Request, Response
 
 Slow = Callable[[dict[str, int]], bool]

@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import pytest
 
 from chainq.errors import StaleError
+from chainq.fetching.blocks import Tip, check_age
 from chainq.fetching.service import Service
-from chainq.fetching.tip import Tip, check_age
 from chainq.transport.base import ServiceOptions
 from harness.program import DIALECT
 from harness.services import Moving, serving

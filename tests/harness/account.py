@@ -6,8 +6,7 @@ snarkVM: version and kind of owner, owner, number of entries, entries, nonce. In
 
 from typing import Any
 
-from chainq.demo import curve
-from chainq.demo.planted import SENDER, Planted
+from chainq.demo.planted import SENDER, Planted, multiple
 from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
 from chainq.wallet.genuine import SENDER_HASH
@@ -52,7 +51,7 @@ def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int
     plaintext = sdk.RecordCiphertext.from_string(text).decrypt_with_record_view_key(record_view_key)
     program, record = sdk.ProgramID.from_string("credits.aleo"), sdk.Identifier.from_string("credits")
     mask = sdk.Poseidon4.setup(SENDER_HASH).hash([domain, record_view_key, sdk.Field.one()])
-    x, y = ("", "") if public else map(str, curve.multiple(int(str(scalar).removesuffix("scalar"))))
+    x, y = ("", "") if public else map(str, multiple(int(str(scalar).removesuffix("scalar"))))
     return Planted(
         text,
         x,

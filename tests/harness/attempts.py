@@ -22,7 +22,7 @@ MOST_REQUESTS = 20_000
 COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")
 # What nobody can see in rows that carry no height (docs/completeness.md): faults that hit the control request alike,
 # and a row doubled where doubles are true.
-_WITHOUT_HEIGHT = {"neighbours", "random cuts", "empty at times", "other ranges", "the next range too"}
+_WITHOUT_HEIGHT = {"random cuts", "empty at times", "other ranges"}
 BEYOND_PROOF = {"ownership": _WITHOUT_HEIGHT, "address-transactions": _WITHOUT_HEIGHT | {"doubled"}}
 # Nor how wide a range the server looks at, where there are hardly any rows.
 SILENT_WIDTHS = {"clamped", "empty when wide"}

@@ -9,28 +9,39 @@ from typing import Any
 
 import pytest
 
-from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
-from chainq.transport.connection import Clock, Connection
+from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions
+from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 
 URL = "http://127.0.0.1:8545/"
 Outcome = Response | ExchangeError | Callable[[Request], Response]
 
 
-class FakeClock(Clock):
-    """A clock of the test's own: waiting moves it on."""
+class FakeClock(threading.Event):
+    """A clock of the test's own, in the place of the event that ends waits: waiting moves it on."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.now = 1_700_000_000.0
         self.waits: list[float] = []
 
     def monotonic(self) -> float:
         return self.now
 
-    def wait(self, stop: threading.Event, seconds: float) -> bool:
-        self.waits.append(seconds)
-        self.now += seconds
-        return stop.is_set()
+    def wait(self, timeout: float | None = None) -> bool:
+        assert timeout is not None
+        self.waits.append(timeout)
+        self.now += timeout
+        return self.is_set()
+
+
+def connected(
+    transport: "FakeTransport", clock: FakeClock, report: Callable[[Report], None] = lambda _: None, **options: Any
+) -> Connection:
+    """A connection over a transport, by that clock."""
+    connection = Connection(ServiceOptions(URL, **options), report, transport=transport, now=clock.monotonic)
+    connection._stop = clock
+    return connection
 
 
 class FakeTransport:
@@ -108,7 +119,8 @@ def connect(clock: FakeClock) -> Iterator[Connect]:
     opened: list[Connection] = []
 
     def connect(transport: FakeTransport, **options: Any) -> Connection:
-        opened.append(Connection(ServiceOptions(URL, **options), transport=transport, clock=clock))
+        clock.clear()
+        opened.append(connected(transport, clock, **options))
         return opened[-1]
 
     yield connect

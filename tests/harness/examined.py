@@ -6,10 +6,9 @@ from typing import Any
 
 from chainq.catalog.dialects import DIALECTS, Names
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.service import Service
-from chainq.demo.transport import DemoTransport
+from chainq.demo.registry import Reply
+from chainq.demo.service import DemoTransport, Service
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.prober import MAX_CALLS, Prober
 from chainq.transport.base import Report, ServiceOptions

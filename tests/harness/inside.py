@@ -22,6 +22,7 @@ import pytest
 
 from chainq.cli import main
 from chainq.process import pool, worker
+from chainq.text import sanitize
 
 LONGEST = 300  # seconds that any run of the program may take before it counts as hanging, on a machine with other work
 _MODES = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
@@ -42,6 +43,7 @@ def run(
         _lent(env, folder, (source, out.descriptor, err.descriptor)),
         _limited(arguments),
         _workers_inside(),
+        patch.dict(sanitize._sent, clear=True),  # the secrets of a run are no other run's
     ):
         code = _guarded(list(arguments))
     return code, out.data, err.data

@@ -12,11 +12,11 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo import faults as named
-from chainq.demo.exchange import NO_END, Ask, Book, Item, RpcError
+from chainq.demo.results import NO_END, Ask, Book, Item, RpcError
 from chainq.errors import ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, RowsRequest
-from chainq.rows.response import name_reader
+from chainq.rows.sorting import name_reader
 
 Row = TypeVar("Row", bytes, Item)
 PADS = (b"x" * 10, b"x" * 80, b"x" * 80, b"x" * 400)
@@ -150,7 +150,6 @@ class Server(Book):
         if faults.reorg and self.calls == 4 and self.chain.tip > faults.reorg:
             self.orphans += self.chain.due(len(self.chain.rows) - faults.reorg, len(self.chain.rows))
             self.chain.reorg(faults.reorg)
-            self.memory.fork = self  # from now on cached rows are those of replaced blocks
         lacks = faults.lagging if faults.lagging and rng.random() < 0.5 else 0
         return max(0, len(self.chain.rows) - lacks)
 
@@ -250,7 +249,6 @@ KINDS: dict[str, MakeFaults] = {
     "unordered": lambda rng: served(rng.choice(["", "row-cap:300"]), "offset-by-asked", unordered=True),
     "newest first": lambda _: served("newest-first"),
     "doubled": lambda rng: served("duplicate-rate:0.002", f"seed:{rng.randrange(1000)}"),
-    "neighbours": lambda _: served("neighbor-rows"),
     "other ranges": lambda _: Faults(elsewhere=0.1),
     "stale tip": lambda _: Faults(stale_tip=50),
     "moving tip": lambda rng: Faults(growing=0.3, stable=rng.random() < 0.5),

@@ -15,8 +15,7 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
 from chainq.planning.kernel import Kinds, Named, Order, Proved, by_height, by_order, by_witness, compare, demote
-from chainq.rows.response import name_reader
-from chainq.rows.sorting import Page, Sorter
+from chainq.rows.sorting import Page, Sorter, name_reader
 from harness.attempts import numbered
 from harness.model import KINDS, NARROW, Faults, Server, served
 from harness.strategies import BYTES, Drawn
@@ -49,7 +48,7 @@ def small(faults: Faults, rng: Random) -> Faults:
     for text in faults.lists.texts:
         name, _, _ = text.partition(":")
         number = rng.choice(BYTES if name.startswith(("long", "byte")) else [1, 2, 3, 8, 20])
-        lists.append(f"{name}:{number}" if FAULTS[name].argument in ("N", "[N]") else text)
+        lists.append(f"{name}:{number}" if FAULTS[name].argument == "N" else text)
     return replace(faults, **values, lists=wrong(*lists), stable=faults.stable or rng.random() < 0.3)
 
 

@@ -13,8 +13,7 @@ from typing import IO, NamedTuple
 from unittest.mock import patch
 
 from chainq.demo import http_server
-from chainq.demo.service import Service
-from chainq.demo.transport import DemoTransport
+from chainq.demo.service import DemoTransport, Service
 from chainq.fetching.service import IN_PROCESS
 from chainq.transport.base import ExchangeError, Request, Response
 from harness import inside

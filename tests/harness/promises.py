@@ -11,7 +11,6 @@ BEYOND_ORDER = {
     "one height higher": IN_ORDER,
     "unordered": "the first rows of a shuffled list may be in order by chance",
     "reorg": "rows of the blocks that were replaced were there",
-    "cached rows": "the same",
 }
 """Servers that break the assumption of rule 1, and why no order shows it. Others must show it: full blocks, hashes."""
 
@@ -19,7 +18,7 @@ BEYOND_ORDER = {
 def promised(kind: str, command: str) -> bool:
     """Return whether servers of that kind keep the assumptions of the kernel for rows of that method."""
     if command == "blocks":  # each height has one, whatever their order
-        return kind not in ("reorg", "cached rows")
+        return kind != "reorg"
     return kind not in BEYOND_ORDER
 
 
@@ -33,4 +32,4 @@ LOOKS_SOUND = {
 def shown(kind: str) -> bool:
     """Return whether a run finds out by what it requests, before it prints rows, that a server of that kind breaks the
     assumptions of the kernel, or that it keeps them."""
-    return kind not in LOOKS_SOUND | {"reorg", "cached rows"}
+    return kind not in LOOKS_SOUND | {"reorg"}

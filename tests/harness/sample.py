@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from chainq.demo.chain import Chain
+from chainq.demo.layout import Layout, Stretch
+from chainq.demo.pattern import dense, sample_layout
 from chainq.demo.service import Service
 from chainq.errors import ServiceError
 
@@ -58,3 +60,15 @@ def result_of(service: Service, method: str, params: Any) -> Any:
     if "error" in answer:
         raise ServiceError(f"{method}: {answer['error']['message']}", code=str(answer["error"]["code"]))
     return answer["result"]
+
+
+def with_dense(height: int, records: int) -> Layout:
+    """The layout of the sample chain with that number of records at a height; other heights keep their transactions."""
+    layout = sample_layout()
+    stretch, offset = layout.locate(height)
+    turn = (offset + 1) % len(stretch.pattern)
+    after = Stretch(height + 1, stretch.pattern[turn:] + stretch.pattern[:turn])
+    others = [other for other in layout.stretches if other is not stretch]
+    parts = (stretch, after, *others, Stretch(height, (dense(records),)))  # the later of two with one start counts
+    starts = {part.start: part for part in parts}
+    return Layout([starts[start] for start in sorted(starts)])

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 from chainq.demo.chain import DEFAULT_TIP, Chain
-from chainq.demo.exchange import Reply
 from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.registry import Reply
 from chainq.demo.results import Results
 from chainq.demo.service import Service
 from harness.program import DIALECT, LONGEST, running

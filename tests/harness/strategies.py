@@ -150,7 +150,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 NAMES = tuple(
     name
     for name, fault in FAULTS.items()
-    if fault.argument in ("", "N", "[N]", "SHARE")
+    if fault.argument in ("", "N", "SHARE")
     and fault.stage in (REQUEST, ROWS, PAGE)
     and {*RANGED} & {*(fault.of or RANGED)}
     and name not in ("lag-blocks", "lag-rate")
@@ -186,8 +186,6 @@ def faults(
         else []
     )
     values = {name: draw(FIELDS[name]) for name in chosen}
-    if "cached-rows" in listed:
-        values.setdefault("reorg", 1)
     return served(*listed, **values, stable=not draw(st.booleans()))
 
 

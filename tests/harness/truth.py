@@ -57,8 +57,8 @@ class Truth:
         self._results = Results(self.chain, shuffle=False)
 
     def _ask(self, handler: str, start: int = 0, end: int = 1 << 40, **args: Any) -> Any:
-        from chainq.demo.exchange import Ask
         from chainq.demo.faults import NO_FAULTS, Memory
+        from chainq.demo.results import Ask
 
         return Ask(handler, start, end, self.tip, 0, self._results, NO_FAULTS, Memory(), args)
 
@@ -80,9 +80,8 @@ class Truth:
 
     def transaction(self, height: int, index: int) -> bytes:
         """A Transaction."""
-        from chainq.demo.exchange import encoded
-
-        return encoded(self._results.one(self._ask("transaction", id=self.transaction_id(height, index))))
+        (row,) = self._rows("transaction", id=self.transaction_id(height, index))
+        return row
 
     def program_transactions(self, program: str, function: str) -> list[bytes]:
         """The Transactions that call a function."""
@@ -91,7 +90,7 @@ class Truth:
     @lru_cache(maxsize=64)  # noqa: B019  # there is one Truth for each chain, and it lives as long as the session
     def groups(self, command: str, start: int, end: int, address: str = "") -> Groups:
         """The rows of a ranged command, height by height."""
-        from chainq.demo.callers import occurrences
+        from chainq.demo.layout import occurrences
 
         end = min(end, self.tip + 1)
         rows = self._rows(command.replace("-", "_"), start, end, address=address)

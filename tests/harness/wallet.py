@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.exchange import Reply
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.planted import ADDRESS, VIEW_KEY, Planted
+from chainq.demo.registry import Reply
 from chainq.demo.service import Service
 from harness.program import DIALECT
 

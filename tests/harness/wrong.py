@@ -8,7 +8,6 @@ wrong = faults.Faults
 
 
 WRONG: dict[str, MakeFaults] = {
-    "heavy is empty": lambda rng: served(f"heavy-empty:{rng.choice([100, 800])}"),
     "range with many rows is empty": lambda rng: served(f"range-empty:{rng.choice([100, 800])}"),
     "hidden cap": lambda rng: served(f"result-window:{rng.choice([60, 300, 1000])}", stable=rng.random() < 0.5),
     "hidden cap, the same page": lambda rng: served(
@@ -19,26 +18,16 @@ WRONG: dict[str, MakeFaults] = {
     ),
     "heights as text": lambda _: served("text-order"),
     "heights as text, row cap": lambda rng: served("text-order", f"row-cap:{rng.choice([60, 300])}", "offset-by-asked"),
-    "nothing after a long row": lambda _: served("long-row-ends:400"),
     "no long row": lambda _: served("long-row-hides:400"),
     "first block": lambda _: served("first-block"),
     "first block, short pages": lambda rng: served("first-block", "short-pages", stable=rng.random() < 0.5),
     "short pages": lambda _: served("short-pages"),
     "gaps in full pages": lambda rng: served(f"page-gaps:{rng.choice([3, 100])}"),
-    "cached rows": lambda rng: served("cached-rows", reorg=rng.choice([5, 40])),
     "one height higher": lambda _: served("shift-up"),
-    "one height lower": lambda _: served("shift-down"),
-    "page 0 empty": lambda _: served("page-0-empty"),
     "page 0 skipped": lambda _: served("page-0-skipped"),
-    "page repeated": lambda rng: served(f"repeated-page:{rng.choice([1, 2])}"),
     "late pages": lambda _: served("late-pages"),
     "shards": lambda rng: served(f"shards:{rng.choice([2, 8])}"),
-    "last height left out": lambda _: served("last-height"),
-    "the next range too": lambda _: served("next-range"),
-    "end ignored in pages": lambda _: served("end-ignored"),
-    "each page reversed": lambda rng: served("reversed-pages", rng.choice(["", "row-cap:300"]), "offset-by-asked"),
     "few rows of a height": lambda rng: served(f"height-cap:{rng.choice([2, 20])}"),
     "ownership behind": lambda _: served("ownership-behind:5"),
-    "heights as text in every second row": lambda _: served("text-heights"),
 }
 """By kind, as in `model.KINDS`. Which of them can be found out is for the tests to say."""

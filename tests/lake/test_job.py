@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chainq.errors import OutputError
-from chainq.fetching.tip import Tip
+from chainq.fetching.blocks import Tip
 from chainq.lake.names import Entry, PartitionSpec
 from chainq.lake.plan import Task
 from chainq.lake.worker import Done, Job, Worker

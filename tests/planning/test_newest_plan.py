@@ -10,22 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chainq.errors import ChainqError
-from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, newest_plan, results, served, transaction
+from harness import page_model
+from harness.page_model import KINDS, Blocks, PageFaults, PageServer, blocks, served, transaction
 from harness.search import some
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
 
 
 def run(server: PageServer, limit: int, page_size: int | None = None) -> tuple[list[bytes], str]:
-    """The rows of a run, and the error that ended it."""
-    rows: list[bytes] = []
-    try:
-        for result in results(newest_plan(limit, page_size), server):
-            rows += map(bytes, result.rows)
-    except ChainqError as error:
-        return rows, str(error)
-    return rows, ""
+    """The newest rows of a run, and the error that ended it."""
+    return page_model.run(server, page_size, limit, newest=True)
 
 
 def singles(count: int) -> Blocks:

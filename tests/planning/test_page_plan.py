@@ -11,25 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.errors import ChainqError, GatewayError, IncompleteError
+from chainq.errors import GatewayError, IncompleteError
 from chainq.planning.exchange import Grade
-from chainq.planning.page_blocks import Block
-from chainq.planning.page_requests import PageRequest
-from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, results, served, transaction
+from chainq.planning.page_plan import PageRequest
+from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, run, served, transaction
 from harness.search import some
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
-
-
-def run(server: PageServer, page_size: int | None = None, limit: int | None = None) -> tuple[list[bytes], str]:
-    """The rows of a run, and the error that ended it."""
-    rows: list[bytes] = []
-    try:
-        for result in results(plan(page_size, limit), server):
-            rows += map(bytes, result.rows)
-    except ChainqError as error:
-        return rows, str(error)
-    return rows, ""
 
 
 def numbers(server: PageServer) -> list[tuple[int, int]]:
@@ -136,42 +124,40 @@ def test_heavy_pages_become_smaller_and_grow_again() -> None:
     assert server.requests[-10].ahead == 10
 
 
-def test_a_block_larger_than_any_page_is_collected() -> None:
-    """3,000 rows of one block, in pages of at most 999 of them: distinct rows add up."""
-    server = PageServer(one_block(3000), PageFaults(), 0)
-    found = list(results(plan(), server))
+@pytest.mark.parametrize(("count", "calls"), [(3000, 1), (100, 25)])
+def test_a_block_larger_than_any_page_comes_from_its_full_block(count: int, calls: int) -> None:
+    """More rows of one block than a page may have, of which each transaction comes once for each call."""
+    server = PageServer(one_block(count, calls), PageFaults(full="rows"), 0)
+    found = list(plan(server).results())
     assert [bytes(row) for result in found for row in result.rows] == server.due
     assert found[0].proof.grade is Grade.BELIEF
-    assert found[0].proof.responses > 12
 
 
-def test_a_block_of_transactions_with_many_transitions_is_collected() -> None:
-    """Few distinct transactions: their transitions add up to the rows."""
-    server = PageServer(one_block(100, 25), PageFaults(), 0)
-    assert run(server) == (server.due, "")
-    assert len(server.requests) < 18
+@pytest.mark.parametrize("full", ["", "lacking", "other"])
+def test_a_full_block_with_other_rows_is_not_used(full: str) -> None:
+    """A block that no page can hold ends the run then."""
+    rows, error = run(PageServer(one_block(1100), PageFaults(full=full), 0))
+    assert (rows, "a block has 1100 rows" in error) == ([], True)
 
 
 def test_rows_rest_on_order_or_on_belief() -> None:
     """Page 0 proves its blocks but the last; the rest is believed, which `strict` refuses before it is given."""
     server = PageServer(singles(20), PageFaults(), 0)
-    made = plan(8)
-    found = [(len(result.rows), result.proof.grade) for result in results(made, server)]
+    made = plan(server, 8)
+    found = [(len(result.rows), result.proof.grade) for result in made.results()]
     assert found == [(7, Grade.ORDER), (8, Grade.BELIEF), (4, Grade.BELIEF), (1, Grade.BELIEF)]
     assert made.believed == range(7, 20)
-    strict = results(plan(8, strict=True), server)
+    strict = plan(server, 8, strict=True).results()
     assert next(strict).proof.grade is Grade.ORDER
     with pytest.raises(IncompleteError, match="row 7: nothing proves"):
         next(strict)
-    empty = plan()
-    assert [*results(empty, PageServer([], PageFaults(), 0))] == []
+    empty = plan(PageServer([], PageFaults(), 0))
+    assert [*empty.results()] == []
     assert empty.believed == range(0)
 
 
 @pytest.mark.parametrize("seed", some(range(15), *range(0, 15, 3)))
-@pytest.mark.parametrize(
-    "kind", ["heavy is empty", "pool", "short pages", "page 0 skipped", "late pages", "newest first"]
-)
+@pytest.mark.parametrize("kind", ["heavy block", "pool", "short pages", "page 0 skipped", "late pages", "newest first"])
 def test_a_server_that_is_wrong_in_one_way_loses_nothing_in_silence(kind: str, seed: int) -> None:
     """The truth, or an error after a whole prefix of it: where page 0 has some rows and the list goes on."""
     rng = Random(seed)  # noqa: S311  # as above
@@ -193,7 +179,7 @@ def test_a_long_row_that_hides_itself_and_those_after_it_is_found_out() -> None:
 def test_a_pool_without_connections_slows_the_run_down() -> None:
     """After the first failure one smaller page at a time, and all rows come."""
     heavy = [transaction(n, n, 5000, 1) for n in range(500, 560)]
-    server = PageServer([*singles(200), heavy], served("busy-pool:10"), 0)
+    server = PageServer([*singles(200), heavy], PageFaults(pool=10, full="rows"), 0)
     assert run(server, 40) == (server.due, "")
     first = next(n for n, request in enumerate(server.requests) if request.size < 40 and n > 2)
     assert {request.ahead for request in server.requests[first:]} == {0}
@@ -206,20 +192,11 @@ def test_a_heavy_block_comes_from_its_full_block(calls: int, once: bool) -> None
     heavy = [row for n in range(500, 900) for row in [transaction(n, n, 5000, calls)] * calls]
     after = [[transaction(n, 0, 6000 + n, 1)] for n in range(1000, 2000)]
     faults = served("heavy-block:10", "distinct" * once, full="rows")
-    server, made = PageServer([*singles(200), heavy, *after], faults, 0), plan()
-    assert [row for result in results(made, server) for row in map(bytes, result.rows)] == server.due
+    server = PageServer([*singles(200), heavy, *after], faults, 0)
+    made = plan(server)
+    assert [row for result in made.results() for row in map(bytes, result.rows)] == server.due
     assert len(server.requests) < 80
-    assert sum("takes rows from full blocks" in note for note in made.facts.notes) == 1
-
-
-@pytest.mark.parametrize("full", ["", "lacking", "other"])
-def test_a_full_block_with_other_rows_is_not_used(full: str) -> None:
-    """The rows come a few at a time, and a note names the block."""
-    heavy = [transaction(n, n, 5000, 1) for n in range(500, 540)]
-    server = PageServer([*singles(30), heavy], served("heavy-block:10", full=full), 0)
-    made = plan()
-    assert [row for result in results(made, server) for row in map(bytes, result.rows)] == server.due
-    assert any("rows come a few at a time" in note for note in made.facts.notes)
+    assert sum("takes rows from full blocks" in note for note in made.notes) == 1
 
 
 def test_rows_that_come_twice_are_found_out() -> None:
@@ -230,21 +207,12 @@ def test_rows_that_come_twice_are_found_out() -> None:
     assert error
 
 
-def test_a_list_that_ends_inside_a_block_is_found_out() -> None:
-    """Where other blocks show that a transaction comes once for each transition, the last block must have them all."""
-    made = [[row] * 5 for row in (transaction(n, 0, 10 * n, 5) for n in range(1, 30))]
-    server = PageServer(made, served("result-window:98"), 0)
-    rows, error = run(server)
-    assert rows == server.due[:95]
-    assert "the list ends inside a block" in error
-
-
 def test_a_list_of_a_round_number_of_rows_is_noted() -> None:
     """It may be a limit of the service: that cannot be found out, so it is said."""
     server = PageServer(singles(1300), served("result-window:1000"), 0)
-    made = plan()
-    assert sum(len(result.rows) for result in results(made, server)) == 1000
-    assert made.facts.notes == ["the list ends after exactly 1000 rows: the service may show no more than that"]
+    made = plan(server)
+    assert sum(len(result.rows) for result in made.results()) == 1000
+    assert made.notes == ["the list ends after exactly 1000 rows: the service may show no more than that"]
 
 
 class Slipping(PageServer):
@@ -317,54 +285,3 @@ def test_a_list_that_grows_with_each_call_is_read_to_an_end() -> None:
     assert (rows, error) == (server.due[: len(rows)], "")
     assert len(rows) >= 5
     assert len(server.requests) < 100
-
-
-def test_rows_that_repeat_in_another_way_teach_nothing_about_transitions() -> None:
-    """Of a rejected transaction, which has its transitions elsewhere; the last block is judged without them."""
-    row = b'{"index":0,"transaction":{"id":"%d","rejected":[{"function":"f"},{"function":"f"}]},"finalizedAt":"%d"}'
-    server = PageServer([[row % (n, 10 * n)] * 2 for n in (1, 2, 3)], PageFaults(), 0)
-    assert run(server) == (server.due, "")
-
-
-def test_a_block_is_proved_by_its_distinct_rows_or_by_their_transitions() -> None:
-    """Not where a row comes more often than it calls the function; and more rows than positions are an error."""
-    twice, once = (transaction(number, number, 10, calls) for number, calls in ((1, 2), (2, 1)))
-
-    def proved(shown: list[bytes], count: int, *, by_transition: bool | None) -> list[bytes] | None:
-        block = Block(0, "a.aleo", "f")
-        block.add([*map(Raw, shown)], [10] * len(shown))
-        block.rows = [Raw(b"{}")] * count
-        rows = block.collected(by_transition=by_transition)
-        return None if rows is None else sorted(map(bytes, rows))
-
-    assert proved([twice, once], 3, by_transition=True) == sorted([twice, twice, once])
-    assert proved([twice, once, once], 3, by_transition=True) is None
-    assert proved([twice, once], 3, by_transition=False) is None
-    assert proved([twice, once], 2, by_transition=None) == sorted([twice, once])
-    with pytest.raises(IncompleteError, match="1 rows were expected, 2 different rows"):
-        proved([twice, once], 1, by_transition=None)
-
-
-def test_rows_without_a_time_are_of_no_block() -> None:
-    """Their blocks cannot be told, so that all rows must be shown to have come, as of one block."""
-    made = [[row.replace(b'"finalizedAt":"10"', b'"finalizedAt":null') for row in one_block(1200)[0]]]
-    server = PageServer(made, PageFaults(), 0)
-    assert run(server) == (server.due, "")
-
-
-class Lacking(PageServer):
-    """Never shows one of the rows, but another in its place."""
-
-    def page(self, request: PageRequest) -> list[Raw]:
-        rows = [*map(bytes, super().page(request))]
-        other = next(row for row in self.due if row not in rows)
-        return [Raw(other if b'"at7"' in row else row) for row in rows]
-
-
-def test_an_error_of_a_walk_says_what_came() -> None:
-    """Walks through the pages of a block end."""
-    server = Lacking(one_block(1200), PageFaults(), 0)
-    rows, error = run(server)
-    assert rows == []
-    assert "a block has 1200 rows there, and" in error
-    assert "1199 distinct" in error

@@ -149,7 +149,7 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     """A run that is broken off when the checkpoint has its new place, and does not know it yet, cuts nothing off."""
 
     class Saved:
-        content = Content(VERSION, {}, [Position(0)])
+        path, content = "kept", Content(VERSION, {}, [Position(0)])
 
         def save(self, *_: object) -> None:
             raise Interrupted(signal.SIGTERM, mid_write=True)

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UnreachableError
-from chainq.fetching.tip import Tip
+from chainq.fetching.blocks import Tip
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof

@@ -5,9 +5,8 @@ import threading
 
 import pytest
 
-from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped
-from chainq.transport.connection import Connection
-from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, ok, page
+from chainq.transport.base import ExchangeError, Report, Request, Response, Stopped
+from harness.calls import Connect, FakeClock, FakeTransport, Outcome, call, connected, envelope, ok, page
 from harness.program import LONGEST
 
 
@@ -63,7 +62,7 @@ def test_every_attempt_is_reported(clock: FakeClock) -> None:
     """With the failure and the wait before the next, or with `ok` and the number of rows."""
     reports: list[Report] = []
     transport = FakeTransport(page(500))
-    with Connection(ServiceOptions(URL), reports.append, transport=transport, clock=clock) as connection:
+    with connected(transport, clock, reports.append) as connection:
         call(connection, where="heights 5-9")
     first, second = reports
     assert (first.attempt, first.rows) == (1, None)
@@ -100,7 +99,7 @@ def test_a_call_that_begins_while_the_connection_is_closed_sends_nothing() -> No
                 connection.close()
             return super().monotonic()
 
-    connection = Connection(ServiceOptions(URL), transport=transport, clock=Closing())
+    connection = connected(transport, Closing())
     with pytest.raises(Stopped):
         call(connection)
     assert transport.requests == []

@@ -11,7 +11,7 @@ from harness.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
 
-from chainq.client.balances import TokenBalance
+from chainq.client import TokenBalance
 from chainq.fetching.service import Service
 from chainq.process.progress import Progress
 from chainq.transport.base import ServiceOptions
@@ -91,20 +91,19 @@ class Seen(Progress):
         self.shown_as.append((self._unit, self._done))
 
 
-def test_progress_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Full blocks from the response with the first record on; rows of a window are no progress."""
-    monkeypatch.setattr("chainq.wallet.balance.WINDOW", 100)
-    monkeypatch.setattr("chainq.wallet.balance.FIRST_WINDOW", 40)
+def test_progress_never_goes_back_and_the_book_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all heights, those that are read by their ownership rows alone too. The book is recorded as blocks come, but
+    not while an owned record is expected in a later one: the last one is at 261."""
+    monkeypatch.setattr("chainq.wallet.balance.RECORDED", 25)
     seen, service = Seen(), Service(ServiceOptions(url="demo:", dialect="chain"))
     recorded: list[int] = []
     keys, record = checked([("key", PUBLISHED.text)]), lambda book: recorded.append(book.next)
     with service, Bookkeeper(keys, service, 1, progress=seen, recorded=record) as keeper:
         keeper.bring_up(Book(30), service.blocks.tip(), service.blocks.hash_of, 300)
-    assert recorded == [70, 150, 250, 300]  # after 40 heights, 80 more, 100 more, and the rest
-    assert {unit for unit, _ in seen.shown_as} == {"full blocks"}
+    assert recorded == [262, 287, 300]
     shown = [done for _, done in seen.shown_as]
     assert shown == sorted(shown)
-    assert seen.shown_as[-1][1] > 100
+    assert seen.shown_as[-1] == ("heights", 270)
 
 
 @pytest.mark.parametrize(

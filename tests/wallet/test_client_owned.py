@@ -1,10 +1,12 @@
 """`Client.owned`: what the command prints, as Python values."""
 
+from typing import Any, cast
+
 import msgspec
 import pytest
 
 from chainq import Client, IncompleteError, UsageError
-from chainq.wallet.owned import Wallet, Wanted
+from chainq.wallet.examine import Examiner
 from chainq.wallet.shown import Style, shown_plaintext
 from harness.account import fresh_records
 from harness.services import serving
@@ -41,7 +43,7 @@ def test_rows_of_several_keys_with_their_records() -> None:
 def test_amounts_keep_every_digit(members: str, amount: int | None, token: str | None) -> None:
     """As an int; None for a record without one."""
     text = f"{{\n  owner: {PUBLISHED.address}.private,\n  {members}\n  _nonce: 1group.public\n}}"
-    added, _ = shown_plaintext(text, "a.aleo", Style.PYTHON)
+    added = shown_plaintext(text, "a.aleo", Style.PYTHON)
     row = {name: msgspec.json.decode(value) for name, value in added.items()}
     assert (row["plaintext"], row["amount"], row["token_id"]) == (text, amount, token)
 
@@ -55,17 +57,22 @@ def test_malformed_rows_raise_after_the_last_row() -> None:
         rows = client.owned(key.text, 100, 150)
         (_, malformed, _), (_, owned, _) = service.planted(100, 150)
         assert next(rows)["transition_id"] == owned
-        with pytest.raises(IncompleteError, match=rf"1 malformed row, .* \(output [0-9]+ of transition {malformed}\)"):
+        with pytest.raises(
+            IncompleteError, match=rf"1 faulty record: output [0-9]+ of transition {malformed} is malformed"
+        ):
             next(rows)
 
 
-def test_an_error_names_the_first_malformed_rows_only() -> None:
-    """Five, and how many more there are."""
-    wallet = Wallet([], Wanted(), 1)
-    wallet.malformed = {(f"au1{number}", number): None for number in range(7)}
-    named = ", ".join(f"output {number} of transition au1{number}" for number in range(5))
-    with pytest.raises(IncompleteError, match=rf"7 malformed rows, .* \({named} and 2 more\)"):
-        wallet.check()
+def test_an_error_names_the_first_faults_only() -> None:
+    """Five, and how many more there are; each has a warning, up to five."""
+    warned: list[str] = []
+    examiner = Examiner([], cast("Any", None), warned.append)
+    for number in range(7):
+        examiner.report((f"au1{number}", number), "is wrong")
+    named = [f"output {number} of transition au1{number} is wrong" for number in range(5)]
+    assert warned == named
+    with pytest.raises(IncompleteError, match=rf"7 faulty records: {'; '.join(named)}; and 2 more; report it"):
+        examiner.check()
 
 
 @pytest.mark.parametrize("view_key", ["AViewKey1x", b"AViewKey1", [], ["APrivateKey1x"], [PUBLISHED.text, 5]])
@@ -77,15 +84,9 @@ def test_what_is_no_key_is_not_repeated(view_key: object) -> None:
     assert "AViewKey1ccEt" not in str(raised.value)
 
 
-def test_a_block_without_spends_is_refused() -> None:
-    """As by the command: the rows would not depend on it, even if it is the tip."""
-    with Client("demo:") as client, pytest.raises(UsageError, match="--as-of needs --spent or --unspent"):
-        client.owned(PUBLISHED.text, 0, 5, as_of=-1)
-
-
 @pytest.mark.parametrize(("end", "block"), [(110, 50), (28, 5), (2000, 100)])
-def test_a_block_below_the_range_is_refused_at_once(end: int, block: int) -> None:
+def test_a_block_below_the_range_is_refused(end: int, block: int) -> None:
     """By the range, whatever rows it has."""
     last = f"--as-of {block} is below the end of the range, height {end - 1}; end the range before height {block + 1}"
     with Client("demo:") as client, pytest.raises(UsageError, match=last):
-        client.owned(PUBLISHED.text, 0, end, unspent=True, as_of=block)
+        list(client.owned(PUBLISHED.text, 0, end, unspent=True, as_of=block))

@@ -1,7 +1,6 @@
 """Senders, commitments and names on transitions that aleo-sdk itself makes, without a network and without proofs."""
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from types import SimpleNamespace
@@ -10,8 +9,7 @@ from typing import Any, cast
 import pytest
 from msgspec import Raw
 
-from chainq.heights.range import HeightRange
-from chainq.query import Batch, Query
+from chainq.query import Batch
 from chainq.rows.block import RecordOutput, read_transaction
 from harness.wallet import fresh_key
 
@@ -20,8 +18,9 @@ pytest.importorskip("aleo")
 from aleo import mainnet as sdk
 
 from chainq.wallet import genuine
-from chainq.wallet.examine import Examiner
+from chainq.wallet.examine import Examiner, Record
 from chainq.wallet.genuine import Opened
+from chainq.wallet.keys import checked
 
 SOURCE = """program two_tokens.aleo;
 
@@ -89,50 +88,32 @@ def test_the_name_of_a_record_is_part_of_its_commitment() -> None:
     assert genuine.record_names(genuine.native_source()) == ["credits"]
 
 
-def examined(source: str | None) -> tuple[dict[str, Any], Examiner, list[str]]:
-    """What an examiner adds to the record of `made`, on a service that has this source text of its program."""
-    _, output, opened = made()
-    record = {
-        "transaction_id": "at1x",
-        "program_id": "two_tokens.aleo",
-        "height": 9,
-        "record_ciphertext": output.ciphertext,
-        "transition_id": output.transition,
-        "output_index": output.place,
-    }
-    _, other, _ = made()
-    sent = {"id": other.transition, "program": other.program, "outputs": [{}] * other.place}
-    sent["outputs"] = [
-        {"type": "record", "id": other.id, "value": other.ciphertext, "sender_ciphertext": other.sender_ciphertext}
-    ]
+def examined(source: str | None) -> tuple[Record | None, Examiner, list[str]]:
+    """What an examiner says of the record of `made`, on a service that has this source text of its program."""
+    key, output, _ = made()
     rows = [] if source is None else [Raw(json.dumps({"program": source}).encode())]
-
-    def fetch(query: Query, heights: HeightRange) -> Iterator[Batch]:
-        if query.method.command != "full-blocks":
-            return iter([Batch(rows)])
-        assert heights == HeightRange(5, 50)  # those around it in the batch
-        return iter([Batch([Raw(b'{"transactions":[%s]}' % bytes(confirmed(json.dumps(sent))))])])
-
     warned: list[str] = []
-    service = SimpleNamespace(fetch_range=fetch, blocks=SimpleNamespace(tip_height=lambda: 500))
-    examiner = Examiner(cast("Any", service), warned.append)
-    (found,) = examiner.examine([Raw(json.dumps(record).encode())], [opened], HeightRange(5, 80))
-    return {name: json.loads(bytes(value)) for name, value in found.items()}, examiner, warned
+    service = SimpleNamespace(
+        fetch_range=lambda _query, _heights: iter([Batch(rows)]), blocks=SimpleNamespace(tip_height=lambda: 500)
+    )
+    examiner = Examiner(checked([("key", key.text)]), cast("Any", service), warned.append)
+    return examiner.examine(output, 0, 9), examiner, warned
 
 
 def test_the_name_comes_from_the_source_of_the_program() -> None:
     """Which rows of transitions carry."""
     found, examiner, warned = examined("import credits.aleo;\n" + SOURCE)
-    assert found == {"record_name": "gold", "sender": str(MAKER.address)}
-    assert (examiner.findings, examiner.names.unnamed, warned) == ({}, {}, [])
+    assert found is not None
+    assert (found.name, found.genuine, examiner.sender_of(found)) == ("gold", True, str(MAKER.address))
+    assert (examiner.findings, warned) == ({}, [])
     examiner.check()
 
 
 def test_without_a_source_the_record_is_not_compared_and_that_is_said() -> None:
     """The row has no name then; nothing is claimed of it."""
     found, examiner, warned = examined(None)
-    assert found == {"record_name": None, "sender": str(MAKER.address)}
-    assert list(examiner.names.unnamed) == ["two_tokens.aleo"]
+    assert found is not None
+    assert (found.name, found.genuine, examiner.sender_of(found)) == (None, True, str(MAKER.address))
     assert warned == [
         "the records of two_tokens.aleo were not compared with their commitments: "
         "the service shows no source text of that program"

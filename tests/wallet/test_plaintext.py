@@ -2,6 +2,7 @@
 
 import pytest
 
+from chainq.wallet.book import Entry
 from chainq.wallet.plaintext import amount_of, members_of
 from chainq.wallet.shown import Amount, Style, amount_in, shown_plaintext, totals
 
@@ -45,40 +46,42 @@ def test_amounts() -> None:
 
 def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
     """It has no members and no amount."""
-    added, amount = shown_plaintext("?{\n}", "x.aleo", Style.TABLE)
+    added = shown_plaintext("?{\n}", "x.aleo", Style.TABLE)
     assert {name: bytes(value) for name, value in added.items()} == {
         "plaintext": b'"?{ }"',
         "plaintext_json": b"null",
         "amount": b'"-"',
         "token_id": b"null",
     }
-    assert str(amount) == "-"
 
 
 def test_an_amount_is_text_in_other_formats() -> None:
     """As of balance: jq and others round numbers above 2**53; a record without a token has null."""
-    added, _ = shown_plaintext(RECORD, "token_registry.aleo", Style.TEXT)
+    added = shown_plaintext(RECORD, "token_registry.aleo", Style.TEXT)
     assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"%d"' % (2**128 - 1), b'"7field"')
-    added, _ = shown_plaintext("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT)
+    added = shown_plaintext("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT)
     assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"5"', b"null")
 
 
 def test_totals_of_several_tokens() -> None:
     """A line for each program and token; also what is unspent, if it is known what is spent."""
-    keys: list[tuple[str, int | None]] = [("record", number) for number in range(4)]
-    found = [
-        Amount("b.aleo", "1field", 5),
-        Amount("credits.aleo", "", 7),
-        Amount("b.aleo", "1field", 6),
-        Amount("a.aleo", "", None),
+    entries = [
+        Entry(owner, program, token, amount, f"tag{number}", number, "at1x", spent)
+        for number, (owner, program, token, amount, spent) in enumerate(
+            [
+                (0, "b.aleo", "1field", "5", 9),
+                (0, "credits.aleo", "", "7", 9),
+                (1, "b.aleo", "1field", "6", None),
+                (0, "a.aleo", "", None, None),
+            ]
+        )
     ]
-    amounts = dict(zip(keys, found, strict=True))
-    assert totals(amounts) == [
+    assert totals(entries, spends=False) == [
         "a.aleo: 1 record, -",
         "b.aleo 1field: 2 records, 11",
         "credits.aleo: 1 record, 0.000007 credits",
     ]
-    assert totals(amounts, keys[:2]) == [
+    assert totals(entries, spends=True) == [
         "a.aleo: 1 record, -; unspent: 1 record, -",
         "b.aleo 1field: 2 records, 11; unspent: 1 record, 6",
         "credits.aleo: 1 record, 0.000007 credits; unspent: 0 records",

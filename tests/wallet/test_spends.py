@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +12,13 @@ pytest.importorskip("aleo")
 
 from aleo import mainnet as sdk
 
+from chainq.heights.range import HeightRange
+from chainq.query import Batch
 from chainq.rows.block import read_block
 from chainq.wallet import keys
-from chainq.wallet.spends import Spend, Spends
+from chainq.wallet.book import Book
+from chainq.wallet.examine import Examiner
+from chainq.wallet.walk import Keeper, walk
 
 # A call of credits.aleo by another program: by its name, and by names that are inputs (consensus V14).
 STATIC = """import credits.aleo;
@@ -87,14 +92,20 @@ def executed(number: int, transitions: list[dict[str, Any]], fee: dict[str, Any]
     return {"transaction": inner | ({"fee": {"transition": fee}} if fee else {})}
 
 
-def spend(*blocks: Raw) -> Spend | None:
-    """What spends the record of `received` in these blocks."""
+def spend(*blocks: Raw) -> tuple[int, str] | None:
+    """What spends the record of `received` in these blocks: the height and the transaction."""
     made, _ = received()
     (key,) = keys.checked([("key", str(MINE.view_key))])
-    spends = Spends([key], {(made["id"], 0): key.address})
-    for block in blocks:
-        spends.read(read_block(block))
-    return spends.of((made["id"], 0))
+    service: Any = SimpleNamespace(
+        fetch_range=lambda _query, _heights: iter([Batch(list(blocks))]),
+        connection=SimpleNamespace(check_open=lambda: None),
+    )
+    examiner, book = Examiner([key], service, pytest.fail), Book(0)
+    keeper = Keeper(book, examiner)
+    for seen in walk(service, examiner, HeightRange(0, 10), [], {(made["id"], 0): 0}):
+        keeper.enter(seen.block, seen.records)
+    (entry,) = book.entries
+    return None if entry.spent is None else (entry.spent, entry.spender)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +126,7 @@ def test_the_tag_is_in_a_transition_of_the_record_s_own_program(
     assert (inner["program"], inner["inputs"][0]["type"]) == ("credits.aleo", kind)
     assert (calling["program"], calling["inputs"][0]["type"]) == (program, outer)
     assert not any("tag" in one for one in calling["inputs"])
-    assert spend(block(5, executed(1, [made])), block(9, executed(2, [inner, calling]))) == Spend(9, "at12")
+    assert spend(block(5, executed(1, [made])), block(9, executed(2, [inner, calling]))) == (9, "at12")
     assert {output.place for output in read_block(block(9, executed(2, [inner]))).outputs} == {0, 1}
 
 
@@ -128,10 +139,10 @@ def test_a_record_is_spent_in_its_own_block_by_a_fee_and_not_by_what_was_rejecte
     fee = json.loads(paid.to_json())
     birth = executed(1, [made])
     assert spend(block(5, birth)) is None
-    assert spend(block(5, birth, executed(2, wanted))) == Spend(5, "at12")
-    assert spend(block(5, birth), block(6, executed(3, [], fee))) == Spend(6, "at13")
+    assert spend(block(5, birth, executed(2, wanted))) == (5, "at12")
+    assert spend(block(5, birth), block(6, executed(3, [], fee))) == (6, "at13")
     rejected = {"status": "rejected", "rejected": {"execution": {"transitions": wanted}}}
     unrelated = {"transaction": {"type": "fee", "id": "at14", "fee": {"transition": {"id": "au1x", "inputs": []}}}}
     assert spend(block(5, birth), block(6, {**unrelated, **rejected})) is None
     own = {"transaction": {"type": "fee", "id": "at15", "fee": {"transition": fee}}}
-    assert spend(block(5, birth), block(6, {**own, **rejected})) == Spend(6, "at15")
+    assert spend(block(5, birth), block(6, {**own, **rejected})) == (6, "at15")

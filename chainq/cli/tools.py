@@ -1,0 +1,117 @@
+"""Tools that are a page each: `rpc` and `profiles`, and the lists that `--columns help` and `--fault help` print."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from chainq.catalog import identifiers
+from chainq.catalog.columns import members
+from chainq.catalog.dialects import AUTO
+from chainq.catalog.methods import BY_COMMAND, Kind
+from chainq.catalog.owned import BALANCE, COMMAND, listed
+from chainq.cli import connect
+from chainq.cli.output import as_json, on_terminal, use_color, write
+from chainq.cli.report import Reporter
+from chainq.cli.stdin import everything
+from chainq.config import profiles as configured
+from chainq.errors import UsageError
+from chainq.formats.drawing import ENDLESS, draw_texts
+from chainq.process.signals import signals_deferred
+from chainq.rows import raw_json
+from chainq.sinks.open import open_sink
+from chainq.text.align import aligned
+from chainq.text.sanitize import mask_url, quoted
+from chainq.text.width import terminal_width
+from chainq.transport.jsonrpc import encode
+
+if TYPE_CHECKING:
+    from chainq.cli.options import ReportOptions
+    from chainq.cli.tool_options import RpcOptions
+
+_NARROWEST = 26  # characters beside a name; with less room, its text is below it
+_LONG = 1_000_000  # characters of a line in a pipe
+
+
+def rpc(given: "RpcOptions") -> None:
+    """Call any method and print its `result`, compact, on a terminal indented. Raises ChainqError."""
+    name = identifiers.sendable(given.method)
+    text = (everything() if given.params == "-" else given.params or "").strip()
+    sent: msgspec.Raw | None = None
+    if text:
+        identifiers.sendable(text)
+        try:
+            msgspec.json.decode(text, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
+            sent = msgspec.Raw(raw_json.compact(text.encode()))
+        except (ValueError, RecursionError) as error:
+            expected = """expected a JSON object or array such as '{"start": 0, "end": 5}'"""
+            raise UsageError(f"invalid parameters {quoted(text)}: {expected}") from error
+    options, terminal = connect.service_options(given), on_terminal(None)
+    color = use_color(terminal=terminal)
+    with connect.open_service(options, connect.reporter(given)) as service, open_sink(None) as sink:
+        if given.dry_run:
+            sink.write(encode(name, sent, 1) + b"\n")
+            return
+        shown = bytes(service.call(name, sent))
+        if terminal:
+            from chainq.formats.json import indented
+
+            shown = indented(shown, color)
+        with signals_deferred():
+            sink.write(shown + b"\n")
+
+
+def profiles(given: "ReportOptions") -> None:
+    """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
+    settings = configured.read()
+    for wrong in (settings.wrong and settings.wrong.message, configured.hidden(settings)):
+        if wrong:  # what is there is what helps to correct it
+            Reporter().warn(wrong)
+    found = []
+    for name, one in settings.profiles.items():
+        url = mask_url(one.url) if one.url else None
+        found.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
+    keys = ("name", "url", "dialect", "headers", "default")
+    if as_json(given):
+        write(msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n")
+    elif found:
+        lines = [
+            (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
+            for name, url, dialect, headers, default in found
+        ]
+        columns = [(texts, False) for texts in zip(keys, *lines, strict=True)]
+        drawn = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS)
+        write("".join(f"{line}\n" for line in drawn))
+    else:
+        Reporter().warn(f"no profiles in {settings.path}")
+
+
+def list_columns(command: str) -> None:
+    """Print the columns of a command with their types and notes, and what selects members of their arrays."""
+    from chainq.verify.findings import FINDINGS
+
+    method = {**BY_COMMAND, COMMAND: listed(), "balance": BALANCE, "verify": FINDINGS}[command]
+    rows = []
+    for column in method.selectable:
+        note = f"{column.type}{': ' * bool(column.note)}{column.note}"
+        rows.append((f"{column.path}{' *' * bool(column.brief)}", note))
+        inside = [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
+        rows += [(path, "") for path in inside if column.kind is Kind.DATA]
+    _print(rows, f"\n* shown {method.starred}\n")
+
+
+def list_faults() -> None:
+    """Print the faults of `chainq serve`, with what they do."""
+    from chainq.demo.faults import listed_faults
+
+    _print(listed_faults())
+
+
+def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
+    """Print names with their texts, then a note; names are never broken, so that they can be copied."""
+    room, wide = terminal_width() if on_terminal(None) else _LONG, max(len(name) for name, _ in rows)
+    if room - wide >= _NARROWEST:
+        text = aligned(rows, [wide], room)
+    else:
+        text = "".join(f"{name}\n{aligned([('', text)], [0], room) if text else ''}" for name, text in rows)
+    write(text + note)

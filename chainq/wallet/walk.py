@@ -1,0 +1,139 @@
+"""The one pass of `balance` and `owned`: ownership rows, then the full blocks of the same heights.
+
+Ownership rows show who owns which record; full blocks contain the outputs, and the tags of spent records. Nothing can
+be spent before the first record, so only ownership rows are read up to there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Raw
+
+from chainq.catalog.identifiers import is_data_set
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError
+from chainq.fetching.service import Service
+from chainq.heights.range import HeightRange
+from chainq.planning.chunking import first_requests
+from chainq.query import Query
+from chainq.rows.block import Block, read_block
+from chainq.text.humanize import counted
+from chainq.wallet.book import NEAR, Book, Entry, Mark
+from chainq.wallet.examine import Examiner, Record
+from chainq.wallet.records import Key, key_of, place_of, shown
+from chainq.wallet.shown import amount_in, members_in
+
+MANY = 200  # requests for full blocks; the user is told before more are sent
+
+_FULL_BLOCKS = BY_COMMAND["full-blocks"]
+
+
+class Seen(NamedTuple):
+    """A full block, and the records in it that the keys own. `listed`: whether each record in it has an ownership row;
+    `last`: whether later blocks of the same heights have no owned record."""
+
+    block: Block
+    records: list[Record]
+    listed: bool
+    last: bool
+
+
+def announce(reader: str, heights: HeightRange, service: Service, warn: Callable[[str], None], ways: str) -> None:
+    """Say that `reader`, a command or an option, is about to read the full blocks of a range, if that takes long.
+
+    `ways`: what helps beside a lake.
+    """
+    calls = sum(1 for _ in first_requests(Query(_FULL_BLOCKS), heights))
+    if calls > MANY and not is_data_set(service.url):
+        less = f"{ways}, --lake DEST requests fewer"
+        warn(f"{reader} reads the full blocks of {heights}, up to {counted(calls, 'call')}; {less}")
+
+
+def full_blocks(service: Service, heights: HeightRange) -> Iterator[Block]:
+    """Yield the full blocks of heights.
+
+    Raises Stopped as the service closes, and ChainqError. If the service sends incomplete blocks, its hint is not the
+    one of commands that print blocks. Errors of an export keep theirs.
+    """
+    try:
+        for batch in service.fetch_range(Query(_FULL_BLOCKS), heights):
+            service.connection.check_open()
+            yield from map(read_block, batch.rows)
+    except IncompleteError as error:
+        if error.again:
+            raise IncompleteError(error.message, "run the command again later") from error
+        raise
+
+
+def walk(
+    service: Service, examiner: Examiner, heights: HeightRange, rows: Sequence[Raw], owned: Mapping[Key, int]
+) -> Iterator[Seen]:
+    """Yield the full blocks of heights whose ownership rows these are; `owned`: those of the keys, with their numbers.
+
+    Raises ChainqError, IncompleteError for an owned record that no block has.
+    """
+    listed, left = set(map(key_of, rows)), set(owned)
+    for block in full_blocks(service, heights):
+        outputs = {place_of(output): output for output in block.outputs}
+        left -= outputs.keys()
+        found = (examiner.examine(outputs[key], owned[key], block.height) for key in outputs if key in owned)
+        yield Seen(block, [record for record in found if record], outputs.keys() <= listed, not left)
+    if left:
+        raise IncompleteError(
+            f"records/isOwner {heights}: {shown(min(left))} is owned, but in no block: "
+            "the chain may have been reorganized",
+            "run the command again",
+        )
+
+
+class Keeper:
+    """Enters blocks into a book, in order of height. `unspent`: its unspent records by their tags."""
+
+    def __init__(self, book: Book, examiner: Examiner) -> None:
+        self._book, self.examiner = book, examiner
+        self.unspent = {entry.tag: entry for entry in book.entries if entry.spent is None}
+
+    def entries(self, block: Block, records: Sequence[Record]) -> dict[Key, Entry]:
+        """Return the entries of the genuine records of a block."""
+        return {place_of(one.output): self._entry(one, block.height or 0) for one in records if one.genuine}
+
+    def enter(self, block: Block, records: Sequence[Record]) -> dict[Key, Entry]:
+        """Enter the records that a block creates and spends; return the entries of those that are genuine.
+
+        Raises IncompleteError for a block that does not follow the last one.
+        """
+        last = self._book.as_of
+        follows = last is None or block.height != last.height + 1 or block.previous == last.hash
+        if block.height is None or not follows:
+            raise IncompleteError(
+                f"full blocks: block {block.height} does not follow the block before it: the chain was reorganized",
+                "run the command again",
+            )
+        created = self.entries(block, records)
+        self._book.entries += created.values()
+        self.unspent |= {entry.tag: entry for entry in created.values()}
+        for tag, transaction in block.spent:  # also of records of this block
+            if entry := self.unspent.pop(tag, None):
+                entry.spent, entry.spender = block.height, transaction
+        self._book.read(Mark(block.height, block.hash, block.time))
+        if block.height % NEAR == 0:
+            self._book.thin()
+        return created
+
+    def _entry(self, record: Record, height: int) -> Entry:
+        program = record.output.program
+        amount = amount_in(program, members_in(str(record.opened.plaintext)) or {})
+        return Entry(
+            *(record.owner, program, amount.token, None if amount.amount is None else str(amount.amount)),
+            *(self.examiner.tag_of(record), height, record.output.transaction),
+        )
+
+
+def fewer(height: int | None) -> str:
+    """Return the message for a block with a record that is not listed."""
+    return f"records/isOwner height {height}: the service lists fewer records than the full block has"
+
+
+def advice(height: int | None) -> str:
+    """Return the hint with it."""
+    return f"run the command again later; chainq verify {height} shows which are missing"
