@@ -8,11 +8,8 @@ from chainq.catalog.owned import BALANCE, COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
-from chainq.text.width import terminal_width
+from chainq.text.width import ENDLESS, terminal_width
 from chainq.verify.findings import FINDINGS
-
-_NARROWEST = 26  # characters beside a name; with less room, its text is below it
-_ENDLESS = 1_000_000  # characters of a line in a pipe
 
 
 def list_columns(command: str) -> None:
@@ -36,10 +33,6 @@ def list_faults() -> None:
 
 def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
     """Print names with their texts, then a note; names are never broken, so that they can be copied."""
-    room, wide = terminal_width() if on_terminal(None) else _ENDLESS, max(len(name) for name, _ in rows)
-    if room - wide >= _NARROWEST:
-        text = aligned(rows, [wide], room)
-    else:
-        text = "".join(f"{name}\n{aligned([('', text)], [0], room) if text else ''}" for name, text in rows)
+    lines = aligned(rows, terminal_width() if on_terminal(None) else ENDLESS)
     with open_sink(None) as sink:
-        sink.write((text + note).encode())
+        sink.write("".join(f"{line}\n" for line in lines).encode() + note.encode())

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chainq.catalog.dialects import AUTO
-from chainq.cli.output import as_json, on_terminal
+from chainq.cli.output import as_json
 from chainq.cli.report import Reporter
 from chainq.config import profiles
-from chainq.formats.drawing import ENDLESS, draw_texts
 from chainq.sinks.open import open_sink
+from chainq.text.align import aligned
 from chainq.text.sanitize import mask_url
-from chainq.text.width import terminal_width
 
 if TYPE_CHECKING:
     from chainq.cli.options import ReportOptions
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
 def run(given: "ReportOptions") -> None:
     """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
     settings = profiles.read()
-    for wrong in (settings.wrong and settings.wrong.message, profiles.hidden(settings)):
-        if wrong:  # what is there is what helps to correct it
-            Reporter().warn(wrong)
+    if hidden := profiles.hidden(settings):
+        Reporter().warn(hidden)
     found = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None
@@ -35,9 +33,7 @@ def run(given: "ReportOptions") -> None:
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
             for name, url, dialect, headers, default in found
         ]
-        columns = [(texts, False) for texts in zip(keys, *lines, strict=True)]
-        drawn = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS)
-        text = "".join(f"{line}\n" for line in drawn)
+        text = "".join(f"{line}\n" for line in aligned([keys, *lines]))
     else:
         text = ""
         Reporter().warn(f"no profiles in {settings.path}")
