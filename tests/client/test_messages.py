@@ -99,8 +99,8 @@ def test_a_service_out_of_reach() -> None:
 
 
 def test_a_url_that_is_none() -> None:
-    """The sample chain is named as the command line has it."""
-    with pytest.raises(UsageError, match="the sample chain is --url demo:"):
+    """The message names the forms of a URL."""
+    with pytest.raises(UsageError, match=r"expected .*demo:, or the folder"):
         Client("demo://")
 
 
