@@ -3,7 +3,7 @@
 from threading import Lock
 
 from chainq.cli.report import Reporter
-from chainq.heights.height_set import HeightSet
+from chainq.heights.range import HeightSet
 from chainq.lake.export import ExportPlan
 from chainq.lake.job import Advance, Done
 from chainq.process.progress import heights_of

@@ -88,13 +88,9 @@ def _flush() -> None:
 
 def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
     """Say what stopped the run; return the signal as a negative number, or the exit code if it was the time."""
-    incomplete = (
-        "; the reader had stalled, so the output may have rows of the rest, and end in the middle of one"
-        if stop.mid_write
-        else ""
-    )
+    stalled = "; the reader had stalled, so the output may have rows of the rest, and end in the middle of one"
     overdue = stop.number == signals.OVERDUE
-    _complain(arguments, str(stop) + incomplete, stop)
+    _complain(arguments, str(stop) + stalled * stop.mid_write, stop)
     return OverdueError.exit_code if overdue else -stop.number
 
 

@@ -10,8 +10,7 @@ from chainq.fetching.service import Service
 from chainq.fetching.short_range import reason, unreached
 from chainq.fetching.unproved import unproved
 from chainq.heights.bounds import Bounds
-from chainq.heights.height_set import HeightSet
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query, limited, matching
 from chainq.transport.base import Report, Stopped

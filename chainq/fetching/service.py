@@ -16,7 +16,7 @@ from chainq.fetching.blocks import Blocks
 from chainq.fetching.calls import ROWS, Asked, Calls
 from chainq.fetching.service_dialect import ServiceDialect
 from chainq.heights import bounds
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.process import Closing
 from chainq.query import Batch, Lookup, Query
 from chainq.text.sanitize import quoted
@@ -27,7 +27,6 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 if TYPE_CHECKING:
     from chainq.fetching.lake import Lake
     from chainq.fetching.witness import Witness
-    from chainq.heights.height_set import HeightSet
     from chainq.lake.reader import Reader
     from chainq.planning.exchange import Known
 
@@ -241,8 +240,6 @@ class Service(Closing):
         return fetch_pages(self.calls, self.calls.of(query.method), query, believed, self.blocks.first_at)
 
     def _believe(self, method: Method, heights: HeightRange) -> None:
-        from chainq.heights.height_set import HeightSet
-
         self.believed.setdefault(method.name, HeightSet()).add(heights)
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:
