@@ -15,7 +15,7 @@ from chainq.fetching import lookups
 from chainq.fetching.blocks import Blocks
 from chainq.fetching.calls import ROWS, Asked, Calls, ServiceDialect
 from chainq.heights import bounds
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.process import Closing
 from chainq.query import Batch, Lookup, Query
 from chainq.text.sanitize import quoted
@@ -25,7 +25,6 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 
 if TYPE_CHECKING:
     from chainq.fetching.lake import Lake
-    from chainq.heights.height_set import HeightSet
     from chainq.lake.reader import Reader
     from chainq.planning.exchange import Known
 
@@ -214,8 +213,6 @@ class Service(Closing):
 
     def believe(self, method: Method, heights: HeightRange) -> None:
         """Record that the rows of some heights rest on belief."""
-        from chainq.heights.height_set import HeightSet
-
         self.believed.setdefault(method.name, HeightSet()).add(heights)
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from chainq import tuning
 from chainq.errors import IncompleteError, UsageError
 from chainq.formats.protocol import Writer
-from chainq.heights.height_set import HeightSet
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.planning.exchange import Grade
 from chainq.query import Batch
 from chainq.resume.checkpoint import Checkpoint, Position
