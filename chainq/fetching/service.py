@@ -135,7 +135,7 @@ class Service(Closing):
         Raises UsageError for bounds that contradict each other or the tip.
         """
         start, end = bounds.resolve(self.bounded(requested), self.blocks.tip_height, self.blocks.first_at)
-        if to_tip and end > start and not (self._lake is not None and self._lake.has_block(end - 1)):
+        if to_tip and end > start and not (self._lake is not None and self._lake.reader.has_block(end - 1)):
             end = max(start, min(end, self.blocks.tip_for(end) + 1))
         return HeightRange(start, end)
 
@@ -190,7 +190,7 @@ class Service(Closing):
 
     def _read_range(self, reader: "Reader", query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield the rows of a range from a data set."""
-        from chainq.fetching.stored_ranges import fetch_stored
+        from chainq.fetching.lake import fetch_stored
 
         return fetch_stored(self.calls, reader, partial(self.believe, query.method), query, heights)
 
