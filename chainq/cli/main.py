@@ -6,7 +6,7 @@ import re
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -112,7 +112,10 @@ def _limit(error: Exception) -> str:
 def _usage(error: typer.TyperException) -> str:
     """Return what Typer finds wrong with the command line."""
     if getattr(error, "option_name", "")[1:].isdecimal():
-        return "invalid height: negative numbers are not allowed here; for the last N blocks use --last N"
+        context: Any = getattr(error, "ctx", None)
+        options = {name for one in context.command.params for name in one.opts}
+        last = "" if {"--start", "--last"} & options == {"--start"} else "; for the last N blocks use --last N"
+        return f"invalid height: negative numbers are not allowed here{last}"
     message = error.format_message().rstrip(".")
     return f"{message[:1].lower()}{message[1:]}"
 

@@ -7,7 +7,7 @@ a file has exactly those columns, and a value that does not fit is an error: the
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Raw
@@ -21,39 +21,56 @@ GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
 
 
-class RowGroups:
-    """Collects record batches, and writes them as a row group when there are enough rows or bytes.
+class SealedFile:
+    """A Parquet file in progress, compressed with zstd; memory holds no more than about one row group.
 
-    `write`: writes a table as one row group.
+    `rows`: makes record batches of rows; `schema`: theirs, with metadata. `out`: writes bytes. A row group is written
+    when its rows and its bytes, as shares of the `most` of each, come to one. `options`: of pyarrow's writer.
     """
 
-    def __init__(self, schema: Any, write: Callable[[Any], object], rows: int, size: int) -> None:
-        self._schema, self._write = schema, write
-        self._most_rows, self._most_bytes = rows, size
+    def __init__(
+        self, rows: ArrowRows, schema: Any, out: Callable[[bytes], object], most: tuple[int, int], **options: Any
+    ) -> None:
+        from pyarrow.parquet import ParquetWriter
+
+        self._rows, self._schema, self._out, self._most = rows, schema, out, most
+        # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
+        # and half a file in a pipe would then look like a complete one.
+        self._buffer = io.BytesIO()
+        self._file = ParquetWriter(self._buffer, schema, compression="zstd", **options)
         self._batches: list[Any] = []
-        self._rows = self._bytes = 0
+        self._size = 0.0  # of the row group
 
-    def add(self, batch: Any) -> None:
-        """Add a batch."""
-        self._batches.append(batch)
-        self._rows += batch.num_rows
-        self._bytes += batch.nbytes
-        if self._rows >= self._most_rows or self._bytes >= self._most_bytes:
-            self.end()
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Add rows to the row group in progress, and write it when it is full."""
+        for batch in self._rows.batches(rows):
+            self._batches.append(batch)
+            self._size += batch.num_rows / self._most[0] + batch.nbytes / self._most[1]
+            if self._size >= 1:
+                self._end_group()
 
-    def end(self) -> None:
-        """Write the row group in progress, if there is one."""
+    def finish(self, metadata: Mapping[str, str | bytes]) -> None:
+        """Write the last row group, and the footer with metadata and a seal."""
+        self._end_group()
+        self._file.add_key_value_metadata({**metadata, **UNSEALED})
+        self._file.close()
+        self._out(sealed(self._buffer.getvalue()))
+
+    def _end_group(self) -> None:
         from pyarrow import Table
 
         if self._batches:
             table = Table.from_batches(self._batches, self._schema)
             self._batches.clear()
-            self._rows = self._bytes = 0
-            self._write(table)
+            self._size = 0.0
+            self._file.write_table(table, row_group_size=max(table.num_rows, 1))
+            self._out(self._buffer.getvalue())
+            self._buffer.seek(0)
+            self._buffer.truncate()
 
 
 class Parquet:
-    """Writes rows in row groups, compressed with zstd; memory holds no more than about one group.
+    """Writes rows in row groups, with the heights that they are of in the footer: lost rows leave no other trace.
 
     Takes `out` and `spec` as every format does. Raises UsageError without pyarrow; while rows are written, if columns
     were selected, OutputError for a value that does not fit the type of its column.
@@ -64,37 +81,17 @@ class Parquet:
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         with needed("parquet needs the pyarrow package", "parquet"):
             import pyarrow
-            from pyarrow.parquet import ParquetWriter
-        self._out, self._spec = out, spec
-        warn, unlisted = few(spec.warn, MORE), unlisted_of(spec)
-        self._rows = ArrowRows(spec.columns, pyarrow, warn, unlisted, strict=spec.selected)
-        pairs = [(field.name, field.type) for field in self._rows.schema]
-        self._schema = self._rows.schema.with_metadata({"pandas": _for_pandas(pairs)})
-        # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
-        # and half a file in a pipe would then look like a complete one.
-        self._buffer = io.BytesIO()
-        self._file = ParquetWriter(self._buffer, self._schema, compression="zstd")
-        self._groups = RowGroups(self._schema, self._write_group, GROUP_ROWS, GROUP_BYTES)
-
-    def write(self, rows: Sequence[Raw]) -> None:
-        """Add rows to the row group in progress, and write it when it is full."""
-        for batch in self._rows.batches(rows):
-            self._groups.add(batch)
+        rows = ArrowRows(spec.columns, pyarrow, few(spec.warn, MORE), unlisted_of(spec), strict=spec.selected)
+        pairs = [(field.name, field.type) for field in rows.schema]
+        self._spec = spec
+        schema = rows.schema.with_metadata({"pandas": _for_pandas(pairs)})
+        self._file = SealedFile(rows, schema, out.write, (GROUP_ROWS, GROUP_BYTES))
+        self.write = self._file.write
 
     def close(self) -> None:
-        """Write the last group and the footer, with the height range in it: lost rows leave no other trace."""
-        self._groups.end()
-        if (heights := self._spec.heights()) is not None:
-            self._file.add_key_value_metadata({HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
-        self._file.add_key_value_metadata(UNSEALED)
-        self._file.close()
-        self._out.write(sealed(self._buffer.getvalue()))
-
-    def _write_group(self, table: Any) -> None:
-        self._file.write_table(table, row_group_size=table.num_rows)
-        self._out.write(self._buffer.getvalue())
-        self._buffer.seek(0)
-        self._buffer.truncate()
+        """Write the last group and the footer."""
+        heights = self._spec.heights()
+        self._file.finish({} if heights is None else {HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
 
 
 def _for_pandas(pairs: Sequence[tuple[str, Any]]) -> str:

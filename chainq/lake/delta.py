@@ -26,73 +26,57 @@ _FOLDER = "_delta_log"
 _ATTEMPTS = 5  # of a commit, if others commit to the same table
 
 
-def load() -> tuple[Any, Any]:
-    """Return deltalake and its module of transactions. Raises UsageError without it."""
-    with needed("Delta tables need the deltalake package", "delta"):
-        import deltalake
-        from deltalake import transaction
-    return deltalake, transaction
-
-
 def tables_in(names: Iterable[str]) -> frozenset[str]:
     """Return the tables that have a Delta table, by the names in their data set.
 
     >>> tables_in(["records/_delta_log/00000000000000000000.json", "blocks/x"])
     frozenset({'records'})
     """
-    parts = (name.split("/") for name in names)
-    return frozenset(one[0] for one in parts if len(one) > 2 and one[1] == _FOLDER)
+    return frozenset(table for table, found, _ in (name.partition(f"/{_FOLDER}/") for name in names) if found)
 
 
-def update(store: Store, table: str, entries: Sequence[Entry], heights: HeightRange, *, adds: bool) -> int:
+def update(store: Store, name: str, entries: Sequence[Entry], heights: HeightRange, *, adds: bool) -> int:
     """Commit a version of a table with no other files of these heights and, if `adds`, with these, unless it is the
     last one; return how many were added.
 
     Raises UsageError without deltalake, and for a table with files of other programs; OutputError if the table cannot
     be read or written.
     """
-    deltalake = load()[0]
-    for left in reversed(range(_ATTEMPTS)):
+    with needed("Delta tables need the deltalake package", "delta"):
+        from deltalake import exceptions
+    wanted = {entry.name.partition("/")[2]: entry for entry in entries}
+    for _ in range(_ATTEMPTS):
         try:
-            wanted = {entry.name.partition("/")[2]: entry for entry in entries}
-            return _commit(store, table, wanted, heights, adds)
-        except (deltalake.exceptions.DeltaError, OSError, ValueError) as error:
-            if not left:
-                said = excerpt(" ".join(str(error).split()), 200)
-                what = f"cannot use the Delta table {table} of {store.label}: {said}"
-                raise OutputError(what, "run the command again") from None
-    return 0
+            return _commit(store, name, wanted, heights, adds)
+        except (exceptions.DeltaError, OSError, ValueError) as error:
+            said = excerpt(" ".join(str(error).split()), 200)
+    raise OutputError(f"cannot use the Delta table {name} of {store.label}: {said}", "run the command again")
 
 
 def _commit(store: Store, name: str, wanted: dict[str, Entry], heights: HeightRange, adds: bool) -> int:
     import pyarrow
+    from deltalake import DeltaTable, transaction
 
-    deltalake, transaction = load()
-    uri, now = store.address(name), time.time_ns() // 1_000_000
-    table = deltalake.DeltaTable(uri) if deltalake.DeltaTable.is_deltatable(uri) else None
-    listed = table.get_add_actions(flatten=True) if table else None
-    sizes = dict(zip(listed["path"].to_pylist(), listed["size_bytes"].to_pylist(), strict=True)) if listed else {}
-    there = {path: parse_entry(f"{name}/{path}", size) for path, size in sizes.items()}
-    if None in there.values():
-        what = f"the Delta table {name} of {store.label} has files that export did not write"
-        raise UsageError(what, f"remove its folder {_FOLDER} to create it again")
-    gone = {path: one for path, one in there.items() if path not in wanted and one and one.spec.start in heights}
-    new = {path: one for path, one in wanted.items() if adds and path not in there}
-    actions = [transaction.RemoveAction(path, True, now, one.size, _values(one)) for path, one in gone.items()] + [
-        transaction.AddAction(path, one.size, _values(one), now, True, json.dumps({"numRecords": one.rows}))
-        for path, one in new.items()
-    ]
-    if not actions:
-        return 0
-    number = (table.transaction_version(APPLICATION) or 0) + 1 if table else 1
-    sealed = transaction.CommitProperties(app_transactions=[transaction.Transaction(APPLICATION, number)])
     schema = ArrowRows(TABLES[name].columns, pyarrow).schema.append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
-    how: dict[str, Any] = {"partition_by": [PARTITION_COLUMN], "commit_properties": sealed}
-    if table:
-        table.create_write_transaction(actions, "append", schema, **how)
-    else:
-        schema = deltalake.Schema.from_arrow(schema)
-        transaction.create_table_with_add_actions(uri, schema, actions, name=name, **how)
+    table = DeltaTable.create(store.address(name), schema, "ignore", name=name, partition_by=[PARTITION_COLUMN])
+    listed, now = table.get_add_actions(flatten=True), time.time_ns() // 1_000_000
+    paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
+    there = {path: parse_entry(f"{name}/{path}", size) for path, size in zip(paths, sizes, strict=True)}
+    actions: list[Any] = []
+    for path, one in there.items():
+        if one is None:
+            what = f"the Delta table {name} of {store.label} has files that export did not write"
+            raise UsageError(what, f"remove its folder {_FOLDER} to create it again")
+        if path not in wanted and one.spec.start in heights:
+            actions.append(transaction.RemoveAction(path, True, now, one.size, _values(one)))
+    new = {path: one for path, one in wanted.items() if adds and path not in there}
+    for path, one in new.items():
+        counted = json.dumps({"numRecords": one.rows})
+        actions.append(transaction.AddAction(path, one.size, _values(one), now, True, counted))
+    if actions:
+        number = (table.transaction_version(APPLICATION) or 0) + 1
+        sealed = transaction.CommitProperties(app_transactions=[transaction.Transaction(APPLICATION, number)])
+        table.create_write_transaction(actions, "append", schema, [PARTITION_COLUMN], commit_properties=sealed)
     return len(new)
 
 

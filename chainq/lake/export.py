@@ -8,7 +8,7 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
@@ -23,12 +23,15 @@ from chainq.lake.data_set import Contents, DataSet, Origin
 from chainq.lake.names import Entry, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
-from chainq.lake.worker import Done, Job
-from chainq.lake.workers import Crew, Listener, write_all
+from chainq.lake.worker import Job
+from chainq.lake.workers import Listener, LocalCrew, write_all
 from chainq.lake.writer import SCHEMAS
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
+
+if TYPE_CHECKING:
+    from chainq.lake.cluster import DaskCrew
 
 
 class ExportQuery(NamedTuple):
@@ -54,40 +57,18 @@ class ExportQuery(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """The work of an export. `data_set`: the one there is, or to be made; `new`: whether it is to be made. `tables`:
-    those of the export. `todo`: the partitions to write; `tasks`: the same, grouped by read. `kept`: the files of the
-    others in the range. `replaced`: files to remove. `registered`: tables that have a Delta table, or get one."""
+    """The work of an export. `data_set`: the one there is, or to be made; `new`: whether it is to be made. `todo`: the
+    partitions to write; `tasks`: the same, grouped by read. `kept`: the files of the others in the range. `replaced`:
+    files to remove. `registered`: tables of the export that have a Delta table, or get one."""
 
     data_set: DataSet
     new: bool
-    tables: list[str]
     heights: HeightRange
     todo: list[Todo]
     tasks: list[Task]
     kept: list[Entry]
     replaced: list[Entry]
-    registered: frozenset[str]
-
-
-class Totals(NamedTuple):
-    """The result of an export. `committed`: partitions that were added to Delta tables."""
-
-    written: int = 0
-    kept: int = 0
-    rows: int = 0
-    size: int = 0
-    calls: int = 0
-    committed: int = 0
-
-
-class Watcher(Listener, Protocol):
-    """Receives the progress of an export."""
-
-    def begin(self, plan: ExportPlan) -> None:
-        """Show what is to be done."""
-
-    def wrote(self, done: Done) -> None:
-        """Show that a partition is written."""
+    registered: list[str]
 
 
 class Export:
@@ -103,8 +84,6 @@ class Export:
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
-        if query.delta:
-            delta.load()
 
     def plan(self) -> ExportPlan | None:
         """Return the plan; None if the range has no blocks. Writes nothing.
@@ -135,15 +114,18 @@ class Export:
         todo.sort(key=lambda one: one.spec.start)  # so that all tables become complete evenly
         complete = {spec[:2] for spec in specs} - {one.spec[:2] for one in todo}
         kept = [entry for entries in tables.values() for entry in entries if entry.spec[:2] in complete]
-        registered = delta.tables_in(others) | frozenset(reads if query.delta else ())
-        tasks = tasks_of(todo, reads)
-        return ExportPlan(found, there is None, [*reads], heights, todo, tasks, kept, replaced, registered)
+        delta_tables = delta.tables_in(others)
+        registered = [table for table in reads if query.delta or table in delta_tables]
+        return ExportPlan(found, there is None, heights, todo, tasks_of(todo, reads), kept, replaced, registered)
 
     def run(
-        self, crew: Callable[[Job, int, Watcher], Crew], options: ServiceOptions, watcher: Watcher
-    ) -> Totals | None:
-        """Run the plan; return None if the range has no blocks. `crew`: returns workers for a job and so many tasks.
-        `options`: for a worker. Raises ChainqError."""
+        self, crew: Callable[[Job, int, Listener], "LocalCrew | DaskCrew"], options: ServiceOptions, listener: Listener
+    ) -> Counter[str] | None:
+        """Run the plan; return how many partitions were `written`, `kept` and `committed` to Delta tables, and the
+        `rows`, `size` and `calls` of those written; None if the range has no blocks.
+
+        `crew`: returns workers for a job and so many tasks. `options`: for a worker. Raises ChainqError.
+        """
         todo: list[Todo] = []
         entries: list[Entry] = []  # of what this run has written
         with self._noted(todo, entries):
@@ -151,11 +133,11 @@ class Export:
             if made is None:
                 return None
             todo += made.todo
-            watcher.begin(made)
+            listener.begin(made)
             old = {one.spec[:2]: one for one in todo}
             totals: Counter[str] = Counter(kept=len(made.kept))
             try:
-                with crew(self._job(made, options), len(made.tasks), watcher) as workers:
+                with crew(self._job(made, options), len(made.tasks), listener) as workers:
                     self._prepare(made)
                     for done in write_all(workers, made.tasks):
                         entries += done.files
@@ -164,12 +146,13 @@ class Export:
                         for heights in done.believed:
                             self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
                         self.unhashed.update(done.unhashed)
-                        watcher.wrote(done)
+                        listener.wrote(done)
             finally:
                 self._store.clean()  # after the workers are gone
             inside = [*made.kept, *entries]
             self._check_links(inside)
-            return Totals(**totals, committed=self._commit(made, inside, adds=True))
+            totals["committed"] = self._commit(made, inside, adds=True)
+            return totals
 
     def _reads(self, there: Contents | None) -> dict[str, str]:
         """Return the tables to write, and for each the read that fills it. Raises UsageError."""
@@ -258,26 +241,18 @@ class Export:
         heights = HeightRange(made.heights.start - made.heights.start % size, made.heights.end)
         return sum(
             delta.update(self._store, table, [one for one in full if one.spec.command == table], heights, adds=adds)
-            for table in made.tables
-            if table in made.registered
+            for table in made.registered
         )
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
-        broken = plan.first_broken(entries)
-        if broken is None:
-            return
-        spec, hash_at = broken[1].spec, self._service.blocks.block_hash  # as they are now, after all rows
-        if all(plan.on_chain(one, hash_at) for one in broken):  # another run would end in the same way
-            height = spec.start
+        if found := plan.first_broken(entries):
+            spec = found[1].spec
+            shows = f"chainq verify {spec.start - 1}:{spec.start + 1} shows both hashes"
             raise IncompleteError(
-                f"the service contradicts itself: block {height} names another previous block than block {height - 1},"
-                f" {hash_at(height - 1)}",
-                f"chainq verify {height - 1}:{height + 1} shows both hashes; compare with another server",
+                f"the partition {spec} names another hash of block {spec.start - 1} than the one before it",
+                f"run the command again, which replaces it after a reorg; {shows}",
             )
-        raise IncompleteError(
-            f"reorg: the partition {spec} does not follow on the one before it", "run the command again to replace it"
-        )
 
     def _hash_at(self, height: int) -> str | None:
         """Return the hash of a block, None if it does not exist, with one request at most."""

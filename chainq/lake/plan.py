@@ -13,7 +13,6 @@ Blocks are linked by hash, and the name of a file has the hash before its partit
 are therefore of one chain: if the last one of such a stretch is still on the chain, so are all the others.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -60,7 +59,7 @@ def make_plan(
     there = {entry.spec[:2]: entry for some in tables.values() for entry in some}
     old = {spec: there.get(spec[:2]) for spec in wanted}
     kept = [entry for spec, entry in old.items() if entry is not None and entry.spec.end >= spec.end]
-    replaced = {entry.spec for entry in _reorganized(kept, hash_at)}
+    replaced = _reorganized(kept, hash_at)
     made = []
     for spec, entry in old.items():
         if entry is None:
@@ -118,41 +117,24 @@ def first_broken(entries: Iterable[Entry]) -> tuple[Entry, Entry] | None:
     return next((pair for pair in pairwise(sorted(entries)) if broken(*pair)), None)
 
 
-def on_chain(entry: Entry, hash_at: HashAt) -> bool:
-    """Return whether the last block of a partition is known to be the one that the service has."""
-    found = hash_at(entry.spec.end - 1)
-    return bool(found) and digest(found or "") == entry.last
-
-
 def _comparable(before: Entry, after: Entry) -> bool:
     edges = (before.spec.command, before.spec.end), (after.spec.command, after.spec.start)
     return edges[0] == edges[1] and UNKNOWN not in (before.last, after.previous)
 
 
-def _reorganized(entries: list[Entry], hash_at: HashAt) -> list[Entry]:
-    """Return the partitions whose last block is no longer on the chain: of those that link to each other, all from the
-    first one on, which is found by bisection."""
-    stretches: list[list[Entry]] = []
-    for entry in entries:
-        last = stretches[-1][-1] if stretches else None
-        if last and _comparable(last, entry) and last.last == entry.previous:
-            stretches[-1].append(entry)
-        else:
-            stretches.append([entry])
-
-    def differs(entry: Entry) -> bool:
+def _reorganized(entries: Sequence[Entry], hash_at: HashAt) -> set[PartitionSpec]:
+    """Return the partitions whose last block is no longer on the chain."""
+    found, after = set[PartitionSpec](), None  # the one after it, if that is on the chain
+    for entry in reversed(entries):
         height = entry.spec.end - 1
-        found = hash_at(height)
-        if found is None:
-            raise IncompleteError(
-                f"the data set contains the partition {entry.spec}, but the service has no block {height}",
-                "its tip is behind, or the chain was reorganized; run the command again later",
-            )
-        return entry.last != UNKNOWN and bool(found) and digest(found) != entry.last
-
-    return [
-        entry
-        for stretch in stretches
-        if differs(stretch[-1])
-        for entry in stretch[bisect_left(stretch, True, hi=len(stretch) - 1, key=differs) :]
-    ]
+        if after is None or not _comparable(entry, after) or broken(entry, after):
+            current = hash_at(height)
+            if current is None:
+                raise IncompleteError(
+                    f"the data set contains the partition {entry.spec}, but the service has no block {height}",
+                    "its tip is behind, or the chain was reorganized; run the command again later",
+                )
+            if entry.last != UNKNOWN and current and digest(current) != entry.last:
+                found.add(entry.spec)
+        after = None if entry.spec in found else entry
+    return found

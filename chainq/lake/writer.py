@@ -1,18 +1,14 @@
 """Writes one partition as a Parquet file: its schema, its row groups, the receipt in its metadata, a sealed footer."""
 
 import hashlib
-import io
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import Any, BinaryIO
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Method
-from chainq.errors import OutputError, needed
+from chainq.errors import needed
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.formats.parquet import RowGroups
-from chainq.formats.parquet_footer import UNSEALED, sealed
+from chainq.formats.parquet import SealedFile
 from chainq.lake.files import METADATA_KEY, Receipt
 
 GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
@@ -36,37 +32,25 @@ SCHEMAS = {
 0.2 s and 40 MB, which a run with nothing to write does without."""
 
 
-def load() -> None:
-    """Import what a `PartitionFile` needs, if installed; `PartitionFile` itself reports missing packages."""
-    with suppress(ImportError):
-        from pyarrow import compute, json, parquet  # noqa: F401
-
-
 class PartitionFile:
-    """A Parquet file in progress; memory holds no more than about one row group.
+    """A Parquet file in progress.
 
-    `warn` is called with warnings for readers of the file, except about paths that are `unlisted`. `label`: what the
-    error calls a file that cannot be written. Raises UsageError without pyarrow; OutputError.
+    `out`: writes bytes. `warn` is called with warnings for readers of the file, except about paths that are `unlisted`.
+    Raises UsageError without pyarrow.
     """
 
-    def __init__(self, file: BinaryIO, method: Method, warn: Callable[[str], None], *, label: str) -> None:
+    def __init__(self, method: Method, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
         with needed("export needs the pyarrow package", "parquet"):
             import pyarrow
-            from pyarrow import parquet
-        self._file, self._label, self._buffer = file, label, io.BytesIO()
+            from pyarrow.parquet import SortingColumn
         expected = {column.path for column in method.unlisted}
-        self._rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
-        height = self._rows.schema.get_field_index(method.height) if method.height else -1
-        self._writer: Any = parquet.ParquetWriter(
-            self._buffer,
-            self._rows.schema,
-            compression="zstd",
-            write_page_checksum=True,  # readers notice bits that changed
-            sorting_columns=None if height < 0 else [parquet.SortingColumn(height)],
-        )
+        rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
+        height = rows.schema.get_field_index(method.height) if method.height else -1
+        most, sorting = LOOKED_UP.get(method.command, GROUP_BYTES), None if height < 0 else [SortingColumn(height)]
+        # With checksums of pages readers notice bits that changed.
+        options = {"write_page_checksum": True, "sorting_columns": sorting}
+        self._file = SealedFile(rows, rows.schema, out, (GROUP_ROWS, most), **options)
         self._hash = hashlib.sha256()
-        most = LOOKED_UP.get(method.command, GROUP_BYTES)
-        self._groups = RowGroups(self._rows.schema, self._write_group, GROUP_ROWS, most)
         self.rows = 0
 
     @property
@@ -80,24 +64,8 @@ class PartitionFile:
             self._hash.update(row)
             self._hash.update(b"\n")
         self.rows += len(rows)
-        for batch in self._rows.batches(rows):
-            self._groups.add(batch)
+        self._file.write(rows)
 
     def finish(self, receipt: Receipt) -> None:
         """Write the last row group, and the footer with the receipt and a seal."""
-        self._groups.end()
-        self._writer.add_key_value_metadata({METADATA_KEY: receipt.encode(), **UNSEALED})
-        self._writer.close()
-        self._send(sealed(self._buffer.getvalue()))
-
-    def _write_group(self, table: Any) -> None:
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
-        self._send(self._buffer.getvalue())
-        self._buffer.seek(0)
-        self._buffer.truncate()
-
-    def _send(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-        except OSError as error:
-            raise OutputError(f"cannot write {self._label}: {error.strerror or error}") from None
+        self._file.finish({METADATA_KEY: receipt.encode()})

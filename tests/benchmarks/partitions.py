@@ -74,7 +74,7 @@ def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) 
     path = root / Entry(spec, DEFAULT_TIP, len(rows), digest(previous), digest(last)).name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w+b") as file:
-        part = PartitionFile(file, TABLES[spec.command], lambda _: None, label="a partition")
+        part = PartitionFile(TABLES[spec.command], file.write, lambda _: None)
         part.write([Raw(row) for row in rows])
         receipt = Receipt(
             receipt=VERSION,
