@@ -16,6 +16,7 @@ and differ in this.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -79,27 +80,22 @@ def fetch_lookups(
             continue
         missing.append(str(key))
         if isinstance(key, int):
-            tip = _known(tip_height) if tip is None else tip
+            if tip is None:
+                tip = -1
+                with suppress(ServiceError, NotFoundError):  # it does not name the tip, or has none
+                    tip = tip_height()
             _check_above(key, tip)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
 
 
-def _known(tip_height: Callable[[], int]) -> int:
-    """Return the tip, -1 if the service does not name it, or has none. Raises the other errors of a request."""
-    try:
-        return tip_height()
-    except (ServiceError, NotFoundError):
-        return -1
-
-
 def _check_above(height: int, tip: int) -> None:
     """Raise IncompleteError for a block that does not come unless it is above the tip."""
     if height <= tip:
-        from chainq.planning import exact_heights
+        from chainq.planning.exchange import behind, lacking
 
-        raise IncompleteError(exact_heights.lacking([height], tip), exact_heights.behind(height, tip + 1))
+        raise IncompleteError(lacking([height], tip), behind(height, tip + 1))
 
 
 def with_height(batch: Batch) -> Batch:
