@@ -57,14 +57,9 @@ class Journal:
         return self.positions[-1]
 
     @property
-    def cuttable(self) -> bool:
-        """Return whether rows after the last position can be removed, so that few positions are enough."""
-        return self.sink.appends
-
-    @property
     def due(self) -> bool:
-        """Return whether it is time to record a position."""
-        return not self.cuttable or time.monotonic() - self._recorded_at >= self._record_after
+        """Return whether it is time to record a position: few are enough if rows after the last one can be removed."""
+        return not self.sink.appends or time.monotonic() - self._recorded_at >= self._record_after
 
     @property
     def kept(self) -> bool:
